@@ -1,0 +1,34 @@
+# Everything here is a line or two; the work is in scripts/.
+
+.DEFAULT_GOAL := help
+.PHONY: help install-packages build demo test lint format sanitize bench clean
+
+help: ## This list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## See it work: files dropped, agent killed, all arrives (KEEP=1 leaves it running)
+	@KEEP="$(KEEP)" scripts/demo.sh
+
+test: ## Prove everything: style, build, unit, conformance and end-to-end tests
+	@scripts/test.sh
+
+build: install-packages ## The programs, for release, in .build/release
+	@scripts/build.sh
+
+bench: ## Benchmarks, for release (ARGS="…" for outbox-bench)
+	@scripts/bench.sh $(ARGS)
+
+lint: ## Style alone
+	@scripts/lint.sh
+
+format: ## Format all Swift sources
+	swift format --in-place --recursive --parallel Package.swift Sources Tests
+
+sanitize: install-packages ## Unit tests under the Thread Sanitizer, in .build-tsan
+	swift test --sanitize=thread --scratch-path .build-tsan -Xcc -O2 --skip EndToEndTests
+
+install-packages: ## What the build needs, with apt-get, if it is missing
+	@scripts/packages.sh
+
+clean: ## Remove what was built
+	rm -rf .build .build-tsan

@@ -1,0 +1,101 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Every target is held to the same rules: Swift 6 mode, warnings are errors, explicit `any`, and imports that are
+// neither leaked to clients nor inherited from other files.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "outbox-agent",
+    products: [
+        .executable(name: "outbox", targets: ["outbox"]),
+        .executable(name: "outbox-receiver", targets: ["outbox-receiver"]),
+        .executable(name: "outbox-bench", targets: ["outbox-bench"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
+        // Without its traits: the default ones pull in full Foundation with ICU, tens of megabytes of memory.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0", traits: []),
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
+    ],
+    targets: [
+        // C libraries, as the distribution ships them.
+        .systemLibrary(name: "CLinux"),
+        .systemLibrary(
+            name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(
+            name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
+
+        // The rooms of the agent, in the order a file passes through them.
+        room("LinuxSystem", ["CLinux", systemPackage]),
+        room("UploadCore"),
+        room("Digests", ["CXXHash", crypto, "UploadCore"]),
+        room("FileWatch", ["CLinux", "LinuxSystem", "UploadCore", systemPackage]),
+        room("Ledger", ["CLMDB", "CXXHash", "LinuxSystem", "UploadCore", logging, systemPackage]),
+        room("Transport", ["CCurl"]),
+        room("Remotes", ["Digests", "LinuxSystem", "Transport", "UploadCore", systemPackage]),
+        room(
+            "AgentKit",
+            [
+                "CLinux", "Digests", "FileWatch", "Ledger", "LinuxSystem", "Remotes", "Transport", "UploadCore",
+                crypto, httpTypes, hummingbird, logging, nioCore, serviceLifecycle, systemPackage, unixSignals,
+                .product(name: "TOMLKit", package: "TOMLKit"),
+            ]),
+        program("outbox", ["AgentKit", "UploadCore", argumentParser, logging]),
+
+        // The other end. It shares no code with the agent, so that one bug cannot hide another.
+        room("OutboxReceiver", [crypto, httpTypes, hummingbird, logging, nioCore, serviceLifecycle, systemPackage]),
+        program("outbox-receiver", ["OutboxReceiver", argumentParser, logging]),
+
+        program("outbox-bench", ["AgentKit", argumentParser, logging, systemPackage]),
+
+        room("TestSupport"),
+        tests("UploadCoreTests", ["UploadCore"]),
+        tests("LinuxSystemTests", ["LinuxSystem", "TestSupport", systemPackage]),
+        tests("FileWatchTests", ["CLinux", "FileWatch", "LinuxSystem", "TestSupport", "UploadCore", systemPackage]),
+        tests("LedgerTests", ["Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging, systemPackage]),
+        tests("TransportTests", ["TestSupport", "Transport"]),
+        tests(
+            "RemotesTests",
+            ["Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "UploadCore", crypto, systemPackage]),
+        tests("AgentKitTests", ["AgentKit", "Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging]),
+        tests("OutboxReceiverTests", ["OutboxReceiver", crypto, hummingbird, logging, httpTypes, nioCore]),
+        tests("EndToEndTests", ["TestSupport", crypto]),
+    ]
+)

@@ -1,0 +1,83 @@
+/// One thing that is wrong with the configuration, in one line: where, which key, why, what to do.
+///
+/// Every such error ends the program with exit status 78.
+public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What sort of thing is wrong.
+    public enum Kind: Sendable {
+        /// A file that was named does not exist or cannot be read, or is too large.
+        case file
+        /// The file is not TOML.
+        case syntax
+        /// There is no such key or table.
+        case unknownKey
+        /// A value of the wrong type, out of range, or at odds with another.
+        case badValue
+    }
+
+    /// What sort of thing is wrong.
+    public let kind: Kind
+    /// Where the value comes from.
+    public let origin: SettingOrigin
+    /// The full name of the key (`upload.files_in_flight`), where the error is about one.
+    public let key: String?
+    /// Why, and what to do.
+    public let reason: String
+
+    /// The whole message, without a newline.
+    public var description: String {
+        [origin == .default ? nil : origin.description, key, reason].compactMap { $0 }.joined(separator: ": ")
+    }
+}
+
+/// All that is wrong with the configuration, in the order of the file's lines.
+public struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The error of the first line.
+    public let first: ConfigurationError
+    /// The other errors.
+    public let others: [ConfigurationError]
+
+    /// All errors, the first one first.
+    public var all: [ConfigurationError] { [first] + others }
+
+    /// The first error; the others are for `config check`.
+    public var description: String { first.description }
+
+    init(_ first: ConfigurationError, others: [ConfigurationError] = []) {
+        self.first = first
+        self.others = others
+    }
+
+    /// `nil` if there are none.
+    init?(_ errors: [ConfigurationError]) {
+        let sorted = errors.enumerated().sorted {
+            ($0.element.origin.line, $0.offset) < ($1.element.origin.line, $1.offset)
+        }
+        guard let first = sorted.first?.element else { return nil }
+        self.init(first, others: sorted.dropFirst().map(\.element))
+    }
+}
+
+/// Where the value of a key comes from.
+public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
+    /// Built in.
+    case `default`
+    /// A line of a file, counted from 1; `nil` where no line can be named.
+    case file(String, line: Int?)
+    /// An environment variable.
+    case environment(String)
+
+    /// `default`, `FILE:LINE` or `environment VARIABLE`.
+    public var description: String {
+        switch self {
+        case .default: "default"
+        case .file(let name, nil): name
+        case .file(let name, let line?): "\(name):\(line)"
+        case .environment(let variable): "environment \(variable)"
+        }
+    }
+
+    /// What errors are sorted by: lines first, what has none last.
+    fileprivate var line: Int {
+        if case .file(_, let line?) = self { line } else { .max }
+    }
+}

@@ -1,0 +1,133 @@
+internal import Glibc
+
+/// Finds and reads the configuration.
+///
+/// What surrounds the process comes in through the initialiser; only the files themselves are read from outside.
+public struct ConfigurationLoader: Sendable {
+    private let home: String
+    private let currentDirectory: String
+    private let environment: [String: String]
+    private let systemDirectory: String
+
+    /// A loader for one user in one place.
+    ///
+    /// - Parameters:
+    ///   - home: the home directory, absolute.
+    ///   - currentDirectory: what relative names of files start at, absolute.
+    ///   - environment: the environment variables.
+    ///   - systemDirectory: where the configuration of the whole machine is.
+    public init(
+        home: String, currentDirectory: String, environment: [String: String], systemDirectory: String = "/etc/outbox"
+    ) {
+        self.home = home
+        self.currentDirectory = currentDirectory
+        self.environment = environment
+        self.systemDirectory = systemDirectory
+    }
+
+    /// Reads the configuration.
+    ///
+    /// - Parameter named: the file given with `--config`. Without it: `$OUTBOX_CONFIG`, `./agent.toml`,
+    ///   `$XDG_CONFIG_HOME/outbox/agent.toml`, `/etc/outbox/agent.toml`; without any of these the defaults apply.
+    /// - Throws: everything that is wrong with it; a named file that does not exist is wrong too.
+    public func load(named: String? = nil) throws(ConfigurationErrors) -> EffectiveConfiguration {
+        guard let found = try find(named: named) else { return try read(nil) }
+        return try read(found)
+    }
+
+    /// Reads a configuration from a text, as if it were in `file`; for tests and editors.
+    ///
+    /// - Parameters:
+    ///   - text: the bytes of the file.
+    ///   - file: its name; relative paths in it start at its directory.
+    /// - Throws: everything that is wrong with it.
+    public func load(text: [UInt8], file: String) throws(ConfigurationErrors) -> EffectiveConfiguration {
+        try read(FoundFile(name: file, path: absolute(file), text: text))
+    }
+
+    private struct FoundFile {
+        /// As messages name it.
+        let name: String
+        let path: String
+        let text: [UInt8]
+    }
+
+    private func read(_ file: FoundFile?) throws(ConfigurationErrors) -> EffectiveConfiguration {
+        var reading = ConfigurationReading(home: home)
+        if let file {
+            let directory = PathResolver.normalise(file.path + "/..")
+            reading.read(file: file.text, name: file.name, resolver: PathResolver(home: home, directory: directory))
+        }
+        reading.read(environment: environment, resolver: PathResolver(home: home, directory: currentDirectory))
+        reading.checkRules()
+        if let errors = ConfigurationErrors(reading.errors) { throw errors }
+        return EffectiveConfiguration(reading, file: file?.path, environment: environment)
+    }
+}
+
+extension ConfigurationLoader {
+    private func find(named: String?) throws(ConfigurationErrors) -> FoundFile? {
+        let variable = environment["OUTBOX_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
+        if let name = named ?? variable {
+            let source = named == nil ? "OUTBOX_CONFIG names it" : "--config names it"
+            guard let found = try open(name) else {
+                throw unreadable(name, "no such file, but \(source); create it or name another")
+            }
+            return found
+        }
+        for candidate in ["agent.toml", userDirectory + "/outbox/agent.toml", systemDirectory + "/agent.toml"] {
+            if let found = try open(candidate) { return found }
+        }
+        return nil
+    }
+
+    /// `$XDG_CONFIG_HOME`, which counts only if it is absolute (XDG Base Directory Specification), else `~/.config`.
+    private var userDirectory: String {
+        environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.config"
+    }
+
+    private func absolute(_ name: String) -> String {
+        PathResolver.normalise(name.hasPrefix("/") ? name : currentDirectory + "/" + name)
+    }
+
+    /// `nil` if there is no such file; throws if there is one that cannot be read.
+    private func open(_ name: String) throws(ConfigurationErrors) -> FoundFile? {
+        let path = name.hasPrefix("/") ? name : currentDirectory + "/" + name
+        do throws(ReadFailure) {
+            guard let text = try Self.contents(of: path, limit: ConfigurationDocument.largestFile) else { return nil }
+            return FoundFile(name: name, path: absolute(name), text: text)
+        } catch {
+            throw unreadable(name, "cannot be read: \(String(cString: strerror(error.code)))")
+        }
+    }
+
+    private func unreadable(_ name: String, _ reason: String) -> ConfigurationErrors {
+        ConfigurationErrors(
+            ConfigurationError(kind: .file, origin: .file(name, line: nil), key: nil, reason: reason))
+    }
+
+    private struct ReadFailure: Error {
+        let code: Int32
+    }
+
+    /// The bytes of a file, at most one over `limit`: enough to see that it is too large.
+    private static func contents(of path: String, limit: Int) throws(ReadFailure) -> [UInt8]? {
+        var descriptor: Int32
+        repeat { descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
+        guard descriptor >= 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw ReadFailure(code: errno)
+        }
+        defer { close(descriptor) }
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while text.count <= limit {
+            let count = Glibc.read(descriptor, &buffer, min(buffer.count, limit + 1 - text.count))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw ReadFailure(code: errno) }
+            if count == 0 { break }
+            text.append(contentsOf: buffer[..<count])
+        }
+        return text
+    }
+}

@@ -1,0 +1,92 @@
+internal import TOMLKit
+
+/// The value of one key as TOML knows it: what parsers read, and what is printed.
+public enum SettingValue: Sendable, Equatable {
+    case string(String)
+    case integer(Int)
+    case number(Double)
+    case boolean(Bool)
+    case list([SettingValue])
+    /// A TOML type no key has; by its name.
+    case foreign(String)
+
+    /// What the type is called in messages.
+    var typeName: String {
+        switch self {
+        case .string: "a string"
+        case .integer: "an integer"
+        case .number: "a number"
+        case .boolean: "a boolean"
+        case .list: "an array"
+        case .foreign(let name): "a \(name)"
+        }
+    }
+}
+
+extension SettingValue {
+    init(_ toml: any TOMLValueConvertible) {
+        switch toml.type {
+        case .string: self = .string(toml.string ?? "")
+        case .int: self = .integer(toml.int ?? 0)
+        case .double: self = .number(toml.double ?? .nan)
+        case .bool: self = .boolean(toml.bool ?? false)
+        case .array: self = .list((toml.array.map(Array.init) ?? []).map(SettingValue.init))
+        case .table, .date, .time, .dateTime: self = .foreign(toml.type.description)
+        }
+    }
+}
+
+extension SettingValue: CustomStringConvertible {
+    /// The value as `agent.toml` spells it, on one line.
+    public var description: String {
+        switch self {
+        case .string(let text): text.quoted
+        case .integer(let number): String(number)
+        case .number(let number): String(number)
+        case .boolean(let flag): String(flag)
+        case .list(let elements): "[" + elements.map(\.description).joined(separator: ", ") + "]"
+        case .foreign(let name): name
+        }
+    }
+}
+
+extension SettingValue: Encodable {
+    /// Encodes the bare value.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .string(let text): try container.encode(text)
+        case .integer(let number): try container.encode(number)
+        case .number(let number): try container.encode(number)
+        case .boolean(let flag): try container.encode(flag)
+        case .list(let elements): try container.encode(elements)
+        case .foreign(let name): try container.encode(name)
+        }
+    }
+}
+
+extension String {
+    /// The text as a basic TOML string: quoted, and without anything that could break a line or a terminal.
+    var quoted: String {
+        var result = "\""
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\t": result += "\\t"
+            case _ where scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format:
+                let digits = String(scalar.value, radix: 16)
+                result += "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+
+    /// The text as a part of a key: bare where TOML allows it, quoted and shortened otherwise.
+    var asKeyPart: String {
+        let isBare = utf8.allSatisfy { KeyLines.isBareKeyByte($0) } && !isEmpty
+        return isBare && utf8.count <= 80 ? self : String(prefix(60)).quoted
+    }
+}

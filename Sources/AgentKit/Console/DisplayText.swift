@@ -1,0 +1,118 @@
+/// Text for a terminal or a log: without control characters, and measured in the columns it takes.
+public enum DisplayText {
+    /// The text with everything escaped that would move a cursor, change colours or turn the direction of writing.
+    ///
+    /// A file may be named `\u{1B}[2J`: its name must be shown, never obeyed.
+    public static func escaped(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\n": result += "\\n"
+            case "\t": result += "\\t"
+            case "\r": result += "\\r"
+            case _ where isUnsafe(scalar): result += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: return true
+        // Joiners and tags belong to emoji and to the writing of several languages; the other format characters turn
+        // the direction of what follows, or are invisible.
+        case .format: return !isJoinerOrTag(scalar)
+        default: return false
+        }
+    }
+
+    private static func isJoinerOrTag(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value == 0x200C || scalar.value == 0x200D || (0xE0020...0xE007F).contains(scalar.value)
+    }
+
+    /// How many columns of a terminal the text takes; escape sequences that only set colours take none.
+    public static func width(_ text: String) -> Int {
+        if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text.utf8.count }
+        var width = 0
+        var isInSequence = false
+        for character in text {
+            if character == "\u{1B}" { isInSequence = true }
+            if !isInSequence { width += CharacterWidth.columns(of: character) }
+            if character == "m" { isInSequence = false }
+        }
+        return width
+    }
+
+    /// The text in at most `width` columns, with an ellipsis in the middle where it had to be cut: both where a path
+    /// begins and how a name ends tell files apart.
+    ///
+    /// - Parameters:
+    ///   - text: without control characters and colours.
+    ///   - width: columns; nothing is left of a text in 0.
+    ///   - ellipsis: what stands for the part left out.
+    public static func truncated(_ text: String, to width: Int, ellipsis: String = "…") -> String {
+        guard Self.width(text) > width else { return text }
+        let room = width - Self.width(ellipsis)
+        guard room > 0 else { return head(of: text, width: max(0, width)) }
+        return head(of: text, width: room / 2) + ellipsis + tail(of: text, width: room - room / 2)
+    }
+
+    /// The text, filled up with blanks to `width` columns.
+    public static func padded(_ text: String, to width: Int, right: Bool = false) -> String {
+        let blanks = String(repeating: " ", count: max(0, width - Self.width(text)))
+        return right ? blanks + text : text + blanks
+    }
+
+    private static func head(of text: String, width: Int) -> String {
+        String(fitting(text, width: width))
+    }
+
+    private static func tail(of text: String, width: Int) -> String {
+        String(fitting(text.reversed(), width: width).reversed())
+    }
+
+    private static func fitting(_ characters: some Sequence<Character>, width: Int) -> [Character] {
+        var room = width
+        return Array(
+            characters.prefix { character in
+                room -= CharacterWidth.columns(of: character)
+                return room >= 0
+            })
+    }
+}
+
+/// Columns of a terminal that a character takes.
+private enum CharacterWidth {
+    /// What is wide or full-width by Unicode Standard Annex 11, in ranges that take unassigned code points along; emoji
+    /// that are drawn as pictures are told by their properties instead.
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
+        0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18DF2,
+        0x1AFF0...0x1B2FF, 0x1F200...0x1F265, 0x20000...0x2FFFD, 0x30000...0x3FFFD,
+    ]
+
+    /// Asks for the picture instead of the sign (Unicode Technical Standard 51).
+    private static let emojiSelector: Unicode.Scalar = "\u{FE0F}"
+
+    static func columns(of character: Character) -> Int {
+        if let ascii = character.asciiValue { return ascii < 0x20 || ascii == 0x7F ? 0 : 1 }
+        let scalars = character.unicodeScalars
+        if scalars.contains(where: { isWide($0) || $0 == emojiSelector }) { return 2 }
+        return scalars.allSatisfy(isCombining) ? 0 : 1
+    }
+
+    private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
+        guard scalar.value >= 0x1100 else { return false }
+        return scalar.properties.isEmojiPresentation || wide.contains { $0.contains(scalar.value) }
+    }
+
+    private static func isCombining(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control: true
+        default: false
+        }
+    }
+}

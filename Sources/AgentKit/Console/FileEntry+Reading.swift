@@ -1,0 +1,33 @@
+import FoundationEssentials
+public import UploadCore
+
+extension FileEntry {
+    /// The path's bytes.
+    ///
+    /// - Returns: nil when the entry does not hold a proper path.
+    public var relativePath: RelativePath? {
+        guard let path_bytes else { return RelativePath(path) }
+        return Data(base64Encoded: path_bytes).flatMap { RelativePath(Array($0)) }
+    }
+
+    /// Whether nothing more happens to the path unless a person acts. A state that a newer agent may have is not final.
+    public var isFinal: Bool { FileState(rawValue: state)?.isFinal ?? false }
+
+    /// Whether the server confirmed the content.
+    public var isDone: Bool { state == FileState.done.rawValue }
+
+    /// The path, safe to be shown.
+    public var shownPath: String { DisplayText.escaped(path) }
+
+    /// The colour that goes with the state.
+    var colour: Colour? {
+        switch FileState(rawValue: state) {
+        case .done: .green
+        case .failed, .rejected: .red
+        case .waiting, .signedOut, .paused: .yellow
+        case .uploading, .verifying: .cyan
+        case .hashing, .settling, .queued: .blue
+        case .cancelled, nil: .dim
+        }
+    }
+}

@@ -1,0 +1,79 @@
+public import UploadCore
+
+/// One line of a log.
+public struct LogLine: Sendable {
+    /// When it happened.
+    public var time: WallTime
+    /// How severe it is: the name of a level of swift-log.
+    public var level: Configuration.LogLevel
+    /// What happened.
+    public var message: String
+    /// More about it, in this order.
+    public var metadata: [(key: String, value: String)]
+
+    /// Puts a line together.
+    public init(
+        time: WallTime, level: Configuration.LogLevel, message: String, metadata: [(key: String, value: String)]
+    ) {
+        self.time = time
+        self.level = level
+        self.message = message
+        self.metadata = metadata
+    }
+
+    /// For people: `2026-11-21T09:30:00Z info    message key=value`, without a line feed.
+    public func text(hasColours: Bool) -> String {
+        let look = ConsoleLook(isLive: hasColours, hasColours: hasColours, hasUnicode: true, columns: nil)
+        let level = look.paint(DisplayText.padded(level.rawValue, to: 7), colour)
+        let pairs = metadata.map { " " + DisplayText.escaped($0.key) + "=" + Self.quoted($0.value) }
+        return "\(seconds) \(level) \(DisplayText.escaped(message))" + pairs.joined()
+    }
+
+    /// For programs: one JSON object, without a line feed. Metadata that bear the name of a member get an underscore.
+    public func json() -> String {
+        var text = JSONText(layout: .line)
+        text.object { text in
+            text.member("time", Timestamp.text(time))
+            text.member("level", level.rawValue)
+            text.member("message", message)
+            for (key, value) in metadata {
+                text.member(["time", "level", "message"].contains(key) ? key + "_" : key, value)
+            }
+        }
+        return String(decoding: text.bytes, as: UTF8.self)
+    }
+
+    /// What the journal wants before a line to know its severity (man 3 sd-daemon).
+    public var journalPrefix: String {
+        switch level {
+        case .critical: "<2>"
+        case .error: "<3>"
+        case .warning: "<4>"
+        case .notice: "<5>"
+        case .info: "<6>"
+        case .debug, .trace: "<7>"
+        }
+    }
+
+    private var seconds: String { Timestamp.text(time).prefix { $0 != "." } + "Z" }
+
+    private var colour: Colour? {
+        switch level {
+        case .critical, .error: .red
+        case .warning: .yellow
+        case .notice: .green
+        case .info: nil
+        case .debug, .trace: .dim
+        }
+    }
+
+    /// A value that can be told from what follows it.
+    private static func quoted(_ value: String) -> String {
+        let escaped = DisplayText.escaped(value)
+        let isPlain = !escaped.isEmpty && !escaped.contains { $0.isWhitespace || $0 == "\"" || $0 == "=" }
+        guard !isPlain else { return escaped }
+        var quoted = "\""
+        for character in escaped { quoted += character == "\"" ? "\\\"" : String(character) }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,104 @@
+import Glibc
+public import UploadCore
+
+/// Where the outbox is, and what a name on the command line means in it.
+///
+/// Directories are compared by their real paths, so that it does not matter which way of symbolic links a name takes to
+/// the outbox. The last part of a name is never resolved: a link in the outbox is a file of its own (and rejected).
+public struct OutboxPlace: Sendable {
+    /// Something a name may mean.
+    public struct Candidate: Equatable, Sendable {
+        /// What stands at the place.
+        public enum Kind: Equatable, Sendable {
+            /// Nothing.
+            case missing
+            /// A directory, the outbox itself included.
+            case directory
+            /// Anything else.
+            case file
+        }
+
+        /// Where it is in the outbox.
+        public let path: RelativePath
+        /// What is there.
+        public let kind: Kind
+    }
+
+    private let outbox: [UInt8]
+    private let currentDirectory: [UInt8]
+    private static let slash = UInt8(ascii: "/")
+
+    /// A place.
+    ///
+    /// - Parameters:
+    ///   - outbox: the absolute path of the watched directory, which may be a symbolic link.
+    ///   - currentDirectory: where relative names start first; absolute.
+    public init(outbox: String, currentDirectory: String) {
+        self.outbox = Array(outbox.utf8)
+        self.currentDirectory = Array(currentDirectory.utf8)
+    }
+
+    /// What a name may mean: first as seen from the current directory, then from the outbox; places outside of the
+    /// outbox are left out.
+    public func candidates(for name: [UInt8]) -> [Candidate] {
+        guard !name.isEmpty, !name.contains(0) else { return [] }
+        if name.first == Self.slash { return [candidate(name)].compactMap(\.self) }
+        let places = [currentDirectory, outbox].map { $0 + [Self.slash] + name }
+        return places.compactMap(candidate).reduce(into: []) { found, next in
+            if !found.contains(next) { found.append(next) }
+        }
+    }
+
+    /// What stands at a path of the outbox now.
+    public func kind(of path: RelativePath) -> Candidate.Kind {
+        path.bytes.isEmpty ? .directory : Self.kind(outbox + [Self.slash] + path.bytes)
+    }
+
+    private func candidate(_ absolute: [UInt8]) -> Candidate? {
+        guard let root = Self.realPath(outbox) else { return nil }
+        if Self.realPath(absolute) == root { return Candidate(path: .root, kind: .directory) }
+        guard let real = Self.resolvingDirectories(of: absolute), let path = Self.path(real, below: root) else {
+            return nil
+        }
+        return Candidate(path: path, kind: kind(of: path))
+    }
+
+    private static func path(_ path: [UInt8], below root: [UInt8]) -> RelativePath? {
+        let prefix = root == [slash] ? root : root + [slash]
+        return path.starts(with: prefix) ? RelativePath(Array(path.dropFirst(prefix.count))) : nil
+    }
+
+    /// The real path of the directory a name is in, with the name's last part as it is.
+    ///
+    /// Directories that are gone are taken as they are written: the ledger may still know the files that were in them.
+    private static func resolvingDirectories(of absolute: [UInt8]) -> [UInt8]? {
+        var parts = absolute.split(separator: slash).filter { !$0.elementsEqual(".".utf8) }.map(Array.init)
+        guard let last = parts.last else { return nil }
+        if last.elementsEqual("..".utf8) { return realPath(absolute) }
+        var tail = [parts.removeLast()]
+        while true {
+            let directory = [slash] + Array(parts.joined(separator: [slash]))
+            if let real = realPath(directory) {
+                return (real == [slash] ? [] : real) + tail.flatMap { [slash] + $0 }
+            }
+            guard let gone = parts.popLast(), !gone.elementsEqual("..".utf8) else { return nil }
+            tail.insert(gone, at: 0)
+        }
+    }
+
+    private static func kind(_ path: [UInt8]) -> Candidate.Kind {
+        var status = stat()
+        guard withCString(path, { lstat($0, &status) }) == 0 else { return .missing }
+        return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
+    }
+
+    private static func realPath(_ path: [UInt8]) -> [UInt8]? {
+        guard let resolved = withCString(path, { realpath($0, nil) }) else { return nil }
+        defer { free(resolved) }
+        return Array(UnsafeBufferPointer(start: resolved, count: strlen(resolved)).lazy.map { UInt8(bitPattern: $0) })
+    }
+
+    private static func withCString<Result>(_ path: [UInt8], _ body: (UnsafePointer<CChar>) -> Result?) -> Result? {
+        (path.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { $0.baseAddress.flatMap(body) }
+    }
+}

@@ -1,0 +1,90 @@
+/// What a live display shows: a bar for each file that something happens to, and one line about all of them.
+public struct ProgressBoard: Sendable {
+    private let look: ConsoleLook
+    private let columns: Int
+
+    /// Wider lines only tear name and numbers apart.
+    private static let widest = 120
+    private static let percentWidth = 4
+    private static let sizeWidth = 7
+
+    /// A board for a terminal.
+    public init(look: ConsoleLook) {
+        self.look = look
+        columns = min(look.columns ?? 80, Self.widest)
+    }
+
+    /// The lines for files that are not final, those that move first, and below them the last line.
+    ///
+    /// - Returns: fewer lines than the terminal has rows; what finds no room is counted.
+    public func lines(_ files: [FileEntry], last: String) -> [String] {
+        let active = files.filter { !$0.isFinal }.enumerated()
+            .sorted { (Self.rank($0.element), $0.offset) < (Self.rank($1.element), $1.offset) }.map(\.element)
+        let room = max(look.rows - 2, 0)
+        let shown = active.count <= room ? active : Array(active.prefix(max(room - 1, 0)))
+        var lines = shown.map(line)
+        if shown.count < active.count, room > 0 {
+            lines.append(look.paint("\(look.ellipsis) and \(active.count - shown.count) more", .dim))
+        }
+        return (lines + [last]).map(look.cut)
+    }
+
+    /// One line about everything that is waited for, final or not.
+    public func total(_ files: [FileEntry]) -> String {
+        let sizes = files.reduce(into: (all: 0.0, sent: 0.0)) { sums, file in
+            let size = Double(file.size ?? 0)
+            sums.all += size
+            sums.sent += file.isFinal ? size : size * min(max(file.progress, 0), 1)
+        }
+        let share = sizes.all > 0 ? sizes.sent / sizes.all : 0
+        let summary = FilesSummary(files)
+        let sent = "\(Quantity.size(UInt64(sizes.sent))) of \(Quantity.size(UInt64(sizes.all)))"
+        let pace = self.pace(speed: summary.speed, seconds: summary.secondsLeft)
+        let ended = "\(files.count { $0.isFinal }) of \(files.count)"
+        return row(
+            names: [ended + " through", ended], share: share, size: "", infos: pace.map { sent + "  " + $0 } + pace)
+    }
+
+    private func line(_ file: FileEntry) -> String {
+        var infos = pace(speed: file.speed ?? 0, seconds: file.eta)
+        if file.speed == nil || file.error != nil {
+            let reason = file.error.map { " (\(DisplayText.escaped($0.code)))" } ?? ""
+            infos = [file.state + reason, file.state].map { look.paint($0, file.colour) }
+        }
+        return row(
+            names: [file.shownPath], share: file.progress, size: file.size.map(Quantity.size) ?? "", infos: infos)
+    }
+
+    /// Speed and remaining time, from the longest way to say them to the shortest.
+    private func pace(speed: UInt64, seconds: UInt64?) -> [String] {
+        let speed = speed > 0 ? Quantity.speed(speed) : ""
+        guard let seconds else { return [speed] }
+        let left = Quantity.duration(seconds: seconds)
+        return [speed + "  " + left + " left", left + " left"]
+    }
+
+    /// Name, bar, per cent, size and the rest; a narrow terminal shows a shorter bar, then none.
+    private func row(names: [String], share: Double, size: String, infos: [String]) -> String {
+        let barWidth = columns >= 100 ? 30 : columns >= 72 ? 16 : columns >= 50 ? 8 : 0
+        let infoWidth = columns >= 100 ? 32 : columns >= 72 ? 26 : 12
+        let fixed = barWidth + Self.percentWidth + Self.sizeWidth + infoWidth + 8
+        let nameWidth = max(columns - fixed, 10)
+        let name = DisplayText.truncated(fitting(names, nameWidth), to: nameWidth, ellipsis: look.ellipsis)
+        var cells = [DisplayText.padded(name, to: nameWidth)]
+        if barWidth > 0 { cells.append(ProgressBar.text(share, width: barWidth, look: look)) }
+        cells.append(DisplayText.padded(Quantity.percent(share), to: Self.percentWidth, right: true))
+        if !size.isEmpty { cells.append(DisplayText.padded(size, to: Self.sizeWidth, right: true)) }
+        cells.append(fitting(infos, size.isEmpty ? infoWidth + Self.sizeWidth + 2 : infoWidth))
+        return cells.joined(separator: "  ")
+    }
+
+    /// The first text that fits, or the last one.
+    private func fitting(_ texts: [String], _ width: Int) -> String {
+        texts.first { DisplayText.width($0) <= width } ?? texts.last ?? ""
+    }
+
+    /// Bytes on their way first, what waits for something last.
+    private static func rank(_ file: FileEntry) -> Int {
+        ["uploading", "verifying", "hashing", "settling", "queued", "waiting"].firstIndex(of: file.state) ?? 6
+    }
+}

@@ -1,0 +1,63 @@
+/// Files as aligned lines: state, progress, size, speed, remaining time, path, error code.
+public struct StatusTable: Sendable {
+    private let rows: [Row]
+    private let look: ConsoleLook
+
+    private struct Row {
+        var colour: Colour?
+        /// State, progress, size, speed, remaining time.
+        var cells: [String]
+        var path: String
+        var error: String
+    }
+
+    /// The narrowest column for paths: on a terminal narrower than that leaves room for, lines are cut at its edge.
+    private static let narrowestPath = 12
+
+    /// A table of files, a row each.
+    public init(_ files: [FileEntry], look: ConsoleLook) {
+        self.look = look
+        rows = files.map { file in
+            Row(
+                colour: file.colour,
+                cells: [
+                    file.state, Quantity.percent(file.progress), file.size.map(Quantity.size) ?? "",
+                    file.speed.map(Quantity.speed) ?? "", file.eta.map { Quantity.duration(seconds: $0) } ?? "",
+                ],
+                path: file.shownPath, error: file.error.map { DisplayText.escaped($0.code) } ?? "")
+        }
+    }
+
+    /// The lines, without line feeds.
+    public func lines() -> [String] {
+        let widths = (0..<5).map { column in rows.map { DisplayText.width($0.cells[column]) }.max() ?? 0 }
+        let pathWidth = pathWidth(beside: widths)
+        return rows.map { line($0, widths, pathWidth) }
+    }
+
+    /// As wide as the longest path, but no wider than the terminal leaves room for.
+    private func pathWidth(beside widths: [Int]) -> Int {
+        let longest = rows.map { DisplayText.width($0.path) }.max() ?? 0
+        guard let columns = look.columns else { return longest }
+        let errors = rows.map { DisplayText.width($0.error) }.max() ?? 0
+        let others = (widths + [errors]).reduce(0) { $0 + ($1 == 0 ? 0 : $1 + 2) }
+        return min(longest, max(columns - others, Self.narrowestPath))
+    }
+
+    private func line(_ row: Row, _ widths: [Int], _ pathWidth: Int) -> String {
+        var cells: [String] = []
+        // A column that is empty in every row takes no room.
+        for (index, width) in widths.enumerated() where width > 0 {
+            let cell = DisplayText.padded(row.cells[index], to: width, right: index > 0)
+            cells.append(index == 0 ? look.paint(cell, row.colour) : cell)
+        }
+        let path = DisplayText.truncated(row.path, to: pathWidth, ellipsis: look.ellipsis)
+        if row.error.isEmpty {
+            cells.append(path)
+        } else {
+            cells.append(DisplayText.padded(path, to: pathWidth))
+            cells.append(look.paint(row.error, row.colour))
+        }
+        return look.cut(cells.joined(separator: "  "))
+    }
+}

@@ -1,0 +1,60 @@
+import FoundationEssentials
+import Glibc
+import Ledger
+import LinuxSystem
+import Logging
+import UploadCore
+
+/// What the ledger says of the files while no agent runs.
+public enum OfflineFiles {
+    /// Every path in the ledger, ordered by path; none where there is no ledger yet.
+    ///
+    /// The state directory is not taken ownership of, so an agent may start meanwhile; LMDB lets both read and write.
+    ///
+    /// - Throws: `AgentFailure` when the ledger can't be read.
+    public static func entries(configuration: Configuration) throws(AgentFailure) -> [FileEntry] {
+        let path = configuration.state + "/ledger.lmdb"
+        guard (try? FileStatus(path: path)) != nil else { return [] }
+        do {
+            let ledger = try Ledger(
+                directory: configuration.state, logger: Logger(label: "outbox") { _ in SwiftLogNoOpLogHandler() },
+                onTrouble: { _ in })
+            defer { ledger.close() }
+            var reports: [FileReport] = []
+            try ledger.forEachDrop({ record in
+                reports.append(report(record, ledger, configuration))
+                return true
+            })
+            return try reports.sorted { $0.path < $1.path }.map { report in
+                try JSONDecoder().decode(FileEntry.self, from: Data(report.controlText()))
+            }
+        } catch {
+            throw .inputOutput(path: path, reason: "\(error)")
+        }
+    }
+
+    private static func report(_ record: DropRecord, _ ledger: Ledger, _ configuration: Configuration) -> FileReport {
+        var report = FileReport(
+            path: record.path, state: record.state, remoteProtocol: configuration.remote.protocol.rawValue,
+            acceptedAt: record.acceptedAt, updatedAt: record.finishedAt ?? record.acceptedAt)
+        report.key = record.key
+        report.type = record.type
+        report.size = record.identity?.size
+        report.error = record.error
+        report.deduplicated = record.deduplicated
+        report.startedAt = record.startedAt
+        report.finishedAt = record.finishedAt
+        if let remote = record.remote { report.remote = remote }
+        if let key = record.key, let upload = try? ledger.upload(key),
+            let acknowledged = try? ledger.fragments(of: key, plan: upload.plan).acknowledged, !record.state.isFinal
+        {
+            report.fragments = .init(total: upload.plan.count, finished: acknowledged.count)
+            let bytes = UInt64(acknowledged.count) * UInt64(upload.plan.fragmentSize)
+            report.progress = min(1, Double(bytes) / Double(max(1, upload.plan.size)))
+            report.attempts = upload.attempts
+            report.remote.id = upload.remoteID
+        }
+        if record.state == .done { report.progress = 1 }
+        return report
+    }
+}

@@ -1,0 +1,137 @@
+import Digests
+import Glibc
+import LinuxSystem
+import Synchronization
+import SystemPackage
+import UploadCore
+
+/// What became of a file that was to be hashed.
+enum HashResult: Sendable {
+    /// It stood still from the first byte to the last.
+    case content(FileIdentity, MediaType, DropContent, digests: [UInt64])
+    /// It is not taken.
+    case rejected(FileIdentity, MediaType?, FileError)
+    /// It changed while it was read; it must settle again.
+    case changed
+    /// The name is gone.
+    case missing
+    /// It can't be opened or read.
+    case unreadable(FileError)
+}
+
+/// Hashes files on threads of its own, as many as there are processors.
+///
+/// While there is more than one thread, one of them is kept for small files, so that a picture does not wait behind an
+/// hour of video.
+final class HashPool: Sendable {
+    struct Job: Sendable {
+        var path: RelativePath
+        var size: UInt64
+        var done: @Sendable (HashResult) -> Void
+    }
+
+    /// Files over this many bytes are large; 64 MiB take about 0.1 s.
+    static let largeSize: UInt64 = 64 << 20
+
+    private let files: OutboxFiles
+    private let rules: IntakeRules
+    private let secret: DigestSecret
+    private let small: SerialThreads
+    private let large: SerialThreads
+
+    /// Starts the threads.
+    init(files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int) {
+        self.files = files
+        self.rules = rules
+        self.secret = secret
+        small = SerialThreads(name: "hash", count: max(1, threads - 1))
+        large = threads > 1 ? SerialThreads(name: "hash-large", count: 1) : small
+    }
+
+    /// Queues a file.
+    func add(_ job: Job) {
+        let lane = job.size > Self.largeSize ? large : small
+        lane.run { [files, rules, secret] in
+            job.done(FileHasher(files: files, rules: rules, secret: secret).hash(job.path))
+        }
+    }
+}
+
+/// Several threads that take turns.
+final class SerialThreads: Sendable {
+    private let threads: [SerialThread]
+    private let next = Atomic<Int>(0)
+
+    init(name: String, count: Int) {
+        threads = (0..<max(1, count)).map { _ in SerialThread(name: name) }
+    }
+
+    func run(_ work: @escaping @Sendable () -> Void) {
+        threads[next.wrappingAdd(1, ordering: .relaxed).oldValue % threads.count].run(work)
+    }
+}
+
+/// Reads one file once, from the first byte to the last, and tells everything that is to be known of it.
+struct FileHasher {
+    let files: OutboxFiles
+    let rules: IntakeRules
+    let secret: DigestSecret
+
+    /// Bytes read at a time: the fastest of those measured.
+    static let bufferSize = 256 * 1024
+
+    /// Hashes a file.
+    func hash(_ path: RelativePath) -> HashResult {
+        do {
+            let (file, before) = try files.open(path)
+            if let objection = rules.objection(toSize: before.size) {
+                return .rejected(FileIdentity(before), nil, objection)
+            }
+            return try read(file, path, before)
+        } catch {
+            return failure(error, path)
+        }
+    }
+
+    private func read(
+        _ file: SharedDescriptor, _ path: RelativePath, _ before: FileStatus
+    ) throws(Errno) -> HashResult {
+        let length = Int(min(UInt64(Self.bufferSize), before.size))
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 64)
+        defer { buffer.deallocate() }
+        _ = posix_fadvise(file.rawValue, 0, 0, POSIX_FADV_SEQUENTIAL)
+        var hasher = ContentHasher(secret: secret)
+        var type = MediaType.other
+        var offset: UInt64 = 0
+        while true {
+            let count = try file.read(into: buffer, at: offset)
+            if offset == 0 {
+                type = MediaSignatures.sniff(UnsafeRawBufferPointer(rebasing: buffer[..<count])) ?? .other
+                if let objection = rules.objection(toType: type) {
+                    return .rejected(FileIdentity(before), type, objection)
+                }
+            }
+            if count == 0 { break }
+            hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += UInt64(count)
+            // It grew: no need to follow a writer to the end.
+            if offset > before.size { return .changed }
+            if offset == before.size { break }
+        }
+        let after = try FileStatus(of: file.rawValue)
+        guard FileIdentity(after) == FileIdentity(before), offset == before.size else { return .changed }
+        let (content, digests) = hasher.finish()
+        return .content(FileIdentity(after), type, content, digests: digests)
+    }
+
+    private func failure(_ error: Errno, _ path: RelativePath) -> HashResult {
+        switch error {
+        case .noSuchFileOrDirectory, .notDirectory: return .missing
+        // Something else took the name: the watch tells what it is.
+        case .invalidArgument, .tooManySymbolicLinkLevels, .noSuchAddressOrDevice: return .changed
+        default:
+            let message = "\(path) can't be read: \(error); check its permissions and the disk"
+            return .unreadable(FileError(code: "unreadable", message: message, retryable: false))
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Glibc
+import LinuxSystem
+import SystemPackage
+import UploadCore
+
+/// The files of the outbox, looked up by path below it and never beyond.
+///
+/// The directory is opened anew for each look-up: it may be unmounted at any time, and come back.
+struct OutboxFiles: Sendable {
+    /// Absolute path of the outbox, which may itself be a symbolic link.
+    let root: String
+
+    /// What stands under a path; a symbolic link is described, not followed.
+    func status(of path: RelativePath) throws(Errno) -> FileStatus {
+        try Directory(path: root).status(path.bytes)
+    }
+
+    /// Opens a regular file for reading.
+    ///
+    /// - Throws: `Errno`; `.invalidArgument` when something else bears the name.
+    func open(_ path: RelativePath) throws(Errno) -> (file: SharedDescriptor, status: FileStatus) {
+        let directory = try Directory(path: root)
+        // Looked at before it is opened: opening a device may already do something.
+        guard try directory.status(path.bytes).kind == .regular else { throw .invalidArgument }
+        let file = SharedDescriptor(try directory.open(path.bytes, flags: O_RDONLY | O_NOFOLLOW))
+        let status = try FileStatus(of: file.rawValue)
+        guard status.kind == .regular else { throw .invalidArgument }
+        return (file, status)
+    }
+}
+
+extension FileIdentity {
+    /// The identity of a file that was looked at.
+    init(_ status: FileStatus) {
+        self.init(
+            device: status.device, inode: status.inode, size: status.size, modified: status.modified,
+            changed: status.changed, born: status.born)
+    }
+}

@@ -1,0 +1,26 @@
+extension Configuration {
+    /// What the configuration asks for and this version does not do yet, one line each; said at every start, so that
+    /// nobody relies on it.
+    var notBuilt: [String] {
+        let defaults = Media()
+        let wishes: [(Bool, String)] = [
+            (intake.afterUpload != .keep, "intake.after_upload: files are kept"),
+            (media.compressImages != defaults.compressImages, "media.compress_images: pictures are sent as they are"),
+            (media.transcodeVideo != defaults.transcodeVideo, "media.transcode_video: videos are sent as they are"),
+            (!avatarStyles.isEmpty, "avatar_styles: there is no avatar cache"),
+        ]
+        return wishes.filter(\.0).map { "not built yet, has no effect: \($0.1)" }
+    }
+
+    /// What the configuration asks for that must not be passed over in silence; nil when there is nothing.
+    var refusal: String? {
+        if remote.protocol != .filesection {
+            return "remote.protocol = \"\(remote.protocol.rawValue)\" is not built yet; use \"filesection\""
+        }
+        if media.stripLocation {
+            return "media.strip_location = true is not built yet, and locations must not be sent against your wish; "
+                + "set it to false to send files as they are"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,103 @@
+import Crypto
+import FoundationEssentials
+public import UploadCore
+
+extension FileReport {
+    /// The sidecar's text: one JSON object, a member a line, with a trailing newline (docs/sidecars.md).
+    public func sidecarText() -> [UInt8] {
+        var text = JSONText(layout: .members)
+        text.object { write(into: &$0) }
+        return text.bytes + [UInt8(ascii: "\n")]
+    }
+
+    /// What the control interface tells of the path: the sidecar's members, `id`, `speed` (bytes a second) and `eta`
+    /// (seconds), on one line.
+    public func controlText() -> [UInt8] {
+        var text = JSONText(layout: .line)
+        text.object { text in
+            text.member("id", id)
+            write(into: &text)
+            text.member("speed", bytesPerSecond)
+            text.member("eta", secondsLeft)
+        }
+        return text.bytes
+    }
+
+    /// A stable, opaque name of the path, 32 hexadecimal digits.
+    public var id: String { Self.id(of: path) }
+
+    /// The stable, opaque name of a path.
+    public static func id(of path: RelativePath) -> String {
+        ContentKey(digest: Array(Insecure.MD5.hash(data: path.bytes)))?.description ?? ""
+    }
+
+    /// How long the rest takes at the speed of the last seconds; nil where that can't be told.
+    public var secondsLeft: UInt64? {
+        guard let speed = bytesPerSecond, speed > 0, let size else { return nil }
+        return UInt64((1 - progress) * Double(size)) / speed
+    }
+
+    /// What the sidecar of a path begins with, whatever it goes on to say: how our own are told from foreign files.
+    static func beginning(of path: RelativePath) -> [UInt8] {
+        var text = JSONText(layout: .members)
+        text.object { writeHead(path, into: &$0) }
+        return text.bytes.dropLast(2)
+    }
+
+    private static func writeHead(_ path: RelativePath, into text: inout JSONText) {
+        text.member("version", 1)
+        text.member("path", path.description)
+    }
+
+    private func write(into text: inout JSONText) {
+        Self.writeHead(path, into: &text)
+        if !path.isUTF8 { text.member("path_bytes", Data(path.bytes).base64EncodedString()) }
+        text.member("key", key?.description)
+        text.member("state", state.rawValue)
+        text.member("kind", type?.kind.rawValue)
+        text.member("type", type?.mime)
+        text.member("size", size)
+        text.member("width", width)
+        text.member("height", height)
+        text.member("duration", duration)
+        if let fragments {
+            text.nested("fragments") { text in
+                text.member("total", fragments.total)
+                text.member("finished", fragments.finished)
+            }
+        } else {
+            text.null("fragments")
+        }
+        text.member("progress", shownProgress)
+        text.nested("remote") { text in
+            text.member("protocol", remoteProtocol)
+            text.member("id", remote.id)
+            text.member("url", remote.url)
+        }
+        text.member("deduplicated", deduplicated)
+        text.member("attempts", attempts)
+        writeTimes(into: &text)
+    }
+
+    private func writeTimes(into text: inout JSONText) {
+        text.member("next_attempt_at", nextAttemptAt.map(Timestamp.text))
+        if let error {
+            text.nested("error") { text in
+                text.member("code", error.code)
+                text.member("message", error.message)
+                text.member("retryable", error.retryable)
+            }
+        } else {
+            text.null("error")
+        }
+        text.member("accepted_at", Timestamp.text(acceptedAt))
+        text.member("started_at", startedAt.map(Timestamp.text))
+        text.member("finished_at", finishedAt.map(Timestamp.text))
+        text.member("updated_at", Timestamp.text(updatedAt))
+    }
+
+    /// Four decimals, rounded down, and below 1 until the server confirmed.
+    private var shownProgress: Double {
+        state == .done ? 1 : min((progress * 10_000).rounded(.down) / 10_000, 0.9999)
+    }
+}

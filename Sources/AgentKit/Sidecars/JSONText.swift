@@ -1,0 +1,97 @@
+/// Writes JSON in a fixed order of keys, since people read sidecars and an encoder gives no order (RFC 8259).
+struct JSONText: Sendable {
+    /// How members are laid out.
+    enum Layout: Sendable {
+        /// Everything on one line.
+        case line
+        /// One member a line, indented by two spaces; objects within stay on their line.
+        case members
+    }
+
+    private(set) var bytes: [UInt8] = []
+    private let layout: Layout
+    private var depth = 0
+    private var isFirst = true
+
+    init(layout: Layout) {
+        self.layout = layout
+        bytes.reserveCapacity(1024)
+    }
+
+    /// Writes an object; `body` writes its members.
+    mutating func object(_ body: (inout JSONText) -> Void) {
+        bytes.append(UInt8(ascii: "{"))
+        depth += 1
+        isFirst = true
+        body(&self)
+        depth -= 1
+        isFirst = false
+        if layout == .members && depth == 0 { bytes.append(UInt8(ascii: "\n")) }
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    private mutating func name(_ name: String) {
+        if !isFirst { bytes.append(UInt8(ascii: ",")) }
+        if layout == .members && depth == 1 {
+            bytes.append(contentsOf: "\n  ".utf8)
+        } else if !isFirst && layout == .members {
+            bytes.append(UInt8(ascii: " "))
+        }
+        isFirst = false
+        string(name)
+        bytes.append(UInt8(ascii: ":"))
+        if layout == .members { bytes.append(UInt8(ascii: " ")) }
+    }
+
+    mutating func member(_ name: String, _ value: String?) {
+        self.name(name)
+        if let value { string(value) } else { raw("null") }
+    }
+
+    mutating func member(_ name: String, _ value: (some BinaryInteger)?) {
+        self.name(name)
+        raw(value.map { String($0) } ?? "null")
+    }
+
+    mutating func member(_ name: String, _ value: Bool) {
+        self.name(name)
+        raw(value ? "true" : "false")
+    }
+
+    /// A number with a fraction; what JSON has no word for is written as null.
+    mutating func member(_ name: String, _ value: Double?) {
+        self.name(name)
+        guard let value, value.isFinite else { return raw("null") }
+        raw(value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)")
+    }
+
+    mutating func nested(_ name: String, _ body: (inout JSONText) -> Void) {
+        self.name(name)
+        object(body)
+    }
+
+    mutating func null(_ name: String) {
+        self.name(name)
+        raw("null")
+    }
+
+    private mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    private mutating func string(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): raw("\\\"")
+            case UInt8(ascii: "\\"): raw("\\\\")
+            case UInt8(ascii: "\n"): raw("\\n")
+            case UInt8(ascii: "\r"): raw("\\r")
+            case UInt8(ascii: "\t"): raw("\\t")
+            case 0..<0x20, 0x7F:
+                let digits = String(byte, radix: 16)
+                raw("\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits)
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}

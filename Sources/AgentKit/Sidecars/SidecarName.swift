@@ -1,0 +1,38 @@
+import Crypto
+import UploadCore
+
+/// What sidecars are called (docs/sidecars.md).
+enum SidecarName {
+    /// Longest file name of Linux file systems, in bytes.
+    static let longest = 255
+
+    /// The sidecar's name for a file name.
+    ///
+    /// - Parameters:
+    ///   - name: the file's name, at most 255 bytes.
+    ///   - copy: 1 for the usual name, 2 and more for the next ones where foreign files bear those before.
+    static func name(for name: some Collection<UInt8>, copy: Int = 1) -> [UInt8] {
+        let suffix = Array((copy > 1 ? " (\(copy))" : "").utf8) + IntakeRules.sidecarSuffix
+        if name.count + suffix.count <= longest { return Array(name) + suffix }
+        let tail = Array("~\(hash(of: name))".utf8) + suffix
+        return Array(head(of: Array(name), atMost: longest - tail.count)) + tail
+    }
+
+    /// What the sidecar of a file name is called while it is being written; hidden, and ignored by the watch.
+    static func temporary(for name: some Collection<UInt8>) -> [UInt8] {
+        Array(".outbox-\(hash(of: name)).tmp".utf8)
+    }
+
+    /// The first 8 hexadecimal digits of the MD5 of a file name.
+    private static func hash(of name: some Collection<UInt8>) -> String {
+        let digest = Insecure.MD5.hash(data: Array(name)).prefix(4)
+        return digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    }
+
+    /// The longest beginning that does not end within a UTF-8 character.
+    private static func head(of name: [UInt8], atMost limit: Int) -> ArraySlice<UInt8> {
+        var end = min(limit, name.count)
+        while end > 0, end < name.count, name[end] & 0b1100_0000 == 0b1000_0000, limit - end < 4 { end -= 1 }
+        return name[..<end]
+    }
+}

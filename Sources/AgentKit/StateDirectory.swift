@@ -1,0 +1,83 @@
+import CLinux
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+/// Why the agent can't run.
+public enum AgentFailure: Error, Equatable, Sendable, CustomStringConvertible {
+    /// Another agent owns the state directory.
+    case alreadyRunning(pid: Int32?, stateDirectory: String)
+    /// Something that must be there can't be created.
+    case cannotCreate(path: String, reason: String)
+    /// Something that is there can't be used.
+    case inputOutput(path: String, reason: String)
+    /// The configuration asks for what can't be had.
+    case configuration(String)
+
+    /// What failed, why, and what to do, in one line.
+    public var description: String {
+        switch self {
+        case .alreadyRunning(let pid, let directory):
+            let who = pid.map { "with pid \($0) " } ?? ""
+            return "another agent \(who)already runs on the state directory \(directory); stop it or use another state"
+        case .cannotCreate(let path, let reason): return "cannot create \(path): \(reason)"
+        case .inputOutput(let path, let reason): return "cannot use \(path): \(reason)"
+        case .configuration(let reason): return reason
+        }
+    }
+}
+
+/// The state directory, owned by one process for as long as this object lives.
+///
+/// Ownership is a flock(2) on `<state>/lock`, which the kernel releases however the process ends; the pid in the file
+/// is only told to whoever comes second.
+final class StateDirectory: Sendable {
+    let path: String
+    private let lock: SharedDescriptor
+
+    /// Makes the directory where it is missing, with mode 0700, and takes ownership.
+    init(path: String) throws(AgentFailure) {
+        self.path = path
+        try Self.create(path)
+        let lockPath = path + "/lock"
+        let descriptor: Descriptor
+        do {
+            let raw = try retryingOnInterrupt {
+                outbox_openat(AT_FDCWD, lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            }
+            descriptor = Descriptor(owning: raw)
+        } catch {
+            throw .cannotCreate(path: lockPath, reason: "\(error); check the permissions of \(path)")
+        }
+        lock = SharedDescriptor(descriptor)
+        do {
+            try retryingOnInterrupt { flock(lock.rawValue, LOCK_EX | LOCK_NB) }
+        } catch Errno.wouldBlock {
+            throw .alreadyRunning(pid: Self.pid(in: lock), stateDirectory: path)
+        } catch {
+            throw .inputOutput(path: lockPath, reason: "\(error)")
+        }
+        let pid = Array("\(getpid())\n".utf8)
+        _ = ftruncate(lock.rawValue, 0)
+        _ = pid.withUnsafeBytes { pwrite(lock.rawValue, $0.baseAddress, $0.count, 0) }
+    }
+
+    private static func create(_ path: String) throws(AgentFailure) {
+        do {
+            let root = try Directory(path: "/")
+            let relative = Array(path.utf8.drop { $0 == UInt8(ascii: "/") })
+            if (try? FileStatus(path: path)) == nil { try root.createDirectories(relative) }
+            guard try FileStatus(path: path).kind == .directory else { throw Errno.notDirectory }
+            try retryingOnInterrupt { chmod(path, 0o700) }
+        } catch {
+            throw .cannotCreate(path: path, reason: "\(error); set `state` to a directory that can be written to")
+        }
+    }
+
+    private static func pid(in file: SharedDescriptor) -> Int32? {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
+        let text = String(decoding: bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        return Int32(text)
+    }
+}

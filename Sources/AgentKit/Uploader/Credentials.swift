@@ -1,0 +1,68 @@
+import Glibc
+import LinuxSystem
+import Remotes
+import Synchronization
+import SystemPackage
+
+/// Where the bearer token is found: OUTBOX_TOKEN, then `remote.token_file`, then what `login` stored.
+///
+/// Files are read again when they change.
+final class Credentials: CredentialSource {
+    private struct Cached {
+        var path: String
+        var changed: Int64
+        var token: String?
+    }
+
+    private let environmentToken: String?
+    private let paths: [String]
+    private let cached = Mutex<Cached?>(nil)
+
+    /// Longest token that is taken, in bytes.
+    private static let longest = 16 * 1024
+
+    /// A source.
+    ///
+    /// - Parameters:
+    ///   - environmentToken: value of OUTBOX_TOKEN, if it is set.
+    ///   - tokenFile: `remote.token_file`, if it is set.
+    ///   - stateDirectory: where `login` stores a token.
+    init(environmentToken: String?, tokenFile: String?, stateDirectory: String) {
+        self.environmentToken = environmentToken.flatMap(Self.clean)
+        paths = [tokenFile, stateDirectory + "/token"].compactMap(\.self)
+    }
+
+    func bearerToken() -> String? {
+        if let environmentToken { return environmentToken }
+        for path in paths {
+            if let token = token(in: path) { return token }
+        }
+        return nil
+    }
+
+    private func token(in path: String) -> String? {
+        guard let status = try? FileStatus(path: path), status.kind == .regular else { return nil }
+        return cached.withLock { cached in
+            if let cached, cached.path == path, cached.changed == status.changed { return cached.token }
+            let token = Self.read(path).flatMap(Self.clean)
+            cached = Cached(path: path, changed: status.changed, token: token)
+            return token
+        }
+    }
+
+    private static func read(_ path: String) -> String? {
+        guard let raw = try? retryingOnInterrupt({ open(path, O_RDONLY | O_CLOEXEC) }) else { return nil }
+        let file = SharedDescriptor(Descriptor(owning: raw))
+        var bytes = [UInt8](repeating: 0, count: longest)
+        let count = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
+        return String(validating: bytes.prefix(count), as: UTF8.self)
+    }
+
+    /// The first line without white space around it; nil when nothing is left or it can't stand in a header.
+    private static func clean(_ text: String) -> String? {
+        let line = text.split(separator: "\n", omittingEmptySubsequences: false).first ?? ""
+        let token = line.filter { !$0.isWhitespace }
+        guard !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        return String(token)
+    }
+}

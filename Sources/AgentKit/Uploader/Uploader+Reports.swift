@@ -1,0 +1,81 @@
+import Remotes
+import UploadCore
+
+// What is told of paths.
+extension Uploader {
+    /// Tells the state of every path that waits for a content.
+    func report(_ key: ContentKey) {
+        for path in machine.waiters(of: key) {
+            if let record = drops[path] { report(record) }
+        }
+    }
+
+    /// Tells the state of one path.
+    func report(_ record: DropRecord) {
+        parts.sidecars.note(makeReport(record))
+    }
+
+    /// Everything there is to say of a path now.
+    func makeReport(_ record: DropRecord) -> FileReport {
+        var report = FileReport(
+            path: record.path, state: record.state, remoteProtocol: parts.remoteProtocol,
+            acceptedAt: record.acceptedAt, updatedAt: now.wall)
+        report.key = record.key
+        report.type = record.type
+        report.size = record.identity?.size
+        report.deduplicated = record.deduplicated
+        report.error = record.error
+        report.startedAt = record.startedAt
+        report.finishedAt = record.finishedAt
+        if let key = record.key, !record.state.isFinal, record.state != .settling,
+            let view = machine.view(of: key, from: record.path)
+        {
+            describe(view, key, in: &report)
+        } else if record.state == .done, let size = report.size {
+            let count = parts.remote.traits.plan(for: size).count
+            report.fragments = .init(total: count, finished: count)
+            report.progress = 1
+            report.remote = record.remote ?? RemoteObject(id: nil, url: nil)
+            report.attempts = record.deduplicated ? 0 : 1
+        }
+        return report
+    }
+
+    private func describe(_ view: UploadView, _ key: ContentKey, in report: inout FileReport) {
+        report.state = view.state
+        report.fragments = .init(total: view.fragmentsTotal, finished: view.fragmentsFinished)
+        if let size = report.size, size > 0 {
+            report.progress = min(Double(view.acknowledgedBytes) / Double(size), 1)
+        }
+        report.remote.id = view.remoteID
+        report.attempts = view.attempts
+        report.nextAttemptAt = view.nextAttemptAt
+        report.error = view.error
+        report.deduplicated = report.deduplicated || view.joinedLater
+        if view.state == .uploading { report.bytesPerSecond = speeds[key]?.bytesPerSecond(at: now.monotonic) }
+    }
+}
+
+/// How fast an upload has been over its last seconds.
+struct SpeedMeter: Sendable {
+    /// How far back it looks.
+    static let window = Duration.seconds(10)
+
+    private var marks: [(at: MonotonicTime, bytes: UInt64)] = []
+
+    mutating func add(_ bytes: UInt64, at time: MonotonicTime) {
+        marks.append((time, bytes))
+        // One mark per fragment would be thousands on a fast link; twenty a window are enough.
+        if marks.count >= 2, marks[marks.count - 1].at - marks[marks.count - 2].at < Self.window / 20 {
+            marks[marks.count - 2].bytes += bytes
+            marks.removeLast()
+        }
+        marks.removeAll { time - $0.at > Self.window }
+    }
+
+    func bytesPerSecond(at time: MonotonicTime) -> UInt64? {
+        guard let first = marks.first else { return nil }
+        let seconds = Double(max(time - first.at, .milliseconds(500)).wholeNanoseconds) / 1e9
+        return UInt64(Double(marks.reduce(0) { $0 + $1.bytes }) / seconds)
+    }
+}

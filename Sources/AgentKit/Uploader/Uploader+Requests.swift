@@ -1,0 +1,270 @@
+import Ledger
+import LinuxSystem
+import Logging
+import Remotes
+import SystemPackage
+import UploadCore
+
+/// A file that fragments are being read from.
+struct OpenSource {
+    var path: RelativePath
+    var file: SharedDescriptor
+}
+
+// What the machine decided, carried out.
+extension Uploader {
+    func perform(_ actions: [MachineAction]) {
+        var changed: Set<ContentKey> = []
+        for action in actions {
+            switch action {
+            case .write: break
+            case .register(let id, let keys): register(id, keys)
+            case .resume(let id, let key): resume(id, key)
+            case .send(let id, let key, let fragment, let skip): send(id, key, fragment: fragment, skip: skip)
+            case .finish(let id, let keys): finish(id, keys)
+            case .remove(let id, let names): remove(id, names)
+            case .cancel(let ids): for id in ids { requests.removeValue(forKey: id)?.cancel() }
+            case .ended(let path, let key, _): ended(path, key)
+            case .takeAgain(let path, let key): takeAgain(path, key)
+            case .changed(let key): changed.insert(key)
+            case .allChanged: changed.formUnion(machine.keys)
+            case .serverTrouble(let error): serverTrouble(error)
+            }
+        }
+        for key in changed { report(key) }
+    }
+
+    private func ended(_ path: RelativePath, _ key: ContentKey) {
+        if let record = record(of: path) { report(record) }
+        if machine.record(of: key) == nil { forgetUpload(key) }
+    }
+
+    func forgetUpload(_ key: ContentKey) {
+        openFiles[key] = nil
+        speeds[key] = nil
+    }
+
+    private func takeAgain(_ path: RelativePath, _ key: ContentKey) {
+        openFiles[key] = nil
+        guard var record = drops[path], record.key == key else { return }
+        record.state = .settling
+        drops[path] = record
+        report(record)
+        reconsider(path)
+    }
+
+    private func serverTrouble(_ error: FileError?) {
+        problems["server"] = error?.message
+        guard let error else {
+            parts.logger.notice("the server is back")
+            return
+        }
+        let message = "the server is in trouble; uploads go on by themselves when it is back"
+        parts.logger.warning("\(message)", metadata: ["code": "\(error.code)", "reason": "\(error.message)"])
+        if error.code == "signed_out" { pollCredentials() }
+    }
+
+    /// Looks for new credentials as long as the old ones are refused.
+    private func pollCredentials() {
+        guard tokenPoll == nil else { return }
+        let refused = parts.credentials.bearerToken()
+        tokenPoll = Task { [weak self, credentials = parts.credentials] in
+            while (try? await Task.sleep(for: .seconds(1))) != nil {
+                guard credentials.bearerToken() == refused else { break }
+            }
+            await self?.credentialsChanged()
+        }
+    }
+
+    private func credentialsChanged() {
+        tokenPoll = nil
+        process([.credentialsChanged])
+    }
+
+    // MARK: Requests
+
+    private func start(_ id: RequestID, _ work: @escaping @Sendable () async -> [MachineEvent]) {
+        requests[id] = Task { [weak self] in
+            let events = await work()
+            self?.run { uploader in
+                uploader.requests[id] = nil
+                uploader.measure(events)
+                uploader.process(events)
+            }
+        }
+    }
+
+    private func measure(_ events: [MachineEvent]) {
+        for case .acknowledged(_, let key, let fragment, _, _) in events {
+            guard let plan = machine.record(of: key)?.plan else { continue }
+            speeds[key, default: SpeedMeter()].add(UInt64(plan.range(of: fragment).count), at: now.monotonic)
+        }
+    }
+
+    private func register(_ id: RequestID, _ keys: [ContentKey]) {
+        let known = keys.compactMap { key in describe(key).map { (key, $0) } }
+        start(id) { [remote = parts.remote] in
+            let results = await remote.register(known.map(\.1))
+            var events = zip(known, results).map { upload, result -> MachineEvent in
+                switch result {
+                case .success(.registered(let remoteID, let point)):
+                    .registered(id, upload.0, remoteID: remoteID, point)
+                case .success(.existing(let object)): .existing(id, upload.0, object)
+                case .failure(let failure): .failed(id, upload.0, failure)
+                }
+            }
+            // Uploads that were dropped before their request began.
+            for key in keys where !known.contains(where: { $0.0 == key }) { events.append(.failed(id, key, .cancelled)) }
+            return events
+        }
+    }
+
+    /// What the server is told of a content: the facts of the first of its paths.
+    private func describe(_ key: ContentKey) -> UploadDescription? {
+        guard let upload = machine.record(of: key) else { return nil }
+        guard let path = machine.waiters(of: key).min(), let record = drops[path] else { return nil }
+        return UploadDescription(
+            key: key, plan: upload.plan, path: path, type: record.type ?? .other,
+            modified: record.identity.map { $0.modified / 1_000_000 })
+    }
+
+    private func remoteUpload(_ key: ContentKey) -> RemoteUpload? {
+        guard let upload = machine.record(of: key), let id = upload.remoteID else { return nil }
+        let type = machine.waiters(of: key).lazy.compactMap { self.drops[$0]?.type }.first ?? .other
+        return RemoteUpload(key: key, id: id, plan: upload.plan, type: type, receipts: machine.receipts(of: key))
+    }
+
+    private func resume(_ id: RequestID, _ key: ContentKey) {
+        guard let upload = remoteUpload(key) else { return process([.failed(id, key, .cancelled)]) }
+        start(id) { [remote = parts.remote] in
+            do throws(RemoteFailure) {
+                return [.resumed(id, key, try await remote.resume(upload))]
+            } catch {
+                return [.failed(id, key, error)]
+            }
+        }
+    }
+
+    private func finish(_ id: RequestID, _ keys: [ContentKey]) {
+        let known = keys.compactMap { remoteUpload($0) }
+        start(id) { [remote = parts.remote] in
+            var events = zip(known, await remote.finish(known)).map { upload, result -> MachineEvent in
+                switch result {
+                case .success(let outcome): .finished(id, upload.key, outcome)
+                case .failure(let failure): .failed(id, upload.key, failure)
+                }
+            }
+            for key in keys where !known.contains(where: { $0.key == key }) { events.append(.failed(id, key, .cancelled)) }
+            return events
+        }
+    }
+
+    private func remove(_ id: RequestID, _ names: [String]) {
+        start(id) { [remote = parts.remote] in
+            do throws(RemoteFailure) {
+                try await remote.remove(names)
+                return [.removed(id)]
+            } catch {
+                return [.removalFailed(id, error)]
+            }
+        }
+    }
+
+    private func send(_ id: RequestID, _ key: ContentKey, fragment: Int, skip: UInt32) {
+        guard let upload = remoteUpload(key) else { return process([.failed(id, key, .cancelled)]) }
+        let body: FragmentReader
+        do throws(SourceProblem) {
+            body = try reader(of: key, upload.plan.range(of: fragment))
+        } catch {
+            openFiles[key] = nil
+            return process([.failed(id, key, .source(error))])
+        }
+        markStarted(key, isLong: upload.plan.count > 1)
+        let outgoing = OutgoingFragment(upload: upload, index: fragment, skip: skip, body: body)
+        start(id) { [remote = parts.remote, clock = parts.clock] in
+            let begin = clock.now.monotonic
+            do throws(RemoteFailure) {
+                let receipt = try await remote.send(outgoing)
+                let took = clock.now.monotonic - begin
+                return [.acknowledged(id, key, fragment: fragment, receipt: receipt, took: took)]
+            } catch {
+                return [.failed(id, key, error)]
+            }
+        }
+    }
+
+    /// Notes when a path's first fragment was sent; durably where the upload may outlive this run.
+    private func markStarted(_ key: ContentKey, isLong: Bool) {
+        var writes: [LedgerWrite] = []
+        for path in machine.waiters(of: key) {
+            guard var record = drops[path], record.startedAt == nil else { continue }
+            record.startedAt = now.wall
+            drops[path] = record
+            writes.append(.drop(record))
+        }
+        if isLong && !writes.isEmpty { parts.ledger.commit(writes) {} }
+    }
+
+    // MARK: Bytes
+
+    /// The checked bytes of a fragment, read from any of the paths that hold the content.
+    private func reader(of key: ContentKey, _ range: Range<UInt64>) throws(SourceProblem) -> FragmentReader {
+        let source = try source(of: key)
+        let blockSize = UInt64(FragmentPlan.sectionSize)
+        let first = Int(range.lowerBound / blockSize)
+        let last = Int((range.upperBound + blockSize - 1) / blockSize)
+        var digests: [UInt64] = []
+        do {
+            for block in first..<max(first, last) {
+                if let digest = try parts.ledger.digest(of: key, block: block) { digests.append(digest) }
+            }
+        } catch {
+            ledgerFailed(error)
+        }
+        // Digests that can't be had are as good as digests that differ: the file is hashed again.
+        guard digests.count == last - first else { throw SourceProblem(path: source.path, kind: .changed) }
+        return FragmentReader(
+            file: source.file, path: source.path, range: range, digests: digests, secret: parts.secret)
+    }
+
+    private func source(of key: ContentKey) throws(SourceProblem) -> OpenSource {
+        if let open = openFiles[key], drops[open.path]?.key == key { return open }
+        var problem: SourceProblem?
+        for path in machine.waiters(of: key).sorted() {
+            do throws(SourceProblem) {
+                let source = try openSource(path)
+                openFiles[key] = source
+                return source
+            } catch {
+                // One path whose file changed must be told at once; one that is missing only if no other serves.
+                if error.kind == .changed { throw error }
+                problem = problem ?? error
+            }
+        }
+        throw problem ?? SourceProblem(path: .root, kind: .missing)
+    }
+
+    private func openSource(_ path: RelativePath) throws(SourceProblem) -> OpenSource {
+        let opened: (file: SharedDescriptor, status: FileStatus)
+        do throws(Errno) {
+            opened = try parts.files.open(path)
+        } catch {
+            throw SourceProblem(path: path, kind: kind(of: error, path))
+        }
+        guard let identity = drops[path]?.identity, identity.isSameFile(as: FileIdentity(opened.status)) else {
+            throw SourceProblem(path: path, kind: .changed)
+        }
+        return OpenSource(path: path, file: opened.file)
+    }
+
+    private func kind(of error: Errno, _ path: RelativePath) -> SourceProblem.Kind {
+        switch error {
+        case .noSuchFileOrDirectory, .notDirectory: return .missing
+        case .invalidArgument, .tooManySymbolicLinkLevels: return .changed
+        case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .ioError: return .missing
+        default:
+            let message = "\(path) can't be read: \(error); check its permissions"
+            return .unreadable(FileError(code: "unreadable", message: message, retryable: false))
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Ledger
+import Logging
+import Remotes
+import UploadCore
+
+// From the ledger at start, and to rest at the end.
+extension Uploader {
+    /// Names of the ledger's settings.
+    enum Setting {
+        static let scope = "scope"
+        static let rules = "intake/rules"
+        static let running = "running"
+        static let allPaused = "paused"
+    }
+
+    /// Brings back what the ledger holds and goes on with it.
+    ///
+    /// - Parameter reconsider: asks the watch to let a path settle again.
+    func start(reconsider: @escaping @Sendable (RelativePath) -> Void) throws(LedgerError) {
+        self.reconsider = reconsider
+        let ledger = parts.ledger
+        let scope = Array(parts.remote.scope.description.utf8)
+        let isOtherScope = try ledger.setting(Setting.scope).map { $0 != scope } ?? false
+        let judgesAgain = try ledger.setting(Setting.rules) != parts.rules.fingerprint
+        let wasKilled = try ledger.setting(Setting.running) != nil
+        let waiters = restoreDrops(isOtherScope: isOtherScope, judgesAgain: judgesAgain, wasKilled: wasKilled)
+        try restoreUploads(waiters)
+        machine.restoreRemovals(try pendingRemovals())
+        var events: [MachineEvent] = [.tick]
+        if try ledger.setting(Setting.allPaused) != nil { events.insert(.setAllPaused(true), at: 0) }
+        process(
+            events,
+            writes: [
+                .setting(Setting.scope, scope), .setting(Setting.rules, parts.rules.fingerprint),
+                .setting(Setting.running, [1]),
+            ])
+        for record in drops.values { report(record) }
+    }
+
+    /// Takes up the paths that are not in a final state.
+    ///
+    /// - Returns: the waiters of each content.
+    private func restoreDrops(
+        isOtherScope: Bool, judgesAgain: Bool, wasKilled: Bool
+    ) -> [ContentKey: [RestoredWaiter]] {
+        var waiters: [ContentKey: [RestoredWaiter]] = [:]
+        var forgotten: [LedgerWrite] = []
+        forEachStoredDrop { record in
+            if let key = record.key, !record.state.isFinal {
+                drops[record.path] = record
+                waiters[key, default: []].append(
+                    RestoredWaiter(
+                        path: record.path, paused: record.state == .paused, joinedLater: record.deduplicated))
+            } else if (isOtherScope && record.key != nil) || (judgesAgain && record.state == .rejected) {
+                forgotten.append(.forgetDrop(record.path))
+            } else if wasKilled {
+                parts.sidecars.repair(makeReport(record))
+            }
+        }
+        if !forgotten.isEmpty { process([], writes: forgotten) }
+        return waiters
+    }
+
+    private func restoreUploads(_ waiters: [ContentKey: [RestoredWaiter]]) throws(LedgerError) {
+        var waiters = waiters
+        var stored: [UploadRecord] = []
+        try parts.ledger.forEachUpload({ record in
+            stored.append(record)
+            return true
+        })
+        var writes: [LedgerWrite] = []
+        for record in stored {
+            guard record.scope == parts.remote.scope, let paths = waiters.removeValue(forKey: record.key) else {
+                writes.append(.forgetUpload(record.key))
+                continue
+            }
+            let (acknowledged, receipts) = try parts.ledger.fragments(of: record.key, plan: record.plan)
+            machine.restore(record, acknowledged: acknowledged, receipts: receipts, waiters: paths, now: now)
+        }
+        // Paths without an upload of this server and account: they are hashed again, and start anew.
+        for path in waiters.values.joined().map(\.path) {
+            guard var record = drops.removeValue(forKey: path) else { continue }
+            record.identity = nil
+            record.key = nil
+            record.state = .settling
+            writes.append(.forgetDrop(path))
+            drops[path] = record
+        }
+        if !writes.isEmpty { process([], writes: writes) }
+    }
+
+    private func pendingRemovals() throws(LedgerError) -> [String] {
+        let scope = Array(parts.remote.scope.description.utf8)
+        return try parts.ledger.settings(withPrefix: UploadMachine.removalPrefix).filter { $0.value == scope }
+            .map { String($0.name.dropFirst(UploadMachine.removalPrefix.count)) }
+    }
+
+    /// Gives up what is under way and makes everything durable; nothing is lost by it.
+    func stop() async {
+        process([.stop])
+        timer?.task.cancel()
+        tokenPoll?.cancel()
+        for request in requests.values { request.cancel() }
+        await finishWriting()
+    }
+
+    /// Waits until ledger and sidecars are written, or for as long as a supervisor has patience: with a full disk the
+    /// ledger may never be, and what it has is enough to go on.
+    private func finishWriting() async {
+        let (end, signal) = AsyncStream.makeStream(of: Void.self)
+        let writing = Task { [parts] in
+            await parts.ledger.commit([.setting(Setting.running, nil)])
+            await parts.sidecars.flush()
+            signal.finish()
+        }
+        let patience = Task {
+            try? await Task.sleep(for: .seconds(3))
+            signal.finish()
+        }
+        for await _ in end {}
+        writing.cancel()
+        patience.cancel()
+    }
+}

@@ -1,0 +1,215 @@
+import FileWatch
+import Ledger
+import LinuxSystem
+import Logging
+import Remotes
+import SystemPackage
+import UploadCore
+
+// What the watch tells.
+extension Uploader {
+    /// How long a name must be gone before its removal counts.
+    static let removalGrace = Duration.seconds(2)
+
+    func take(_ events: [WatchEvent]) {
+        for event in events {
+            switch event {
+            case .seen(let path): seen(path)
+            case .ready(let path, let status): ready(path, status)
+            case .odd(let path, let status): odd(path, status)
+            case .unreadable(let path, let error): unreadable(path, error)
+            case .gone(let path): gone(path)
+            case .renamed(let old, let new, let isDirectory): renamed(old, new, isDirectory: isDirectory)
+            case .scanned(let summary): scanned(summary)
+            case .overflowed:
+                parts.logger.warning(
+                    "the kernel lost events; a full scan makes up for them",
+                    metadata: ["remedy": "raise fs.inotify.max_queued_events if this is frequent"])
+            case .watchLimit(let limit): watchLimit(limit)
+            case .rootLost(let reason): rootLost(reason)
+            case .rootBack(let isSame): rootBack(isSame: isSame)
+            }
+        }
+        armTimer()
+    }
+
+    private func seen(_ path: RelativePath) {
+        leaving[path] = nil
+        if drops[path] != nil { return }
+        if let old = record(of: path), let identity = old.identity,
+            let status = try? parts.files.status(of: path), identity.isSameFile(as: FileIdentity(status))
+        {
+            return
+        }
+        let record = DropRecord(path: path, state: .settling, acceptedAt: now.wall)
+        drops[path] = record
+        report(record)
+    }
+
+    private func ready(_ path: RelativePath, _ status: FileStatus) {
+        leaving[path] = nil
+        let identity = FileIdentity(status)
+        let known = record(of: path)
+        if let known, known.identity == identity, known.key != nil, known.state != .settling, hashing[path] == nil {
+            return
+        }
+        if let objection = parts.rules.objection(toSize: status.size) {
+            return settle(path, as: .rejected, identity, type: nil, objection)
+        }
+        if drops[path]?.key == nil {
+            var record = drops[path] ?? DropRecord(path: path, state: .hashing, acceptedAt: now.wall)
+            record.state = .hashing
+            record.identity = identity
+            drops[path] = record
+            report(record)
+        }
+        lastHash += 1
+        let hash = lastHash
+        hashing[path] = hash
+        parts.hashPool.add(
+            HashPool.Job(path: path, size: status.size) { [weak self] result in
+                self?.run { $0.hashed(path, hash, result) }
+            })
+    }
+
+    private func hashed(_ path: RelativePath, _ hash: UInt64, _ result: HashResult) {
+        guard hashing[path] == hash else { return }
+        hashing[path] = nil
+        switch result {
+        case .content(let identity, let type, let content, let digests):
+            accept(path, identity, type, content, digests)
+        case .rejected(let identity, let type, let error): settle(path, as: .rejected, identity, type: type, error)
+        case .unreadable(let error): settle(path, as: .failed, drops[path]?.identity, type: nil, error)
+        case .changed:
+            drops[path]?.state = drops[path]?.key == nil ? .settling : .queued
+            if let record = drops[path] { report(record) }
+            reconsider(path)
+        case .missing: gone(path)
+        }
+    }
+
+    /// Takes a file whose content is known now.
+    private func accept(
+        _ path: RelativePath, _ identity: FileIdentity, _ type: MediaType, _ content: DropContent, _ digests: [UInt64]
+    ) {
+        let old = record(of: path)
+        var record = drops[path] ?? DropRecord(path: path, state: .queued, acceptedAt: now.wall)
+        var events: [MachineEvent] = []
+        if let oldKey = old?.key, oldKey != content.key {
+            if old?.state.isFinal == false { events.append(.leave(path, oldKey)) }
+            record = DropRecord(path: path, state: record.state, acceptedAt: record.acceptedAt)
+        } else if let old, old.state == .done {
+            record = old
+        }
+        let isPaused = record.state == .paused
+        record.identity = identity
+        record.key = content.key
+        record.type = type
+        if let known = confirmation(of: content.key) {
+            confirmed(&record, known, content)
+            process(events, writes: [keep(record)])
+            return report(record)
+        }
+        record.state = isPaused ? .paused : .queued
+        record.error = nil
+        record.remote = nil
+        record.finishedAt = nil
+        var writes = [keep(record)]
+        if machine.record(of: content.key) == nil {
+            writes.append(.digests(content.key, digests))
+        } else if machine.view(of: content.key, from: path) == nil {
+            record.deduplicated = true
+            writes = [keep(record)]
+        }
+        events.append(.join(path, content, paused: isPaused))
+        process(events, writes: writes)
+    }
+
+    private func confirmation(of key: ContentKey) -> Confirmation? {
+        do {
+            return try parts.ledger.confirmation(of: key, scope: parts.remote.scope)
+        } catch {
+            ledgerFailed(error)
+            return nil
+        }
+    }
+
+    /// A content that the server has already: nothing is sent.
+    private func confirmed(_ record: inout DropRecord, _ known: Confirmation, _ content: DropContent) {
+        if record.state != .done {
+            record.deduplicated = true
+            record.finishedAt = now.wall
+        }
+        if known.seal == content.seal {
+            record.state = .done
+            record.remote = known.remote
+            record.error = nil
+        } else {
+            let message = "\(record.path) has the same MD5 as another file but other content; it can't be told apart"
+            record.state = .failed
+            record.error = FileError(code: "key_collision", message: message, retryable: false)
+        }
+    }
+
+    /// Gives a path a final state without a content.
+    private func settle(
+        _ path: RelativePath, as state: FileState, _ identity: FileIdentity?, type: MediaType?, _ error: FileError
+    ) {
+        let old = record(of: path)
+        if let old, old.state == state, old.error == error, old.identity == identity { return }
+        var record = drops[path] ?? DropRecord(path: path, state: state, acceptedAt: now.wall)
+        let events = old?.key.map { [MachineEvent.leave(path, $0)] } ?? []
+        record = DropRecord(path: path, state: state, acceptedAt: record.acceptedAt)
+        record.identity = identity
+        record.type = type
+        record.error = error
+        record.finishedAt = now.wall
+        hashing[path] = nil
+        process(events, writes: [keep(record)])
+        report(record)
+    }
+
+    private func odd(_ path: RelativePath, _ status: FileStatus) {
+        leaving[path] = nil
+        settle(path, as: .rejected, FileIdentity(status), type: nil, IntakeRules.objection(toKind: status.kind))
+    }
+
+    private func unreadable(_ path: RelativePath, _ error: Errno) {
+        let status = try? parts.files.status(of: path)
+        if status?.kind == .directory {
+            parts.logger.warning(
+                "a directory can't be read; its files are not seen",
+                metadata: ["path": "\(path)", "reason": "\(error)", "remedy": "check its permissions"])
+            return
+        }
+        let message = "\(path) can't be read: \(error); check its permissions"
+        let failure = FileError(code: "unreadable", message: message, retryable: false)
+        settle(path, as: .failed, status.map(FileIdentity.init), type: nil, failure)
+    }
+
+    // MARK: Limits and losses
+
+    private func watchLimit(_ limit: WatchLimit) {
+        problems["watch"] = "\(limit.reason); \(limit.remedy)"
+        parts.logger.warning(
+            "some directories are polled instead of watched",
+            metadata: ["directory": "\(limit.directory)", "reason": "\(limit.reason)", "remedy": "\(limit.remedy)"])
+    }
+
+    private func rootLost(_ reason: String) {
+        outboxIsLost = true
+        leaving = [:]
+        problems["outbox"] = "the outbox is gone: \(reason)"
+        parts.logger.error(
+            "the outbox is gone; nothing is cancelled, it goes on when it is back",
+            metadata: ["outbox": "\(parts.files.root)", "reason": "\(reason)"])
+    }
+
+    private func rootBack(isSame: Bool) {
+        // In another directory the old one's files are not removed, they are elsewhere.
+        outboxIsLost = !isSame
+        problems["outbox"] = nil
+        parts.logger.notice("the outbox is back", metadata: ["same": "\(isSame)"])
+        process([.networkChanged])
+    }
+}

@@ -1,0 +1,169 @@
+import Digests
+import FileWatch
+import Ledger
+import LinuxSystem
+import Logging
+import Remotes
+import Synchronization
+import UploadCore
+
+/// The one owner of what is known of paths and uploads: takes in what watch, hashing, server and user tell, lets
+/// `UploadMachine` decide, and carries out what it decides, in the order *ledger first, action second*.
+///
+/// It runs on a thread of its own, since it reads the ledger and opens files. Every action waits until all that was
+/// decided before it is durable.
+actor Uploader {
+    /// What the agent is made of, as far as the uploader needs it.
+    struct Parts: Sendable {
+        var ledger: Ledger
+        var remote: any Remote
+        var files: OutboxFiles
+        var rules: IntakeRules
+        var hashPool: HashPool
+        var secret: DigestSecret
+        var sidecars: SidecarWriter
+        var credentials: Credentials
+        var retention: Duration
+        var remoteProtocol: String
+        /// Told by `/v1/health`.
+        var version: String
+        var processID: Int32
+        var clock: any Clocks
+        var logger: Logger
+    }
+
+    let thread = SerialThread(name: "uploader")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    let parts: Parts
+    var machine: UploadMachine
+    /// What is known of every path that is not in a final state; the ledger has the others.
+    var drops: [RelativePath: DropRecord] = [:]
+    /// Paths being hashed, and which of several hashes of one path counts.
+    var hashing: [RelativePath: UInt64] = [:]
+    /// Paths that are gone, until it counts.
+    var leaving: [RelativePath: MonotonicTime] = [:]
+    var requests: [RequestID: Task<Void, Never>] = [:]
+    var openFiles: [ContentKey: OpenSource] = [:]
+    var speeds: [ContentKey: SpeedMeter] = [:]
+    var reconsider: @Sendable (RelativePath) -> Void = { _ in }
+    var lastHash: UInt64 = 0
+    var commitsUnderWay = 0
+    var timer: (at: MonotonicTime, task: Task<Void, Never>)?
+    var tokenPoll: Task<Void, Never>?
+    var hasScanned = false
+    var outboxIsLost = false
+    var problems: [String: String] = [:]
+    let startedAt: MonotonicTime
+
+    /// An uploader with everything it needs; `start` brings back what the ledger holds.
+    init(parts: Parts, limits: UploadLimits, seed: UInt64) {
+        self.parts = parts
+        machine = UploadMachine(limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed)
+        startedAt = parts.clock.now.monotonic
+    }
+
+    var now: Now { parts.clock.now }
+
+    /// Runs work on the uploader's thread, behind what waits there already.
+    nonisolated func run(_ work: @escaping @Sendable (isolated Uploader) -> Void) {
+        thread.run { self.assumeIsolated { work($0) } }
+    }
+
+    /// Lets the machine take events in, makes its decisions durable and carries them out.
+    ///
+    /// - Parameter writes: changes that belong into the same commit.
+    func process(_ events: [MachineEvent], writes: [LedgerWrite] = []) {
+        let now = self.now
+        let actions = machine.handle(events, now: now)
+        var writes = writes
+        for action in actions {
+            switch action {
+            case .write(let write): writes.append(write)
+            case .ended(let path, let key, let outcome): end(path, key, outcome, now: now, writes: &writes)
+            default: break
+            }
+        }
+        if writes.isEmpty && commitsUnderWay == 0 {
+            perform(actions)
+        } else {
+            commitsUnderWay += 1
+            parts.ledger.commit(writes) { [weak self] in
+                self?.run { uploader in
+                    uploader.commitsUnderWay -= 1
+                    uploader.perform(actions)
+                }
+            }
+        }
+        armTimer()
+    }
+
+    /// Stores a path's record and, if it is final, forgets it here; the sidecar follows once that is durable.
+    func save(_ record: DropRecord) {
+        process([], writes: [keep(record)])
+    }
+
+    /// Takes a record over and says how the ledger must change.
+    func keep(_ record: DropRecord) -> LedgerWrite {
+        drops[record.path] = record.state.isFinal ? nil : record
+        return .drop(record)
+    }
+
+    /// What is known of a path.
+    func record(of path: RelativePath) -> DropRecord? {
+        if let record = drops[path] { return record }
+        do {
+            return try parts.ledger.drop(at: path)
+        } catch {
+            ledgerFailed(error)
+            return nil
+        }
+    }
+
+    func ledgerFailed(_ error: LedgerError) {
+        parts.logger.error("the ledger can't be read", metadata: ["reason": "\(error)"])
+        problems["ledger"] = "\(error)"
+    }
+
+    private func end(
+        _ path: RelativePath, _ key: ContentKey, _ outcome: DropOutcome, now: Now, writes: inout [LedgerWrite]
+    ) {
+        guard var record = record(of: path), record.key == key else { return }
+        record.finishedAt = now.wall
+        switch outcome {
+        case .done(let remote, let deduplicated):
+            record.state = .done
+            record.remote = remote
+            record.deduplicated = deduplicated
+            record.error = nil
+        case .failed(let error):
+            record.state = .failed
+            record.error = error
+        }
+        writes.append(keep(record))
+    }
+
+    // MARK: Time
+
+    func armTimer() {
+        let now = self.now.monotonic
+        let next = [machine.nextDeadline(after: now), leaving.values.min()].compactMap(\.self).min()
+        guard let next else { return }
+        if let timer, timer.at <= next, timer.at > now { return }
+        timer?.task.cancel()
+        let pause = max(next - now, .milliseconds(1))
+        timer = (
+            next,
+            Task { [weak self] in
+                guard (try? await Task.sleep(for: pause)) != nil else { return }
+                await self?.timerFired()
+            }
+        )
+    }
+
+    private func timerFired() {
+        timer = nil
+        confirmLeaving()
+        process([.tick])
+    }
+}

@@ -1,0 +1,62 @@
+// Wrappers for what Swift cannot call: variadic functions, system calls glibc has no function for, and
+// feature-test macros that must be set before the first include.
+#pragma once
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/// man 2 openat2. Returns -1 and sets errno like open(2).
+static inline int outbox_openat2(int directory, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve) {
+    struct open_how how = {.flags = flags, .mode = mode, .resolve = resolve};
+    return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+}
+
+/// man 2 openat with a mode, which Swift cannot pass to a variadic function.
+static inline int outbox_openat(int directory, const char *path, int flags, unsigned int mode) {
+    return openat(directory, path, flags, mode);
+}
+
+/// man 2 fcntl, F_SETLEASE.
+static inline int outbox_set_lease(int descriptor, int kind) { return fcntl(descriptor, F_SETLEASE, kind); }
+
+/// man 2 fcntl with an integer argument.
+static inline int outbox_fcntl(int descriptor, int command, int argument) {
+    return fcntl(descriptor, command, argument);
+}
+
+/// man 2 statx with the fields that tell one file from another.
+static inline int outbox_statx(int directory, const char *path, int flags, struct statx *result) {
+    return statx(directory, path, flags, STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, result);
+}
+
+static inline uint64_t outbox_makedev(uint32_t major, uint32_t minor) { return makedev(major, minor); }
+
+static const int outbox_f_rdlck = F_RDLCK;
+static const int outbox_f_unlck = F_UNLCK;
+static const int outbox_o_tmpfile = O_TMPFILE;
+static const uint64_t outbox_resolve_beneath = RESOLVE_BENEATH;
+static const uint64_t outbox_resolve_no_symlinks = RESOLVE_NO_SYMLINKS;
+static const int outbox_statx_btime = STATX_BTIME;
+static const int outbox_rename_noreplace = 1;
+static inline int outbox_renameat2(int olddir, const char *oldname, int newdir, const char *newname, unsigned flags) {
+    return (int)syscall(SYS_renameat2, olddir, oldname, newdir, newname, flags);
+}
+
+/// man 2 prctl, PR_SET_NAME: names the calling thread.
+static inline void outbox_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+/// man 2 eventfd, close-on-exec and non-blocking; its header is not part of Swift's Glibc module.
+static inline int outbox_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+static const int outbox_f_setsig = F_SETSIG;

@@ -1,0 +1,35 @@
+import UploadCore
+
+/// Values with a time each, the earliest first: a binary heap.
+struct DeadlineHeap<Value> {
+    private var items: [(time: MonotonicTime, value: Value)] = []
+
+    /// The earliest time.
+    var first: MonotonicTime? { items.first?.time }
+
+    mutating func push(_ value: Value, at time: MonotonicTime) {
+        items.append((time, value))
+        var child = items.count - 1
+        while child > 0, items[child].time < items[(child - 1) / 2].time {
+            items.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    /// Takes the earliest out if its time has come.
+    mutating func pop(until now: MonotonicTime) -> (time: MonotonicTime, value: Value)? {
+        guard let earliest = items.first, earliest.time <= now else { return nil }
+        items.swapAt(0, items.count - 1)
+        items.removeLast()
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < items.count {
+                if items[child].time < items[least].time { least = child }
+            }
+            if least == parent { return earliest }
+            items.swapAt(parent, least)
+            parent = least
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import SystemPackage
+import Synchronization
+import UploadCore
+
+/// What other threads ask of the watch thread.
+final class Mailbox: Sendable {
+    enum Command: Sendable {
+        case rescan
+        case reconsider(RelativePath)
+        case stop
+    }
+
+    private struct State {
+        var isStarted = false
+        var commands: [Command] = []
+    }
+
+    let wakeup: Wakeup
+    private let state = Mutex(State())
+
+    init() throws(Errno) {
+        wakeup = try Wakeup()
+    }
+
+    /// Returns whether this is the first start.
+    func markStarted() -> Bool {
+        state.withLock { state in
+            defer { state.isStarted = true }
+            return !state.isStarted
+        }
+    }
+
+    func post(_ command: Command) {
+        state.withLock { $0.commands.append(command) }
+        wakeup.signal()
+    }
+
+    func take() -> [Command] {
+        state.withLock { state in
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+}

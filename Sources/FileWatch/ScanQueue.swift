@@ -1,0 +1,91 @@
+import LinuxSystem
+import UploadCore
+
+/// The directories that wait to be listed, and the full scan that is on its way.
+///
+/// Directories are visited one after the other and in slices, so that events are handled in between and no depth is
+/// too deep.
+struct ScanQueue {
+    /// Why a directory is listed.
+    enum Purpose {
+        /// Part of the full scan: goes all the way down, leaves out what is known.
+        case full
+        /// It is new here: goes all the way down and tells of everything.
+        case fresh
+        /// It may have changed unnoticed: goes all the way down, leaves out what is known.
+        case verify
+        /// It cannot be watched: this directory alone, leaves out what is known.
+        case poll
+    }
+
+    struct Visit: Equatable {
+        var id: WatchTree.ID
+        var purpose: Purpose
+    }
+
+    /// A directory in the middle of being looked through.
+    struct Listing {
+        var visit: Visit
+        var directory: Directory
+        var entries: [Directory.Entry]
+        var position = 0
+    }
+
+    /// The listing that is being worked off.
+    var current: Listing?
+    /// What the full scan found so far; nil while there is none.
+    private(set) var summary: ScanSummary?
+    /// Whether a full scan is to follow as soon as none is on its way.
+    private(set) var isFullWanted = false
+    /// When the next full scan begins by itself.
+    private(set) var nextFull: MonotonicTime
+
+    private var visits: [Visit] = []
+    private var fullVisits: [Visit] = []
+
+    init(nextFull: MonotonicTime) {
+        self.nextFull = nextFull
+    }
+
+    /// Whether no directory waits.
+    var isIdle: Bool { current == nil && visits.isEmpty && fullVisits.isEmpty }
+
+    mutating func push(_ id: WatchTree.ID, _ purpose: Purpose) {
+        let visit = Visit(id: id, purpose: purpose)
+        if purpose == .full {
+            fullVisits.append(visit)
+        } else if visits.last != visit {
+            visits.append(visit)
+        }
+    }
+
+    /// The next directory; new ones come before the full scan.
+    mutating func pop() -> Visit? { visits.popLast() ?? fullVisits.popLast() }
+
+    /// Asks for a full scan.
+    mutating func wantFull() { isFullWanted = true }
+
+    /// Begins a full scan if one is wanted or due, and none is on its way.
+    mutating func beginFullIfDue(now: MonotonicTime) {
+        guard summary == nil, isFullWanted || nextFull <= now else { return }
+        isFullWanted = false
+        summary = ScanSummary()
+        push(WatchTree.root, .full)
+    }
+
+    /// Ends the full scan.
+    mutating func finishFull(next: MonotonicTime) -> ScanSummary? {
+        defer { summary = nil }
+        nextFull = next
+        return summary
+    }
+
+    /// Counts a path as seen by the full scan, if one is on its way.
+    mutating func count(_ path: RelativePath) { summary?.insert(path) }
+
+    /// Counts a listed directory.
+    mutating func countDirectory() { summary?.directories += 1 }
+
+    /// Counts a directory that cannot be listed.
+    mutating func countUnreadable(_ path: RelativePath) { summary?.unreadable.append(path) }
+}

@@ -1,0 +1,236 @@
+import LinuxSystem
+import SystemPackage
+import UploadCore
+
+/// Decides when a file is complete: quiet for a while, and nobody writing.
+///
+/// A plain value: events and looks come in with the time, decisions go out. It does no I/O.
+struct Settler {
+    /// What brought a file here.
+    enum Cause {
+        /// Its name appeared, or a scan found it: nothing is known of a writer.
+        case appeared
+        /// A writer closed it, or it was moved in complete.
+        case written
+        /// It was renamed within the outbox, or its attributes changed; of interest only if it is not known already.
+        case touched
+        /// It changed while it was read.
+        case reconsidered
+    }
+
+    /// What a look led to.
+    enum Verdict: Equatable {
+        /// Too early to tell; it is looked at again.
+        case wait
+        /// To be taken. `unlessKnown`: only if this state was not dealt with already.
+        case ready(FileStatus, unlessKnown: Bool)
+        /// It was told of, and is not there any more.
+        case gone
+        /// It was never told of, and is not there.
+        case nothing
+        /// Not a regular file.
+        case odd(FileStatus, unlessKnown: Bool)
+        /// A directory bears the name now.
+        case directory
+        /// It cannot be opened.
+        case unreadable(Errno)
+    }
+
+    private struct Entry {
+        var due: MonotonicTime
+        /// The time of this entry's one valid place in the heap.
+        var queued: MonotonicTime
+        var isAnnounced: Bool
+        var isFiltered: Bool
+        var hasWriterClosed: Bool
+        var isMissing = false
+        var pause: Duration
+        var steady: (status: FileStatus, since: MonotonicTime)?
+    }
+
+    private static let longestPause: Duration = .seconds(5)
+
+    private let settle: Duration
+    private let unknownWriterWait: Duration
+    private var entries: [RelativePath: Entry] = [:]
+    private var heap = DeadlineHeap<RelativePath>()
+
+    init(settle: Duration, unknownWriterWait: Duration) {
+        self.settle = settle
+        self.unknownWriterWait = unknownWriterWait
+    }
+
+    /// When the next look is due; it may turn out that nothing is.
+    var deadline: MonotonicTime? { heap.first }
+
+    /// Whether a file is being settled.
+    func contains(_ path: RelativePath) -> Bool { entries[path] != nil }
+
+    /// Takes an event in; the quiet time starts anew.
+    ///
+    /// - Returns: whether the file is to be told of as seen.
+    mutating func note(_ path: RelativePath, _ cause: Cause, now: MonotonicTime) -> Bool {
+        var entry =
+            entries[path]
+            ?? Entry(
+                due: now, queued: MonotonicTime(nanoseconds: .max), isAnnounced: false, isFiltered: true,
+                hasWriterClosed: false, pause: settle)
+        entry.due = now + settle
+        entry.pause = settle
+        entry.steady = nil
+        entry.isMissing = false
+        let wasAnnounced = entry.isAnnounced
+        switch cause {
+        case .appeared:
+            entry.hasWriterClosed = false
+            entry.isAnnounced = true
+        case .written:
+            entry.hasWriterClosed = true
+            entry.isAnnounced = true
+        case .touched: break
+        case .reconsidered: entry.isAnnounced = true
+        }
+        if entry.isAnnounced { entry.isFiltered = false }
+        store(entry, at: path)
+        return entry.isAnnounced && !wasAnnounced && cause != .reconsidered
+    }
+
+    /// Judges a file that a scan found and looked at.
+    ///
+    /// - Parameter age: time since its last change by the wall clock; negative for a change in the future.
+    /// - Returns: the verdict, and whether the file is to be told of as seen.
+    mutating func found(
+        _ path: RelativePath, _ look: Look, age: Duration, now: MonotonicTime
+    ) -> (verdict: Verdict, isSeen: Bool) {
+        switch look {
+        case .free(let status) where age >= settle: return (.ready(status, unlessKnown: false), false)
+        case .odd(let status): return (.odd(status, unlessKnown: false), false)
+        case .directory: return (.directory, false)
+        case .missing: return (.nothing, false)
+        case .unreadable(let error): return (.unreadable(error), false)
+        case .free, .busy, .starved: return (.wait, note(path, .appeared, now: now))
+        case .unknown(let status):
+            let isSeen = note(path, .appeared, now: now)
+            entries[path]?.steady = (status, now)
+            return (.wait, isSeen)
+        }
+    }
+
+    /// The files to look at now, each at most once.
+    mutating func takeDue(now: MonotonicTime, limit: Int) -> [RelativePath] {
+        var result: [RelativePath] = []
+        while result.count < limit, let (time, path) = heap.pop(until: now) {
+            guard var entry = entries[path], entry.queued == time else { continue }
+            entry.queued = MonotonicTime(nanoseconds: .max)
+            if entry.due > now {
+                store(entry, at: path)
+            } else {
+                entries[path] = entry
+                result.append(path)
+            }
+        }
+        return result
+    }
+
+    /// Judges a file from `takeDue`.
+    mutating func looked(at path: RelativePath, _ look: Look, now: MonotonicTime) -> Verdict {
+        guard let entry = entries[path] else { return .nothing }
+        switch look {
+        case .free(let status): return finish(path, .ready(status, unlessKnown: entry.isFiltered))
+        case .unknown(let status): return judgeUnknown(path, entry, status, now: now)
+        case .busy, .starved: return waitLonger(path, entry, now: now)
+        case .missing:
+            // The name may just have changed, with the event for it still to come; that would carry the entry along.
+            if !entry.isMissing {
+                var entry = entry
+                entry.isMissing = true
+                entry.due = now + settle
+                store(entry, at: path)
+                return .wait
+            }
+            return finish(path, entry.isAnnounced ? .gone : .nothing)
+        case .odd(let status): return finish(path, .odd(status, unlessKnown: entry.isFiltered))
+        case .directory: return finish(path, .directory)
+        case .unreadable(let error): return finish(path, .unreadable(error))
+        }
+    }
+
+    /// Forgets a path and everything below it.
+    mutating func remove(_ path: RelativePath, isDirectory: Bool) {
+        entries[path] = nil
+        if !isDirectory || entries.isEmpty { return }
+        for key in entries.keys where key.isWithin(path) { entries[key] = nil }
+    }
+
+    /// Carries a path, and everything below a directory, over to a new name.
+    mutating func move(from old: RelativePath, to new: RelativePath, isDirectory: Bool) {
+        remove(new, isDirectory: isDirectory)
+        let keys = isDirectory ? entries.keys.filter { $0.isWithin(old) } : [old]
+        for key in keys {
+            guard var entry = entries.removeValue(forKey: key), let target = key.moved(from: old, to: new) else {
+                continue
+            }
+            entry.queued = MonotonicTime(nanoseconds: .max)
+            entry.isMissing = false
+            store(entry, at: target)
+        }
+    }
+
+    /// Forgets everything.
+    mutating func removeAll() {
+        entries = [:]
+        heap = DeadlineHeap()
+    }
+
+    private mutating func finish(_ path: RelativePath, _ verdict: Verdict) -> Verdict {
+        entries[path] = nil
+        return verdict
+    }
+
+    private mutating func waitLonger(_ path: RelativePath, _ entry: Entry, now: MonotonicTime) -> Verdict {
+        var entry = entry
+        entry.pause = min(entry.pause * 2, max(settle, Self.longestPause))
+        entry.due = now + entry.pause
+        entry.steady = nil
+        entry.isMissing = false
+        store(entry, at: path)
+        return .wait
+    }
+
+    private mutating func judgeUnknown(
+        _ path: RelativePath, _ entry: Entry, _ status: FileStatus, now: MonotonicTime
+    ) -> Verdict {
+        if entry.hasWriterClosed { return finish(path, .ready(status, unlessKnown: entry.isFiltered)) }
+        var entry = entry
+        entry.isMissing = false
+        if let steady = entry.steady, steady.status.isUnchanged(status) {
+            if now - steady.since >= unknownWriterWait {
+                return finish(path, .ready(status, unlessKnown: entry.isFiltered))
+            }
+            entry.due = steady.since + unknownWriterWait
+        } else {
+            entry.steady = (status, now)
+            entry.due = now + unknownWriterWait
+        }
+        store(entry, at: path)
+        return .wait
+    }
+
+    /// Keeps an entry, with a place in the heap no later than its due time.
+    private mutating func store(_ entry: Entry, at path: RelativePath) {
+        var entry = entry
+        if entry.due < entry.queued {
+            entry.queued = entry.due
+            heap.push(path, at: entry.due)
+        }
+        entries[path] = entry
+    }
+}
+
+extension FileStatus {
+    /// Whether it is the same file with the same size and times.
+    fileprivate func isUnchanged(_ other: FileStatus) -> Bool {
+        device == other.device && inode == other.inode && size == other.size && modified == other.modified
+            && changed == other.changed
+    }
+}

@@ -1,0 +1,33 @@
+import CLinux
+import Glibc
+import LinuxSystem
+import SystemPackage
+import UploadCore
+
+/// Wakes a thread that sleeps in poll(2) (man 2 eventfd).
+final class Wakeup: Sendable {
+    private let descriptor: Descriptor
+
+    var rawValue: Int32 { descriptor.rawValue }
+
+    init() throws(Errno) {
+        descriptor = Descriptor(owning: try retryingOnInterrupt { outbox_eventfd() })
+    }
+
+    /// Wakes the sleeper, now or the next time it goes to sleep.
+    func signal() {
+        // Fails only where the counter is full, and then the sleeper is awake anyway.
+        _ = eventfd_write(descriptor.rawValue, 1)
+    }
+
+    /// Sleeps until a signal or the timeout; all signals so far are used up.
+    ///
+    /// - Parameter timeout: nil sleeps for ever; rounded up to milliseconds.
+    func sleep(timeout: Duration?) {
+        let milliseconds = timeout.map { max(0, ($0.wholeNanoseconds + 999_999) / 1_000_000) } ?? -1
+        var entry = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+        _ = poll(&entry, 1, Int32(clamping: milliseconds))
+        var count: UInt64 = 0
+        _ = eventfd_read(descriptor.rawValue, &count)
+    }
+}

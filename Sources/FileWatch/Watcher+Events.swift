@@ -1,0 +1,159 @@
+import Glibc
+import LinuxSystem
+import SystemPackage
+import UploadCore
+
+extension Watcher {
+    /// Handles everything that was queued.
+    func takeEvents(below root: Directory) {
+        guard let (chunks, isOverflowed) = inotify?.take() else { return }
+        for chunk in chunks { RawEvent.parse(chunk) { handle($0, below: root) } }
+        if isOverflowed { repairLoss() }
+    }
+
+    /// Tells that names went away for which no new name came in time.
+    func giveUpDepartures(below root: Directory) {
+        for departure in pairing.expired(now: Self.now()) { depart(departure) }
+    }
+
+    /// Finds a directory that is new, or may be.
+    func discover(_ name: [UInt8], in parent: WatchTree.ID, _ purpose: ScanQueue.Purpose) {
+        guard let (id, _) = tree.add(name, to: parent) else { return }
+        scans.push(id, purpose)
+    }
+
+    /// Ends watches that are of no more use.
+    func unwatch(_ watches: [Int32]) {
+        for watch in watches { inotify?.unwatch(watch) }
+    }
+
+    private func repairLoss() {
+        tell(.overflowed)
+        scans.wantFull()
+    }
+
+    private func handle(_ event: RawEvent, below root: Directory) {
+        if event.has(IN_Q_OVERFLOW) { return repairLoss() }
+        if event.has(IN_IGNORED) {
+            // Its directory is gone, which its parent tells, or its file system was unmounted.
+            if let id = tree.unbind(event.watch) { scans.push(id, .verify) }
+            return
+        }
+        guard let directory = tree.directory(of: event.watch), let path = tree.path(directory) else { return }
+        if event.name.isEmpty {
+            // Permissions of the outbox; for other directories the parent tells it too.
+            if event.has(IN_ATTRIB) && directory == WatchTree.root { scans.push(directory, .verify) }
+            return
+        }
+        let child = path.appending(event.name)
+        if event.has(IN_MOVED_FROM) {
+            let departure = MovePairing.Departure(path: child, isDirectory: event.isDirectory)
+            return pairing.depart(departure, cookie: event.cookie, now: Self.now())
+        }
+        if let departure = pairing.giveUp(on: child) { depart(departure) }
+        if event.has(IN_MOVED_TO) {
+            arrive(event, at: child, in: directory, below: root)
+        } else if !options.isIgnored(child, event.isDirectory) {
+            if event.isDirectory {
+                handleDirectory(event, child, in: directory)
+            } else {
+                handleFile(event, child)
+            }
+        }
+    }
+
+    private func handleFile(_ event: RawEvent, _ path: RelativePath) {
+        if event.has(IN_CREATE) {
+            note(path, .appeared)
+        } else if event.has(IN_CLOSE_WRITE) {
+            note(path, .written)
+        } else if event.has(IN_DELETE) {
+            forget(path, isDirectory: false)
+        } else if event.has(IN_ATTRIB) {
+            note(path, .touched)
+        }
+    }
+
+    private func handleDirectory(_ event: RawEvent, _ path: RelativePath, in parent: WatchTree.ID) {
+        if event.has(IN_CREATE) {
+            // A scan may have been quicker; a directory made anew had its removal told before.
+            if let id = tree.child(event.name, of: parent), tree.isListed(id) { return }
+            discover(event.name, in: parent, .fresh)
+        } else if event.has(IN_DELETE) {
+            forget(path, isDirectory: true)
+        } else if event.has(IN_ATTRIB) {
+            discover(event.name, in: parent, .verify)
+        }
+    }
+
+    private func note(_ path: RelativePath, _ cause: Settler.Cause) {
+        if settler.note(path, cause, now: Self.now()) { tell(.seen(path)) }
+    }
+
+    /// Handles the second half of a rename, or something that was moved in.
+    private func arrive(_ event: RawEvent, at path: RelativePath, in parent: WatchTree.ID, below root: Directory) {
+        let departure = pairing.arrive(cookie: event.cookie)
+        let isIgnored = options.isIgnored(path, event.isDirectory)
+        switch departure {
+        case .some(let departure) where isIgnored: depart(departure)
+        case .some(let departure) where !options.isIgnored(departure.path, departure.isDirectory):
+            if event.isDirectory {
+                renameDirectory(from: departure.path, to: path, in: parent, below: root)
+            } else {
+                renameFile(from: departure.path, to: path)
+            }
+        default:
+            if isIgnored { return }
+            if event.isDirectory {
+                discover(event.name, in: parent, .fresh)
+            } else {
+                note(path, .written)
+            }
+        }
+    }
+
+    private func renameFile(from old: RelativePath, to new: RelativePath) {
+        settler.move(from: old, to: new, isDirectory: false)
+        tell(.renamed(from: old, to: new, isDirectory: false))
+        note(new, .touched)
+        // Where two names were exchanged (man 2 renameat2), the old one stands for another file now.
+        note(old, .touched)
+    }
+
+    private func renameDirectory(
+        from old: RelativePath, to new: RelativePath, in parent: WatchTree.ID, below root: Directory
+    ) {
+        settler.move(from: old, to: new, isDirectory: true)
+        tell(.renamed(from: old, to: new, isDirectory: true))
+        if let id = tree.find(old), let displaced = tree.move(id, to: parent, as: Array(new.name)) {
+            unwatch(displaced)
+            for unlisted in tree.unlisted(at: id) { scans.push(unlisted, .fresh) }
+            if tree.watch(of: id) == nil { scans.push(id, .verify) }
+            // It may have left the part still to be scanned for the part that was scanned already.
+            if scans.summary != nil { scans.push(id, .full) }
+        } else {
+            discover(Array(new.name), in: parent, .verify)
+        }
+        // Where two names were exchanged, the old one stands for another directory now.
+        if let status = try? root.look(at: old.bytes), status.kind == .directory, let parent = tree.find(old.parent) {
+            discover(Array(old.name), in: parent, .verify)
+        }
+    }
+
+    private func depart(_ departure: MovePairing.Departure) {
+        if options.isIgnored(departure.path, departure.isDirectory) { return }
+        forget(departure.path, isDirectory: departure.isDirectory)
+    }
+
+    private func forget(_ path: RelativePath, isDirectory: Bool) {
+        settler.remove(path, isDirectory: isDirectory)
+        if isDirectory, let id = tree.find(path) { removeDirectory(id) }
+        tell(.gone(path))
+    }
+
+    /// Forgets a directory with everything below it.
+    func removeDirectory(_ id: WatchTree.ID) {
+        unwatch(tree.remove(id))
+        polled = polled.filter { tree.path($0) != nil }
+    }
+}

@@ -1,0 +1,156 @@
+import LinuxSystem
+import SystemPackage
+import UploadCore
+
+extension Watcher {
+    /// Goes on scanning for a while.
+    func scan(below root: Directory, until deadline: MonotonicTime) {
+        while Self.now() < deadline {
+            if scans.current != nil {
+                workOffSlice()
+            } else if let visit = scans.pop() {
+                begin(visit, below: root)
+            } else if scans.summary != nil {
+                return finishFullScan(below: root)
+            } else {
+                return
+            }
+        }
+    }
+
+    private func finishFullScan(below root: Directory) {
+        // A file that was renamed while the scan passed it by is known from its event only.
+        inotify?.drain()
+        takeEvents(below: root)
+        guard scans.isIdle, var summary = scans.finishFull(next: Self.now() + options.rescan) else { return }
+        summary.unwatched = polled.count
+        tell(.scanned(summary))
+    }
+
+    /// Watches a directory and then lists it, so that nothing is missed in between.
+    private func begin(_ visit: ScanQueue.Visit, below root: Directory) {
+        guard let path = tree.path(visit.id) else { return }
+        do {
+            let directory = try root.directory(path.bytes)
+            watch(visit.id, directory, at: path, below: root)
+            if visit.purpose == .full { scans.countDirectory() }
+            scans.current = ScanQueue.Listing(visit: visit, directory: directory, entries: try directory.entries())
+            tree.markListed(visit.id)
+        } catch .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels {
+            // Its removal or new name is still to be told, and its node is needed for that.
+        } catch {
+            scans.countUnreadable(path)
+            tell(.unreadable(path, error))
+        }
+    }
+
+    private func watch(
+        _ id: WatchTree.ID, _ directory: Directory, at path: RelativePath, below root: Directory
+    ) {
+        do {
+            let queue = try queueInUse()
+            let watch = try queue.watch(directory, isRoot: id == WatchTree.root)
+            if let other = tree.directory(of: watch), other != id {
+                if isAlias(other, of: directory, below: root) {
+                    polled.insert(id)
+                    return
+                }
+                // It was renamed, and the event is lost or still to come.
+                scans.push(other, .verify)
+            }
+            if let old = tree.bind(watch, to: id) { queue.unwatch(old) }
+            polled.remove(id)
+            if polled.isEmpty { isLimitTold = false }
+        } catch {
+            polled.insert(id)
+            if isLimitTold { return }
+            isLimitTold = true
+            tell(.watchLimit(WatchLimit(directory: path, error: error)))
+        }
+    }
+
+    private func queueInUse() throws(Errno) -> InotifyQueue {
+        if let inotify { return inotify }
+        let queue = try openQueue(wakeup)
+        inotify = queue
+        return queue
+    }
+
+    /// Whether another path leads to the same directory, as a bind mount does; only one of the two can have the watch.
+    private func isAlias(_ other: WatchTree.ID, of directory: Directory, below root: Directory) -> Bool {
+        guard let path = tree.path(other), let theirs = try? root.look(at: path.bytes),
+            let mine = try? FileStatus(of: directory.rawValue)
+        else { return false }
+        return theirs.device == mine.device && theirs.inode == mine.inode
+    }
+
+    private func workOffSlice() {
+        guard var listing = scans.current else { return }
+        scans.current = nil
+        guard let path = tree.path(listing.visit.id) else { return }
+        let end = min(listing.entries.count, listing.position + 64)
+        for entry in listing.entries[listing.position..<end] { visit(entry, of: listing, below: path) }
+        listing.position = end
+        if end < listing.entries.count {
+            scans.current = listing
+        } else if listing.visit.purpose == .full {
+            removeStale(listing)
+        }
+    }
+
+    /// Forgets directories of which nobody told that they went away.
+    private func removeStale(_ listing: ScanQueue.Listing) {
+        let known = tree.children(of: listing.visit.id)
+        if known.isEmpty { return }
+        let names = Set(listing.entries.lazy.filter { $0.isDirectory != false }.map(\.name))
+        for (name, id) in known where !names.contains(name) { removeDirectory(id) }
+    }
+
+    private func visit(_ entry: Directory.Entry, of listing: ScanQueue.Listing, below path: RelativePath) {
+        let child = path.appending(entry.name)
+        let isDirectory: Bool
+        if let known = entry.isDirectory {
+            isDirectory = known
+        } else {
+            isDirectory = (try? listing.directory.look(at: entry.name))?.kind == .directory
+        }
+        if options.isIgnored(child, isDirectory) { return }
+        if isDirectory {
+            descend(to: entry.name, from: listing.visit)
+        } else {
+            look(at: entry.name, child, of: listing)
+        }
+    }
+
+    private func descend(to name: [UInt8], from visit: ScanQueue.Visit) {
+        guard let (id, isNew) = tree.add(name, to: visit.id) else { return }
+        switch visit.purpose {
+        case .full, .fresh, .verify: scans.push(id, visit.purpose)
+        case .poll: if isNew { scans.push(id, .fresh) }
+        }
+    }
+
+    private func look(at name: [UInt8], _ path: RelativePath, of listing: ScanQueue.Listing) {
+        let isTellingAll = listing.visit.purpose == .fresh
+        if settler.contains(path) { return scans.count(path) }
+        let look = WriterProbe.look(at: name, in: listing.directory) { status in
+            !isTellingAll && options.isKnown(path, status)
+        }
+        if look == .missing { return }
+        scans.count(path)
+        guard let look else { return }
+        let (verdict, isSeen) = settler.found(path, look, age: look.age, now: Self.now())
+        if isSeen { tell(.seen(path)) }
+        apply(verdict, to: path)
+    }
+}
+
+extension Look {
+    /// Time since the last change by the wall clock, which alone can be compared with a file's times; negative for a
+    /// change in the future, zero where there is none to tell.
+    fileprivate var age: Duration {
+        guard case .free(let status) = self else { return .zero }
+        let (age, overflow) = (wallTimeMilliseconds() * 1_000_000).subtractingReportingOverflow(status.changed)
+        return overflow ? .zero : .nanoseconds(age)
+    }
+}

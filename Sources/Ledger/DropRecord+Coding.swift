@@ -1,0 +1,110 @@
+import UploadCore
+
+extension DropRecord: StoredRecord {
+    static var table: LedgerTable { .drops }
+
+    /// Which optional fields a record has, as bits.
+    private struct Presence: OptionSet {
+        let rawValue: UInt16
+        static let identity = Presence(rawValue: 1)
+        static let key = Presence(rawValue: 2)
+        static let type = Presence(rawValue: 4)
+        static let error = Presence(rawValue: 8)
+        static let remote = Presence(rawValue: 16)
+        static let sidecarName = Presence(rawValue: 32)
+        static let startedAt = Presence(rawValue: 64)
+        static let finishedAt = Presence(rawValue: 128)
+        static let deduplicated = Presence(rawValue: 256)
+    }
+
+    private var presence: Presence {
+        var presence: Presence = []
+        if identity != nil { presence.insert(.identity) }
+        if key != nil { presence.insert(.key) }
+        if type != nil { presence.insert(.type) }
+        if error != nil { presence.insert(.error) }
+        if remote != nil { presence.insert(.remote) }
+        if sidecarName != nil { presence.insert(.sidecarName) }
+        if startedAt != nil { presence.insert(.startedAt) }
+        if finishedAt != nil { presence.insert(.finishedAt) }
+        if deduplicated { presence.insert(.deduplicated) }
+        return presence
+    }
+
+    func encodeFields(into encoder: inout RecordEncoder) {
+        encoder.append(bytes: path.bytes)
+        encoder.append(presence.rawValue)
+        encoder.append(state.code)
+        encoder.append(acceptedAt.milliseconds)
+        if let identity { encoder.append(identity) }
+        if let key { encoder.append(key) }
+        if let type { encoder.append(type) }
+        if let error { encoder.append(error) }
+        if let remote { encoder.append(remote) }
+        if let sidecarName { encoder.append(bytes: sidecarName) }
+        if let startedAt { encoder.append(startedAt.milliseconds) }
+        if let finishedAt { encoder.append(finishedAt.milliseconds) }
+    }
+
+    static func decodeFields(from decoder: inout RecordDecoder) -> DropRecord? {
+        guard let path = RelativePath(decoder.readBytes()) else { return nil }
+        let presence = Presence(rawValue: decoder.read(UInt16.self))
+        guard let state = FileState(code: decoder.read(UInt8.self)) else { return nil }
+        let acceptedAt = WallTime(milliseconds: decoder.read(Int64.self))
+        var record = DropRecord(path: path, state: state, acceptedAt: acceptedAt)
+        if presence.contains(.identity) { record.identity = decoder.readIdentity() }
+        if presence.contains(.key) { record.key = decoder.readContentKey() }
+        if presence.contains(.type) { record.type = decoder.readMediaType() }
+        if presence.contains(.error) { record.error = decoder.readFileError() }
+        if presence.contains(.remote) { record.remote = decoder.readRemoteObject() }
+        if presence.contains(.sidecarName) { record.sidecarName = decoder.readBytes() }
+        if presence.contains(.startedAt) { record.startedAt = WallTime(milliseconds: decoder.read(Int64.self)) }
+        if presence.contains(.finishedAt) { record.finishedAt = WallTime(milliseconds: decoder.read(Int64.self)) }
+        record.deduplicated = presence.contains(.deduplicated)
+        return record
+    }
+
+    /// The path alone, all that a look-up needs of a record it may not be looking for.
+    static func path(in bytes: UnsafeRawBufferPointer, key: [UInt8]) -> [UInt8]? {
+        guard var decoder = RecordDecoder(bytes, table: table, key: key) else { return nil }
+        return decoder.readBytes()
+    }
+}
+
+extension FileState {
+    /// The number that stands for the state in records; never to be changed.
+    var code: UInt8 {
+        switch self {
+        case .settling: 0
+        case .hashing: 1
+        case .queued: 2
+        case .uploading: 3
+        case .verifying: 4
+        case .waiting: 5
+        case .paused: 6
+        case .signedOut: 7
+        case .done: 8
+        case .failed: 9
+        case .cancelled: 10
+        case .rejected: 11
+        }
+    }
+
+    init?(code: UInt8) {
+        switch code {
+        case 0: self = .settling
+        case 1: self = .hashing
+        case 2: self = .queued
+        case 3: self = .uploading
+        case 4: self = .verifying
+        case 5: self = .waiting
+        case 6: self = .paused
+        case 7: self = .signedOut
+        case 8: self = .done
+        case 9: self = .failed
+        case 10: self = .cancelled
+        case 11: self = .rejected
+        default: return nil
+        }
+    }
+}

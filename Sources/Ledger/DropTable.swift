@@ -1,0 +1,57 @@
+import UploadCore
+
+/// Finds drops by path although keys are hashes: behind the hash stands an ordinal, 0 but for paths whose hash another
+/// path has already.
+struct DropTable: Sendable {
+    /// The 16-byte hash; another one only in tests, to see paths collide.
+    var hash: @Sendable ([UInt8]) -> [UInt8] = LedgerKeys.pathHash
+
+    /// Where a path's record is, or would go.
+    struct Slot {
+        var key: [UInt8]
+        /// The record there; nil where there is none, a failure where it is damaged.
+        var record: Result<DropRecord, LedgerError>?
+    }
+
+    /// Looks a path up. A damaged record counts as the path's own: its own path can't be told any more.
+    func slot(of path: RelativePath, in transaction: borrowing ReadTransaction) throws(LMDBError) -> Slot {
+        let prefix = hash(path.bytes)
+        var found: Slot?
+        var free: UInt8 = 0
+        try transaction.scan(LedgerTable.drops.table, from: prefix + [0]) { key, value in
+            guard key.count == prefix.count + 1, key.starts(with: prefix), let ordinal = key.last else { return false }
+            if ordinal == free { free &+= 1 }
+            let record = DropRecord.decode(value, key: Array(key))
+            if case .success(let other) = record, other.path != path { return true }
+            found = Slot(key: Array(key), record: record)
+            return false
+        }
+        return found ?? Slot(key: prefix + [free], record: nil)
+    }
+
+    /// Stores a drop and keeps the index of contents in step with it.
+    func store(
+        _ record: DropRecord, in transaction: borrowing WriteTransaction, encoder: inout RecordEncoder
+    ) throws(LMDBError) {
+        let slot = try slot(of: record.path, in: transaction.reading)
+        let old = (try? slot.record?.get())?.key
+        if old != record.key {
+            if let old { try transaction.remove(LedgerTable.contents.table, LedgerKeys.content(old) + slot.key) }
+            if let new = record.key {
+                try transaction.put(LedgerTable.contents.table, LedgerKeys.content(new) + slot.key, [])
+            }
+        }
+        record.encode(into: &encoder, key: slot.key)
+        try transaction.put(LedgerTable.drops.table, slot.key, encoder.bytes)
+    }
+
+    /// Forgets a drop.
+    func remove(_ path: RelativePath, in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        let slot = try slot(of: path, in: transaction.reading)
+        guard let record = slot.record else { return }
+        if let key = (try? record.get())?.key {
+            try transaction.remove(LedgerTable.contents.table, LedgerKeys.content(key) + slot.key)
+        }
+        try transaction.remove(LedgerTable.drops.table, slot.key)
+    }
+}

@@ -1,0 +1,214 @@
+import CLMDB
+import Glibc
+import LinuxSystem
+import Synchronization
+
+/// One LMDB file and its tables, mapped into memory.
+///
+/// Durable on return: opened without MDB_NOSYNC, MDB_NOMETASYNC, MDB_WRITEMAP and MDB_NOLOCK. With MDB_NOTLS, "a
+/// read-only transaction may span threads" and reader slots belong to transactions instead of threads.
+final class Environment: @unchecked Sendable {
+    // Unchecked: `handle`, `handles` and `mapSize` change only with `gate` held for writing, and are read only with it
+    // held at least for reading. LMDB's own handles may be shared by threads.
+    private let gate: UnsafeMutablePointer<pthread_rwlock_t>
+    private var handle: OpaquePointer?
+    private var handles: [MDB_dbi] = []
+    private var mapSize: Int
+    private let path: String
+    /// The tables, in the order of their names given at the start.
+    let tables: [Table]
+    private let writer = Atomic<UInt>(0)
+
+    /// The file is kept this much longer than its last page in use, as a hole: see `keepFileAhead`.
+    private static let fileSlack = 4 << 20
+    private static let smallestMap = 64 << 20
+
+    /// Opens or creates the file, which must not be open in this process already ("Do not have open an LMDB database
+    /// twice in the same process at the same time", lmdb.h: closing one would drop the other's locks).
+    ///
+    /// - Parameter mapSize: address space to reserve; halved until the process's limits allow it, down to 64 MiB.
+    init(path: String, tables names: [String], mapSize: Int) throws(LMDBError) {
+        self.path = path
+        self.mapSize = max(mapSize, Self.smallestMap)
+        tables = names.enumerated().map { Table(index: $0.offset, name: $0.element) }
+        gate = .allocate(capacity: 1)
+        pthread_rwlock_init(gate, nil)
+        while true {
+            do throws(LMDBError) {
+                try open()
+                return
+            } catch {
+                if error.code != ENOMEM || self.mapSize <= Self.smallestMap { throw error }
+                self.mapSize /= 2
+            }
+        }
+    }
+
+    deinit {
+        close()
+        pthread_rwlock_destroy(gate)
+        gate.deallocate()
+    }
+
+    /// Runs `body` on a view of the tables as they are now. Blocks only while the map grows.
+    ///
+    /// Keep it short: "Avoid long-lived transactions. Read transactions prevent reuse of pages freed by newer write
+    /// transactions, thus the database can grow quickly" (lmdb.h).
+    func read<Result>(
+        _ body: (borrowing ReadTransaction) throws(LMDBError) -> Result
+    ) throws(LMDBError) -> Result {
+        pthread_rwlock_rdlock(gate)
+        defer { pthread_rwlock_unlock(gate) }
+        let transaction = ReadTransaction(handle: try begin(flags: UInt32(MDB_RDONLY)), tables: handles)
+        defer { mdb_txn_abort(transaction.handle) }
+        return try body(transaction)
+    }
+
+    /// Runs `body` in the write transaction; when this returns, its changes are on the disk. An error undoes them all.
+    ///
+    /// - Throws: what `body` throws, what LMDB reports, and EDEADLK for a write inside a write: "A thread may only have
+    ///   one write transaction at a time" (lmdb.h), a second one would wait for itself.
+    func write<Result>(
+        _ body: (borrowing WriteTransaction) throws(LMDBError) -> Result
+    ) throws(LMDBError) -> Result {
+        try refuseInsideWrite()
+        pthread_rwlock_rdlock(gate)
+        defer { pthread_rwlock_unlock(gate) }
+        let handle = try begin(flags: 0)
+        writer.store(UInt(pthread_self()), ordering: .relaxed)
+        defer { writer.store(0, ordering: .relaxed) }
+        let result: Result
+        do throws(LMDBError) {
+            result = try body(WriteTransaction(reading: ReadTransaction(handle: handle, tables: handles)))
+        } catch {
+            mdb_txn_abort(handle)
+            throw error
+        }
+        // "The transaction handle is freed. It and its cursors must not be used again after this call" (lmdb.h), also
+        // when it fails.
+        try LMDBError.check(mdb_txn_commit(handle), "mdb_txn_commit", path)
+        try keepFileAhead()
+        return result
+    }
+
+    /// Doubles the map once no transaction is open.
+    ///
+    /// "It may be called at later times if no transactions are active in this process. Note that the library does not
+    /// check for this condition, the caller must ensure it explicitly" (lmdb.h, `mdb_env_set_mapsize`).
+    func grow() throws(LMDBError) {
+        try refuseInsideWrite()
+        pthread_rwlock_wrlock(gate)
+        defer { pthread_rwlock_unlock(gate) }
+        let (doubled, overflow) = mapSize.multipliedReportingOverflow(by: 2)
+        if overflow { throw LMDBError(code: ENOMEM, operation: "mdb_env_set_mapsize", context: path) }
+        do throws(LMDBError) {
+            try LMDBError.check(mdb_env_set_mapsize(try opened(), doubled), "mdb_env_set_mapsize", path)
+            mapSize = doubled
+        } catch {
+            // A failed mmap leaves LMDB without any map: only opening anew brings the old one back.
+            closeHandle()
+            try open()
+            throw error
+        }
+    }
+
+    /// Closes and opens the file anew, once no transaction is open: the way out of MDB_PANIC, "Update of meta page
+    /// failed or environment had fatal error" (lmdb.h).
+    func reopen() throws(LMDBError) {
+        try refuseInsideWrite()
+        pthread_rwlock_wrlock(gate)
+        defer { pthread_rwlock_unlock(gate) }
+        closeHandle()
+        try open()
+    }
+
+    /// Closes the file once no transaction is open; whatever is called afterwards throws EBADF.
+    func close() {
+        pthread_rwlock_wrlock(gate)
+        defer { pthread_rwlock_unlock(gate) }
+        closeHandle()
+    }
+
+    private func begin(flags: UInt32) throws(LMDBError) -> OpaquePointer {
+        var transaction: OpaquePointer?
+        try LMDBError.check(mdb_txn_begin(try opened(), nil, flags, &transaction), "mdb_txn_begin", path)
+        guard let transaction else { throw LMDBError(code: EINVAL, operation: "mdb_txn_begin", context: path) }
+        return transaction
+    }
+
+    private func opened() throws(LMDBError) -> OpaquePointer {
+        guard let handle else { throw LMDBError(code: EBADF, operation: "mdb_txn_begin", context: path) }
+        return handle
+    }
+
+    private func refuseInsideWrite() throws(LMDBError) {
+        if writer.load(ordering: .relaxed) == UInt(pthread_self()) {
+            throw LMDBError(code: EDEADLK, operation: "mdb_txn_begin", context: path)
+        }
+    }
+
+    private func open() throws(LMDBError) {
+        var created: OpaquePointer?
+        try LMDBError.check(mdb_env_create(&created), "mdb_env_create", path)
+        handle = created
+        do throws(LMDBError) {
+            try LMDBError.check(mdb_env_set_maxdbs(created, MDB_dbi(tables.count)), "mdb_env_set_maxdbs", path)
+            try LMDBError.check(mdb_env_set_mapsize(created, mapSize), "mdb_env_set_mapsize", path)
+            let flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS)
+            try LMDBError.check(mdb_env_open(created, path, flags, 0o600), "mdb_env_open", path)
+            // LMDB opens its files close-on-exec where the system can; its lock must never reach a child.
+            var descriptor: Int32 = -1
+            try LMDBError.check(mdb_env_get_fd(created, &descriptor), "mdb_env_get_fd", path)
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            // A reader that was killed keeps its slot, and with it every page freed since.
+            try LMDBError.check(mdb_reader_check(created, nil), "mdb_reader_check", path)
+            try openTables()
+            try keepFileAhead()
+        } catch {
+            // "mdb_env_close() must be called to discard the handle" when opening fails (lmdb.h, `mdb_env_open`).
+            closeHandle()
+            throw error
+        }
+    }
+
+    private func openTables() throws(LMDBError) {
+        // "The database handle will be private to the current transaction until the transaction is successfully
+        // committed … this function must not be called from multiple concurrent transactions" (lmdb.h, `mdb_dbi_open`).
+        let transaction = try begin(flags: 0)
+        var opened: [MDB_dbi] = []
+        for table in tables {
+            var number = MDB_dbi()
+            let code = mdb_dbi_open(transaction, table.name, UInt32(MDB_CREATE), &number)
+            if code != MDB_SUCCESS { mdb_txn_abort(transaction) }
+            try LMDBError.check(code, "mdb_dbi_open", table.name)
+            opened.append(number)
+        }
+        try LMDBError.check(mdb_txn_commit(transaction), "mdb_txn_commit", path)
+        handles = opened
+    }
+
+    /// Keeps the file's end beyond the last page in use.
+    ///
+    /// LMDB never writes a page that one transaction both took and gave back, not even the very last: a sound file may
+    /// be shorter than its meta page says. With a hole behind it, a file that is too short is one that was cut.
+    private func keepFileAhead() throws(LMDBError) {
+        let handle = try opened()
+        var descriptor: Int32 = -1
+        var information = MDB_envinfo()
+        var pages = MDB_stat()
+        try LMDBError.check(mdb_env_get_fd(handle, &descriptor), "mdb_env_get_fd", path)
+        mdb_env_info(handle, &information)
+        mdb_env_stat(handle, &pages)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return }
+        let used = (information.me_last_pgno + 1) * Int(pages.ms_psize)
+        // The commit holds even where the hole can't be had, for instance at a file size limit.
+        if Int(status.st_size) < used + Self.fileSlack / 2 { _ = ftruncate(descriptor, off_t(used + Self.fileSlack)) }
+    }
+
+    private func closeHandle() {
+        if let handle { mdb_env_close(handle) }
+        handle = nil
+        handles = []
+    }
+}

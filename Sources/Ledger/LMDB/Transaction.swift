@@ -1,0 +1,87 @@
+import CLMDB
+
+/// A consistent view of all tables. It exists only inside the closure that `Environment.read` or `write` calls: it
+/// can't be copied, so it can't be kept either.
+///
+/// "Values returned from the database are valid only until a subsequent update operation, or the end of the
+/// transaction" (lmdb.h, `mdb_get`): values are therefore handed to a closure, which copies what it needs.
+struct ReadTransaction: ~Copyable {
+    let handle: OpaquePointer
+    let tables: [MDB_dbi]
+
+    /// Hands the value of a key to `body`, or returns nil where there is none.
+    func get<Value>(
+        _ table: Table, _ key: [UInt8], _ body: (UnsafeRawBufferPointer) -> Value
+    ) throws(LMDBError) -> Value? {
+        try withKey(key) { raw throws(LMDBError) in
+            var value = MDB_val()
+            let code = mdb_get(handle, tables[table.index], &raw, &value)
+            if code == MDB_NOTFOUND { return nil }
+            try LMDBError.check(code, "mdb_get", table.name)
+            return body(value.bytes)
+        }
+    }
+
+    /// Walks a table in the order of its keys' bytes, from the first key not below `start`, until `body` returns false.
+    func scan(
+        _ table: Table, from start: [UInt8], _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
+    ) throws(LMDBError) {
+        var cursor: OpaquePointer?
+        try LMDBError.check(mdb_cursor_open(handle, tables[table.index], &cursor), "mdb_cursor_open", table.name)
+        // "A cursor in a read-only transaction must be closed explicitly, before or after its transaction ends"
+        // (lmdb.h); one in a write transaction may be.
+        defer { mdb_cursor_close(cursor) }
+        var value = MDB_val()
+        try withKey(start) { key throws(LMDBError) in
+            var code = mdb_cursor_get(cursor, &key, &value, start.isEmpty ? MDB_FIRST : MDB_SET_RANGE)
+            while code == MDB_SUCCESS {
+                if !body(key.bytes, value.bytes) { return }
+                code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
+            }
+            if code != MDB_NOTFOUND { try LMDBError.check(code, "mdb_cursor_get", table.name) }
+        }
+    }
+}
+
+/// The one transaction that may change tables; its view includes its own changes.
+struct WriteTransaction: ~Copyable {
+    let reading: ReadTransaction
+
+    /// Stores a value, replacing what the key had.
+    func put(_ table: Table, _ key: [UInt8], _ value: borrowing [UInt8]) throws(LMDBError) {
+        let code = value.withUnsafeBytes { bytes in
+            withKey(key) { raw in
+                // LMDB copies the bytes and leaves them alone.
+                var data = MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+                return mdb_put(reading.handle, reading.tables[table.index], &raw, &data, 0)
+            }
+        }
+        try LMDBError.check(code, "mdb_put", table.name)
+    }
+
+    /// Removes a key.
+    ///
+    /// - Returns: whether it was there.
+    @discardableResult
+    func remove(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> Bool {
+        let code = withKey(key) { raw in mdb_del(reading.handle, reading.tables[table.index], &raw, nil) }
+        if code == MDB_NOTFOUND { return false }
+        try LMDBError.check(code, "mdb_del", table.name)
+        return true
+    }
+}
+
+extension MDB_val {
+    fileprivate var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: mv_data, count: mv_size) }
+}
+
+private func withKey<Result, Failure: Error>(
+    _ key: [UInt8], _ body: (inout MDB_val) throws(Failure) -> Result
+) throws(Failure) -> Result {
+    try key.withUnsafeBufferPointer { buffer throws(Failure) in
+        let bytes = UnsafeRawBufferPointer(buffer)
+        // LMDB never writes through a key; its type lacks the const.
+        var raw = MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+        return try body(&raw)
+    }
+}

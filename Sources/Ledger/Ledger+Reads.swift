@@ -1,0 +1,182 @@
+public import UploadCore
+
+extension Ledger {
+    /// What is known of a path; nil where nothing is.
+    public func drop(at path: RelativePath) throws(LedgerError) -> DropRecord? {
+        try read { transaction throws(LMDBError) in try drops.slot(of: path, in: transaction).record }
+    }
+
+    /// The paths that have a content, in no particular order.
+    public func drops(of key: ContentKey) throws(LedgerError) -> [RelativePath] {
+        let prefix = LedgerKeys.content(key)
+        return try read { transaction throws(LMDBError) in
+            var paths: [RelativePath] = []
+            for entry in try transaction.keys(LedgerTable.contents.table, prefix: prefix) {
+                let slot = Array(entry.dropFirst(prefix.count))
+                let record = try transaction.get(LedgerTable.drops.table, slot) { DropRecord.decode($0, key: slot) }
+                switch record {
+                // The index may lag behind a record that was damaged when it was replaced.
+                case .success(let record) where record.key == key: paths.append(record.path)
+                case .success, nil: continue
+                case .failure(let damage): return .failure(damage)
+                }
+            }
+            return .success(paths)
+        } ?? []
+    }
+
+    /// Calls `body` with every drop, in no particular order, until it returns false.
+    ///
+    /// Drops are read some hundred at a time and `body` runs between the transactions: it may take its time and use the
+    /// ledger. Drops that change meanwhile are seen in either state.
+    ///
+    /// - Parameter damaged: called for each record that can't be read; the walk goes on.
+    public func forEachDrop(
+        _ body: (DropRecord) -> Bool, damaged: (LedgerError) -> Void = { _ in }
+    ) throws(LedgerError) {
+        try forEach(DropRecord.self, body, damaged: damaged)
+    }
+
+    /// What is known of an upload; nil where nothing is.
+    public func upload(_ key: ContentKey) throws(LedgerError) -> UploadRecord? {
+        try record(LedgerKeys.content(key))
+    }
+
+    /// Calls `body` with every upload by ascending key until it returns false; see `forEachDrop`.
+    public func forEachUpload(
+        _ body: (UploadRecord) -> Bool, damaged: (LedgerError) -> Void = { _ in }
+    ) throws(LedgerError) {
+        try forEach(UploadRecord.self, body, damaged: damaged)
+    }
+
+    /// Which fragments of an upload the server acknowledged, and what it gave for them.
+    ///
+    /// - Parameter plan: how the content is cut; what lies beyond its last fragment is left out.
+    public func fragments(
+        of key: ContentKey, plan: FragmentPlan
+    ) throws(LedgerError) -> (acknowledged: FragmentSet, receipts: [Int: String]) {
+        let prefix = LedgerKeys.content(key)
+        let pages: [FragmentPage] =
+            try read { transaction throws(LMDBError) in
+                var pages: [FragmentPage] = []
+                for entry in try transaction.keys(LedgerTable.fragments.table, prefix: prefix) {
+                    let page = try transaction.get(LedgerTable.fragments.table, entry) {
+                        FragmentPage.decode($0, key: entry)
+                    }
+                    switch page {
+                    case .success(let page): pages.append(page)
+                    case .failure(let damage): return .failure(damage)
+                    case nil: continue
+                    }
+                }
+                return .success(pages)
+            } ?? []
+        return Self.join(pages, count: plan.count)
+    }
+
+    /// The keyed digest of one block of 512 KiB; nil where none is known.
+    public func digest(of key: ContentKey, block: Int) throws(LedgerError) -> UInt64? {
+        guard block >= 0 else { return nil }
+        let page: DigestPage? = try record(LedgerKeys.page(key, block / DigestPage.blocks))
+        let index = block % DigestPage.blocks
+        guard let page, index < page.digests.count else { return nil }
+        return page.digests[index]
+    }
+
+    /// What a server said of a content; nil where it said nothing, or was somebody else.
+    public func confirmation(of key: ContentKey, scope: RemoteScope) throws(LedgerError) -> Confirmation? {
+        let found: Confirmation? = try record(LedgerKeys.confirmation(key, scope))
+        return found?.scope == scope ? found : nil
+    }
+
+    /// A small value kept by name; nil where there is none.
+    public func setting(_ name: String) throws(LedgerError) -> [UInt8]? {
+        let found: SettingRecord? = name.isEmpty ? nil : try record(Array(name.utf8))
+        return found?.value
+    }
+
+    /// The small values whose names begin with a prefix, by ascending name.
+    public func settings(withPrefix prefix: String) throws(LedgerError) -> [(name: String, value: [UInt8])] {
+        let names = try read { transaction throws(LMDBError) in
+            .success(try transaction.keys(LedgerTable.settings.table, prefix: Array(prefix.utf8)))
+        }
+        var found: [(name: String, value: [UInt8])] = []
+        for name in (names ?? []).map({ String(decoding: $0, as: UTF8.self) }) {
+            if let value = try setting(name) { found.append((name, value)) }
+        }
+        return found
+    }
+
+    /// The 192 secret bytes that key the block digests: made when the ledger was, durable since, never changed.
+    public func digestSecret() throws(LedgerError) -> [UInt8] {
+        let key = LedgerSchema.secretKey
+        let stored = try read { transaction throws(LMDBError) in try LedgerSchema.value(key, in: transaction) }
+        guard let stored, stored.count == LedgerSchema.secretSize else {
+            throw .damagedRecord(table: .meta, key: key)
+        }
+        return stored
+    }
+
+    private static func join(_ pages: [FragmentPage], count: Int) -> (FragmentSet, [Int: String]) {
+        var words = [UInt64](repeating: 0, count: (count + 63) / 64)
+        var receipts: [Int: String] = [:]
+        for page in pages {
+            for (offset, word) in page.words.enumerated() {
+                let index = page.index * (FragmentPage.fragments / 64) + offset
+                if index < words.count { words[index] = word }
+            }
+            for (fragment, receipt) in page.receipts where (0..<count).contains(fragment) {
+                receipts[fragment] = receipt
+            }
+        }
+        if count % 64 != 0, let last = words.indices.last { words[last] &= (1 << UInt64(count % 64)) - 1 }
+        return (FragmentSet(words: words), receipts)
+    }
+
+    private func record<Record: StoredRecord>(_ key: [UInt8]) throws(LedgerError) -> Record? {
+        try read { transaction throws(LMDBError) in
+            try transaction.get(Record.table.table, key) { Record.decode($0, key: key) }
+        }
+    }
+
+    private func read<Value>(
+        _ body: (borrowing ReadTransaction) throws(LMDBError) -> Result<Value, LedgerError>?
+    ) throws(LedgerError) -> Value? {
+        let outcome: Result<Value, LedgerError>?
+        do throws(LMDBError) {
+            outcome = try environment.read(body)
+        } catch {
+            throw error.isClosed ? .closed : .storage(error)
+        }
+        return try outcome?.get()
+    }
+
+    private func forEach<Record: StoredRecord>(
+        _ type: Record.Type, _ body: (Record) -> Bool, damaged: (LedgerError) -> Void
+    ) throws(LedgerError) {
+        let chunk = 512
+        var start: [UInt8] = []
+        while true {
+            var found: [Result<Record, LedgerError>] = []
+            found.reserveCapacity(chunk)
+            var last: [UInt8] = []
+            _ = try read { transaction throws(LMDBError) -> Result<Void, LedgerError>? in
+                try transaction.scan(Record.table.table, from: start) { key, value in
+                    last = Array(key)
+                    found.append(Record.decode(value, key: last))
+                    return found.count < chunk
+                }
+                return nil
+            }
+            for record in found {
+                switch record {
+                case .success(let record): if !body(record) { return }
+                case .failure(let damage): damaged(damage)
+                }
+            }
+            if found.count < chunk { return }
+            // The smallest key above the last.
+            start = last + [0]
+        }
+    }
+}

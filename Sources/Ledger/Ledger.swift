@@ -1,0 +1,102 @@
+import Glibc
+import LinuxSystem
+public import Logging
+import SystemPackage
+public import UploadCore
+
+/// The persistent state: what is known of paths, contents, uploads and confirmations, in one LMDB file.
+///
+/// Reads are synchronous and short, and see what was last committed; as they may wait for the disk they must not run
+/// on the cooperative pool. Writes are queued to one thread, which makes them durable in order, many at a time.
+/// Nothing is cached here: LMDB's pages are the kernel's page cache.
+///
+/// There is one owner of a ledger; keeping others out is the business of the lock in the state directory.
+public final class Ledger: Sendable {
+    let environment: Environment
+    let drops: DropTable
+    private let writer: LedgerWriter
+
+    /// Address space reserved for the file, so that it need not grow under readers.
+    static let mapSize = Int.bitWidth == 64 ? 64 << 30 : 512 << 20
+
+    /// Opens or creates `<directory>/ledger.lmdb` with mode 0600, and the directory with mode 0700 where it is missing.
+    ///
+    /// - Parameters:
+    ///   - directory: the state directory; its parent must exist.
+    ///   - logger: told what goes wrong with the file.
+    ///   - onTrouble: called on the writer's thread when changes can't be made durable, and with nil once they can
+    ///     again. A refused change is told but not taken back.
+    /// - Throws: `cutFile`, `notALedger`, `newerSchema`, `damagedRecord`, `unreadable` or `storage`.
+    public convenience init(
+        directory: String, logger: Logger, onTrouble: @escaping @Sendable (LedgerTrouble?) -> Void
+    ) throws(LedgerError) {
+        try self.init(
+            directory: directory, logger: logger, mapSize: Self.mapSize, drops: DropTable(), onTrouble: onTrouble)
+    }
+
+    init(
+        directory: String, logger: Logger, mapSize: Int, drops: DropTable,
+        onTrouble: @escaping @Sendable (LedgerTrouble?) -> Void
+    ) throws(LedgerError) {
+        let path = "\(directory)/ledger.lmdb"
+        try Self.checkFile(path, in: directory)
+        do throws(LMDBError) {
+            environment = try Environment(
+                path: path, tables: LedgerTable.allCases.map(\.rawValue), mapSize: mapSize)
+        } catch {
+            throw .storage(error)
+        }
+        try LedgerSchema.prepare(environment, newSecret: try LedgerSchema.randomSecret())
+        self.drops = drops
+        writer = LedgerWriter(
+            environment: environment, directory: directory, drops: drops, logger: logger, onTrouble: onTrouble)
+        writer.start()
+    }
+
+    deinit {
+        writer.close()
+    }
+
+    /// Queues changes, which become durable together or not at all.
+    ///
+    /// - Parameters:
+    ///   - writes: carried out in order; none at all waits for what was queued before.
+    ///   - done: runs on the writer's thread once these changes and all queued before are durable; never where they
+    ///     can't be: after `close`, or for changes that no table can hold (a name over 511 bytes).
+    public func commit(_ writes: [LedgerWrite], done: @escaping @Sendable () -> Void) {
+        writer.add(PendingCommit(writes: writes) { isDurable in if isDurable { done() } })
+    }
+
+    /// Queues changes and waits until they, and all queued before, are durable.
+    ///
+    /// - Returns: false where they never will be: after `close`, or for changes that no table can hold.
+    @discardableResult
+    public func commit(_ writes: [LedgerWrite]) async -> Bool {
+        await withCheckedContinuation { continuation in
+            writer.add(PendingCommit(writes: writes) { continuation.resume(returning: $0) })
+        }
+    }
+
+    /// Makes what is queued durable, as far as the disk takes it, and closes the file. Blocks until then, but not when
+    /// called on the writer's thread.
+    public func close() {
+        writer.close()
+    }
+
+    private static func checkFile(_ path: String, in directory: String) throws(LedgerError) {
+        let problem: MetaPages.Problem?
+        do throws(Errno) {
+            do throws(Errno) {
+                try retryingOnInterrupt { mkdir(directory, 0o700) }
+            } catch Errno.fileExists {}
+            problem = try MetaPages.problem(of: path)
+        } catch {
+            throw .unreadable(path: path, reason: "\(error)")
+        }
+        switch problem {
+        case nil: return
+        case .foreign: throw .notALedger(path: path)
+        case .cut(let size, let needed): throw .cutFile(path: path, size: size, needed: needed)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import UploadCore
+
+/// Carries changes out inside a write transaction.
+struct LedgerChanges {
+    let drops: DropTable
+    var encoder = RecordEncoder()
+
+    init(drops: DropTable) {
+        self.drops = drops
+    }
+
+    mutating func apply(_ write: LedgerWrite, in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        switch write {
+        case .drop(let record):
+            try drops.store(record, in: transaction, encoder: &encoder)
+        case .forgetDrop(let path):
+            try drops.remove(path, in: transaction)
+        case .upload(let record):
+            try put(record, LedgerKeys.content(record.key), in: transaction)
+        case .fragments(let key, let page):
+            try put(page, LedgerKeys.page(key, page.index), in: transaction)
+        case .forgetFragments(let key):
+            try removeAll(.fragments, of: key, in: transaction)
+        case .forgetUpload(let key):
+            try transaction.remove(LedgerTable.uploads.table, LedgerKeys.content(key))
+            try removeAll(.fragments, of: key, in: transaction)
+            try removeAll(.digests, of: key, in: transaction)
+        case .digests(let key, let digests):
+            try put(digests, of: key, in: transaction)
+        case .confirmation(let record):
+            // Should two scopes share a hash, the newer confirmation wins: the other is asked for again.
+            try put(record, LedgerKeys.confirmation(record.key, record.scope), in: transaction)
+        case .forgetConfirmation(let key, let scope):
+            try transaction.remove(LedgerTable.confirmations.table, LedgerKeys.confirmation(key, scope))
+        case .setting(let name, let value?):
+            try put(SettingRecord(value: value), Array(name.utf8), in: transaction)
+        case .setting(let name, nil):
+            try transaction.remove(LedgerTable.settings.table, Array(name.utf8))
+        }
+    }
+
+    private mutating func put(
+        _ digests: [UInt64], of key: ContentKey, in transaction: borrowing WriteTransaction
+    ) throws(LMDBError) {
+        try removeAll(.digests, of: key, in: transaction)
+        for (index, start) in stride(from: 0, to: digests.count, by: DigestPage.blocks).enumerated() {
+            let page = DigestPage(digests: Array(digests[start..<min(start + DigestPage.blocks, digests.count)]))
+            try put(page, LedgerKeys.page(key, index), in: transaction)
+        }
+    }
+
+    private mutating func put<Record: StoredRecord>(
+        _ record: Record, _ key: [UInt8], in transaction: borrowing WriteTransaction
+    ) throws(LMDBError) {
+        record.encode(into: &encoder, key: key)
+        try transaction.put(Record.table.table, key, encoder.bytes)
+    }
+
+    private func removeAll(
+        _ table: LedgerTable, of key: ContentKey, in transaction: borrowing WriteTransaction
+    ) throws(LMDBError) {
+        // Collected first: a cursor does not survive the removal of what it stands on by another way.
+        for page in try transaction.reading.keys(table.table, prefix: LedgerKeys.content(key)) {
+            try transaction.remove(table.table, page)
+        }
+    }
+}
+
+extension ReadTransaction {
+    /// The keys that begin with some bytes.
+    func keys(_ table: Table, prefix: [UInt8]) throws(LMDBError) -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        try scan(table, from: prefix) { key, _ in
+            guard key.starts(with: prefix) else { return false }
+            keys.append(Array(key))
+            return true
+        }
+        return keys
+    }
+}

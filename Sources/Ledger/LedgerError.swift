@@ -1,0 +1,79 @@
+/// Why the ledger could not be opened or read.
+public enum LedgerError: Error, Hashable, Sendable {
+    /// The directory or file can't be had.
+    case unreadable(path: String, reason: String)
+    /// The file is shorter than its own head says; mapping it would end the process. Sizes in bytes.
+    case cutFile(path: String, size: UInt64, needed: UInt64)
+    /// The file is not an LMDB file of this format.
+    case notALedger(path: String)
+    /// The ledger was written by a newer version of the program.
+    case newerSchema(found: UInt32, supported: UInt32)
+    /// A record's checksum does not agree with its bytes, or they make no sense.
+    case damagedRecord(table: LedgerTable, key: [UInt8])
+    /// LMDB reports an error.
+    case storage(LMDBError)
+    /// The ledger was closed.
+    case closed
+}
+
+extension LedgerError: CustomStringConvertible {
+    /// What failed, why, and what to do, on one line.
+    public var description: String {
+        switch self {
+        case .unreadable(let path, let reason):
+            "\(path) cannot be used: \(reason)"
+        case .cutFile(let path, let size, let needed):
+            "\(path) was cut: it has \(size) of \(needed) bytes; restore it from a backup or move it aside"
+        case .notALedger(let path):
+            "\(path) is not a ledger of this format; move it aside"
+        case .newerSchema(let found, let supported):
+            "the ledger has format \(found), this program knows up to \(supported); use the newer program"
+        case .damagedRecord(let table, let key):
+            "damaged record in \(table.rawValue), key \(key.map { hexadecimal($0) }.joined())"
+        case .storage(let error):
+            "ledger: \(error)"
+        case .closed:
+            "the ledger is closed"
+        }
+    }
+
+    private func hexadecimal(_ byte: UInt8) -> String {
+        String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+    }
+}
+
+/// The ledger's tables.
+public enum LedgerTable: String, CaseIterable, Sendable {
+    /// What is known of paths: by a 128-bit hash of the path, and an ordinal among paths of the same hash.
+    case drops
+    /// Which paths have a content: by the content's key and the path's key in `drops`; no values.
+    case contents
+    /// Uploads, by content key.
+    case uploads
+    /// Pages of fragment states, by content key and big-endian page number.
+    case fragments
+    /// Pages of block digests, by content key and big-endian page number.
+    case digests
+    /// Confirmations, by content key and a 64-bit hash of the scope.
+    case confirmations
+    /// Small values, by name.
+    case settings
+    /// What the ledger keeps of itself: schema version and digest secret.
+    case meta
+
+    /// The table's place in the environment's list.
+    var table: Table { Table(index: number, name: rawValue) }
+
+    private var number: Int {
+        switch self {
+        case .drops: 0
+        case .contents: 1
+        case .uploads: 2
+        case .fragments: 3
+        case .digests: 4
+        case .confirmations: 5
+        case .settings: 6
+        case .meta: 7
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import CXXHash
+import UploadCore
+
+/// How the tables' keys are made. Numbers are big-endian, so that their order is the order of LMDB's keys.
+enum LedgerKeys {
+    /// Hashes a path to 16 bytes; LMDB's keys end at 511 bytes and paths do not.
+    static func pathHash(_ path: [UInt8]) -> [UInt8] {
+        let hash = path.withUnsafeBytes { XXH3_128bits_withSeed($0.baseAddress, $0.count, 0) }
+        return bigEndian(hash.high64, hash.low64)
+    }
+
+    static func content(_ key: ContentKey) -> [UInt8] {
+        bigEndian(key.high, key.low)
+    }
+
+    static func page(_ key: ContentKey, _ index: Int) -> [UInt8] {
+        var bytes = bigEndian(key.high, key.low)
+        withUnsafeBytes(of: UInt32(truncatingIfNeeded: index).bigEndian) { bytes.append(contentsOf: $0) }
+        return bytes
+    }
+
+    static func confirmation(_ key: ContentKey, _ scope: RemoteScope) -> [UInt8] {
+        var text = scope.description
+        let hash = text.withUTF8 { XXH3_64bits_withSeed($0.baseAddress, $0.count, 0) }
+        var bytes = bigEndian(key.high, key.low)
+        withUnsafeBytes(of: hash.bigEndian) { bytes.append(contentsOf: $0) }
+        return bytes
+    }
+
+    private static func bigEndian(_ high: UInt64, _ low: UInt64) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(40)
+        withUnsafeBytes(of: high.bigEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: low.bigEndian) { bytes.append(contentsOf: $0) }
+        return bytes
+    }
+}

@@ -1,0 +1,60 @@
+import Glibc
+
+/// Why changes can't be made durable at the moment. None is lost: the writer tries again until it succeeds.
+public struct LedgerTrouble: Hashable, Sendable, CustomStringConvertible {
+    /// The kinds that call for different remedies.
+    public enum Kind: String, Sendable {
+        /// The file system, or the user's quota on it, is full.
+        case diskFull = "disk_full"
+        /// The disk reports errors.
+        case inputOutput = "input_output"
+        /// No more address space for the map.
+        case mapFull = "map_full"
+        /// A change that can never be stored was left out: an error in the program.
+        case refusedChange = "refused_change"
+        /// Anything else.
+        case other
+    }
+
+    /// What is wrong.
+    public let kind: Kind
+    /// What failed and why.
+    public let message: String
+
+    /// What to do about it.
+    public var remedy: String {
+        switch kind {
+        case .diskFull: "free space on the file system of the state directory, or raise the quota"
+        case .inputOutput: "check the disk that holds the state directory (see the kernel's log)"
+        case .mapFull: "raise the address space limit (ulimit -v) and restart"
+        case .refusedChange: "please report this as an error of the program"
+        case .other: "see the message; the change is tried again"
+        }
+    }
+
+    /// Message and remedy on one line.
+    public var description: String { "\(message); \(remedy)" }
+
+    init(_ error: LMDBError, directory: String) {
+        message = "the ledger cannot be written: \(error)"
+        kind =
+            switch error.code {
+            case ENOSPC, EDQUOT, EFBIG: .diskFull
+            // A write that is cut short by a full disk is reported as EIO by LMDB.
+            case EIO: Self.isFull(directory) ? .diskFull : .inputOutput
+            case MDBCode.mapFull, ENOMEM: .mapFull
+            default: .other
+            }
+    }
+
+    init(refused error: LMDBError) {
+        kind = .refusedChange
+        message = "a change was left out because it cannot be stored: \(error)"
+    }
+
+    private static func isFull(_ directory: String) -> Bool {
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0 else { return false }
+        return UInt64(status.f_bavail) * UInt64(status.f_frsize) < 1 << 20
+    }
+}

@@ -1,0 +1,167 @@
+import Glibc
+import LinuxSystem
+import Logging
+import Synchronization
+
+/// The one thread that writes: takes whatever waits, stores it in one transaction, and tells who waited for it.
+///
+/// No timer: while one commit waits for the disk, the next gathers. A failed commit is tried again, whole, until it
+/// succeeds or the ledger is closed.
+final class LedgerWriter: Sendable {
+    private let environment: Environment
+    private let directory: String
+    private let drops: DropTable
+    private let queue = CommitQueue()
+    private let logger: Logger
+    private let onTrouble: @Sendable (LedgerTrouble?) -> Void
+    private let thread = Atomic<UInt>(0)
+
+    /// Keeps a transaction well below the 131,072 dirty pages LMDB allows (MDB_TXN_FULL).
+    private static let writesPerCommit = 20_000
+    private static let pauses = [100, 200, 500, 1000, 2000, 5000]
+
+    init(
+        environment: Environment, directory: String, drops: DropTable, logger: Logger,
+        onTrouble: @escaping @Sendable (LedgerTrouble?) -> Void
+    ) {
+        self.environment = environment
+        self.directory = directory
+        self.drops = drops
+        self.logger = logger
+        self.onTrouble = onTrouble
+    }
+
+    func start() {
+        startThread(name: "ledger") { self.run() }
+    }
+
+    func add(_ commit: PendingCommit) {
+        // An empty commit still waits its turn: it is durable when all before it is.
+        if !queue.add(commit) { commit.finished(false) }
+    }
+
+    /// Lets everything queued be written, then ends the thread. From the thread itself it only asks for that.
+    func close() {
+        queue.close()
+        if thread.load(ordering: .relaxed) != UInt(pthread_self()) { queue.waitUntilFinished() }
+    }
+
+    private func run() {
+        thread.store(UInt(pthread_self()), ordering: .relaxed)
+        while true {
+            let commits = queue.take()
+            if commits.isEmpty { break }
+            var rest = commits[...]
+            while !rest.isEmpty { rest = rest.dropFirst(store(rest)) }
+        }
+        environment.close()
+        queue.finish()
+    }
+
+    /// Stores as many of the first commits as fit one transaction.
+    ///
+    /// - Returns: how many are dealt with.
+    private func store(_ commits: ArraySlice<PendingCommit>) -> Int {
+        var limit = Self.fitting(commits)
+        var refused: Set<Int> = []
+        var troubled = false
+        var attempt = 0
+        while true {
+            let batch = commits.prefix(limit)
+            switch attemptToStore(batch, without: refused) {
+            case .stored:
+                if troubled { onTrouble(nil) }
+                for (index, commit) in zip(batch.indices, batch) { commit.finished(!refused.contains(index)) }
+                return batch.count
+            case .refused(let index, let error):
+                refused.insert(index)
+                report(LedgerTrouble(refused: error))
+            case .tooLarge where limit > 1:
+                limit /= 2
+            case .tooLarge(let error):
+                refused.insert(commits.startIndex)
+                report(LedgerTrouble(refused: error))
+            case .failed(let error):
+                if recover(from: error) { continue }
+                if !troubled { report(LedgerTrouble(error, directory: directory)) }
+                troubled = true
+                if queue.pause(milliseconds: Self.pauses[min(attempt, Self.pauses.count - 1)]) {
+                    return giveUp(commits, after: error)
+                }
+                attempt += 1
+            }
+        }
+    }
+
+    private enum Attempt {
+        case stored
+        /// The commit at this index can never be stored.
+        case refused(Int, LMDBError)
+        /// More changed pages than one transaction may have.
+        case tooLarge(LMDBError)
+        case failed(LMDBError)
+    }
+
+    private func attemptToStore(_ batch: ArraySlice<PendingCommit>, without refused: Set<Int>) -> Attempt {
+        var changes = LedgerChanges(drops: drops)
+        var current = batch.startIndex
+        do throws(LMDBError) {
+            try environment.write { transaction throws(LMDBError) in
+                for index in batch.indices where !refused.contains(index) {
+                    current = index
+                    for write in batch[index].writes { try changes.apply(write, in: transaction) }
+                }
+            }
+            return .stored
+        } catch {
+            switch error.code {
+            case MDBCode.badValueSize: return .refused(current, error)
+            case MDBCode.transactionFull: return .tooLarge(error)
+            default: return .failed(error)
+            }
+        }
+    }
+
+    /// Does what lets the next attempt succeed where waiting would not.
+    ///
+    /// - Returns: whether to try again at once.
+    private func recover(from error: LMDBError) -> Bool {
+        do throws(LMDBError) {
+            switch error.code {
+            case MDBCode.mapFull:
+                try environment.grow()
+                return true
+            case MDBCode.panic, EBADF:
+                try environment.reopen()
+                return false
+            default:
+                return false
+            }
+        } catch {
+            return false
+        }
+    }
+
+    /// The ledger is being closed while the disk takes nothing: what was not stored was never promised.
+    private func giveUp(_ commits: ArraySlice<PendingCommit>, after error: LMDBError) -> Int {
+        logger.error("ledger closed with changes it could not write", metadata: ["error": "\(error)"])
+        for commit in commits { commit.finished(false) }
+        return commits.count
+    }
+
+    private func report(_ trouble: LedgerTrouble) {
+        logger.error("ledger trouble", metadata: ["trouble": "\(trouble)"])
+        onTrouble(trouble)
+    }
+
+    private static func fitting(_ commits: ArraySlice<PendingCommit>) -> Int {
+        var writes = 0
+        var count = 0
+        for commit in commits {
+            writes += commit.writes.count
+            if count > 0 && writes > writesPerCommit { break }
+            count += 1
+        }
+        return count
+    }
+}

@@ -1,0 +1,83 @@
+/// Reads the fields of one record in the order they were written.
+///
+/// No bytes whatever make it trap: what goes past the end, or makes no sense, is remembered, zeros are returned from
+/// there on, and `isSound` says so at the end. Valid only as long as the transaction that the bytes come from.
+struct RecordDecoder {
+    private let bytes: UnsafeRawBufferPointer
+    private var offset: Int
+    private var failed = false
+
+    /// Checks checksum and format.
+    ///
+    /// - Returns: nil where they are wrong.
+    init?(_ bytes: UnsafeRawBufferPointer, table: LedgerTable, key: [UInt8]) {
+        guard bytes.count >= 9 else { return nil }
+        let stored = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
+        let record = UnsafeRawBufferPointer(rebasing: bytes[8...])
+        guard stored == recordChecksum(of: record, table: table, key: key) else { return nil }
+        self.init(unchecked: bytes)
+        if failed { return nil }
+    }
+
+    /// Skips the checksum, so that tests can reach the fields with any bytes.
+    init(unchecked bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+        offset = 8
+        if read(UInt8.self) != RecordEncoder.format { failed = true }
+    }
+
+    /// Whether every field was there and nothing is left.
+    var isSound: Bool { !failed && offset == bytes.count }
+
+    /// Marks the record as senseless.
+    mutating func fail() {
+        failed = true
+    }
+
+    mutating func read<Number: FixedWidthInteger>(_ type: Number.Type) -> Number {
+        let size = MemoryLayout<Number>.size
+        guard !failed, bytes.count - offset >= size else {
+            failed = true
+            return 0
+        }
+        defer { offset += size }
+        return Number(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Number.self))
+    }
+
+    mutating func readBytes() -> [UInt8] {
+        Array(field())
+    }
+
+    mutating func readText() -> String {
+        guard let text = String(validating: field(), as: UTF8.self) else {
+            failed = true
+            return ""
+        }
+        return text
+    }
+
+    mutating func readWords(atMost limit: Int) -> [UInt64] {
+        let count = Int(read(UInt32.self))
+        guard !failed, count <= limit, count * 8 <= bytes.count - offset else {
+            failed = true
+            return []
+        }
+        defer { offset += count * 8 }
+        let source = UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count * 8)])
+        let stored = [UInt64](unsafeUninitializedCapacity: count) { buffer, initialized in
+            UnsafeMutableRawBufferPointer(buffer).copyMemory(from: source)
+            initialized = count
+        }
+        return stored.map(UInt64.init(littleEndian:))
+    }
+
+    private mutating func field() -> UnsafeRawBufferPointer {
+        let count = Int(read(UInt32.self))
+        guard !failed, count <= bytes.count - offset else {
+            failed = true
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        defer { offset += count }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count)])
+    }
+}

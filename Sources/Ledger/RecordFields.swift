@@ -1,0 +1,98 @@
+import UploadCore
+
+// How the values that stand in several records are written.
+
+extension RecordEncoder {
+    mutating func append(optional text: String?) {
+        append(UInt8(text == nil ? 0 : 1))
+        if let text { append(text) }
+    }
+
+    mutating func append(_ key: ContentKey) {
+        append(key.high)
+        append(key.low)
+    }
+
+    mutating func append(_ seal: ContentSeal) {
+        append(seal.size)
+        append(seal.digest)
+    }
+
+    mutating func append(_ identity: FileIdentity) {
+        append(identity.device)
+        append(identity.inode)
+        append(identity.size)
+        append(identity.modified)
+        append(identity.changed)
+        append(identity.born)
+    }
+
+    mutating func append(_ type: MediaType) {
+        switch type.kind {
+        case .image: append(UInt8(0))
+        case .video: append(UInt8(1))
+        case .other: append(UInt8(2))
+        }
+        append(type.mime)
+    }
+
+    mutating func append(_ error: FileError) {
+        append(error.code)
+        append(error.message)
+        append(UInt8(error.retryable ? 1 : 0))
+    }
+
+    mutating func append(_ remote: RemoteObject) {
+        append(optional: remote.id)
+        append(optional: remote.url)
+    }
+}
+
+extension RecordDecoder {
+    mutating func readFlag() -> Bool {
+        switch read(UInt8.self) {
+        case 0: return false
+        case 1: return true
+        default:
+            fail()
+            return false
+        }
+    }
+
+    mutating func readOptionalText() -> String? {
+        readFlag() ? readText() : nil
+    }
+
+    mutating func readContentKey() -> ContentKey {
+        ContentKey(high: read(UInt64.self), low: read(UInt64.self))
+    }
+
+    mutating func readSeal() -> ContentSeal {
+        ContentSeal(size: read(UInt64.self), digest: read(UInt64.self))
+    }
+
+    mutating func readIdentity() -> FileIdentity {
+        FileIdentity(
+            device: read(UInt64.self), inode: read(UInt64.self), size: read(UInt64.self), modified: read(Int64.self),
+            changed: read(Int64.self), born: read(Int64.self))
+    }
+
+    mutating func readMediaType() -> MediaType {
+        switch read(UInt8.self) {
+        case 0: return MediaType(kind: .image, mime: readText())
+        case 1: return MediaType(kind: .video, mime: readText())
+        case 2: return MediaType(kind: .other, mime: readText())
+        default:
+            fail()
+            return .other
+        }
+    }
+
+    mutating func readFileError() -> FileError {
+        FileError(code: readText(), message: readText(), retryable: readFlag())
+    }
+
+    mutating func readRemoteObject() -> RemoteObject {
+        RemoteObject(id: readOptionalText(), url: readOptionalText())
+    }
+}

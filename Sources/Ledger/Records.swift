@@ -1,0 +1,154 @@
+import UploadCore
+
+/// A value the ledger keeps in one record.
+protocol StoredRecord {
+    static var table: LedgerTable { get }
+
+    func encodeFields(into encoder: inout RecordEncoder)
+
+    /// Reads the fields; any value may come back where the decoder is not sound.
+    static func decodeFields(from decoder: inout RecordDecoder) -> Self?
+}
+
+extension StoredRecord {
+    func encode(into encoder: inout RecordEncoder, key: [UInt8]) {
+        encoder.begin()
+        encodeFields(into: &encoder)
+        encoder.seal(table: Self.table, key: key)
+    }
+
+    /// Reads a record; everything about it must be right.
+    static func decode(_ bytes: UnsafeRawBufferPointer, key: [UInt8]) -> Result<Self, LedgerError> {
+        if var decoder = RecordDecoder(bytes, table: table, key: key) {
+            if let record = decodeFields(from: &decoder), decoder.isSound { return .success(record) }
+        }
+        return .failure(.damagedRecord(table: table, key: key))
+    }
+}
+
+extension UploadRecord: StoredRecord {
+    static var table: LedgerTable { .uploads }
+
+    func encodeFields(into encoder: inout RecordEncoder) {
+        encoder.append(key)
+        encoder.append(seal)
+        encoder.append(plan.size)
+        encoder.append(plan.fragmentSize)
+        encoder.append(scope.description)
+        encoder.append(optional: remoteID)
+        encoder.append(Int64(assemblyFailures))
+        encoder.append(Int64(attempts))
+        encoder.append(order)
+    }
+
+    static func decodeFields(from decoder: inout RecordDecoder) -> UploadRecord? {
+        let key = decoder.readContentKey()
+        let seal = decoder.readSeal()
+        let plan = FragmentPlan(size: decoder.read(UInt64.self), fragmentSize: decoder.read(UInt32.self))
+        let scope = RemoteScope(decoder.readText())
+        let remoteID = decoder.readOptionalText()
+        let assemblyFailures = Int(truncatingIfNeeded: decoder.read(Int64.self))
+        let attempts = Int(truncatingIfNeeded: decoder.read(Int64.self))
+        var record = UploadRecord(key: key, seal: seal, plan: plan, scope: scope, order: decoder.read(Int64.self))
+        record.remoteID = remoteID
+        record.assemblyFailures = assemblyFailures
+        record.attempts = attempts
+        return record
+    }
+}
+
+extension Confirmation: StoredRecord {
+    static var table: LedgerTable { .confirmations }
+
+    func encodeFields(into encoder: inout RecordEncoder) {
+        encoder.append(key)
+        encoder.append(seal)
+        encoder.append(scope.description)
+        encoder.append(remote)
+        encoder.append(confirmedAt.milliseconds)
+    }
+
+    static func decodeFields(from decoder: inout RecordDecoder) -> Confirmation? {
+        let key = decoder.readContentKey()
+        let seal = decoder.readSeal()
+        let scope = RemoteScope(decoder.readText())
+        let remote = decoder.readRemoteObject()
+        let confirmedAt = WallTime(milliseconds: decoder.read(Int64.self))
+        return Confirmation(key: key, seal: seal, scope: scope, remote: remote, confirmedAt: confirmedAt)
+    }
+}
+
+extension FragmentPage: StoredRecord {
+    static var table: LedgerTable { .fragments }
+
+    private static var wordsAtMost: Int { fragments / 64 }
+
+    func encodeFields(into encoder: inout RecordEncoder) {
+        encoder.append(UInt32(truncatingIfNeeded: index))
+        encoder.append(words: words)
+        encoder.append(UInt32(truncatingIfNeeded: receipts.count))
+        for (index, receipt) in receipts {
+            encoder.append(Int64(index))
+            encoder.append(receipt)
+        }
+    }
+
+    static func decodeFields(from decoder: inout RecordDecoder) -> FragmentPage? {
+        let index = Int(decoder.read(UInt32.self))
+        let words = decoder.readWords(atMost: wordsAtMost)
+        let count = decoder.read(UInt32.self)
+        guard count <= fragments else { return nil }
+        var receipts: [Int: String] = [:]
+        for _ in 0..<count {
+            let fragment = Int(truncatingIfNeeded: decoder.read(Int64.self))
+            receipts[fragment] = decoder.readText()
+        }
+        return FragmentPage(index: index, words: words, receipts: receipts)
+    }
+}
+
+/// Keyed digests of up to 4096 blocks of one content.
+struct DigestPage: StoredRecord, Equatable {
+    static let blocks = 4096
+    static var table: LedgerTable { .digests }
+
+    var digests: [UInt64]
+
+    func encodeFields(into encoder: inout RecordEncoder) {
+        encoder.append(words: digests)
+    }
+
+    static func decodeFields(from decoder: inout RecordDecoder) -> DigestPage? {
+        DigestPage(digests: decoder.readWords(atMost: blocks))
+    }
+}
+
+/// A small value kept by name.
+struct SettingRecord: StoredRecord, Equatable {
+    static var table: LedgerTable { .settings }
+
+    var value: [UInt8]
+
+    func encodeFields(into encoder: inout RecordEncoder) {
+        encoder.append(bytes: value)
+    }
+
+    static func decodeFields(from decoder: inout RecordDecoder) -> SettingRecord? {
+        SettingRecord(value: decoder.readBytes())
+    }
+}
+
+/// What the ledger keeps of itself.
+struct MetaRecord: StoredRecord, Equatable {
+    static var table: LedgerTable { .meta }
+
+    var value: [UInt8]
+
+    func encodeFields(into encoder: inout RecordEncoder) {
+        encoder.append(bytes: value)
+    }
+
+    static func decodeFields(from decoder: inout RecordDecoder) -> MetaRecord? {
+        MetaRecord(value: decoder.readBytes())
+    }
+}

@@ -1,0 +1,71 @@
+import Glibc
+public import SystemPackage
+
+/// A file descriptor with exactly one owner: it is closed when the value goes out of scope.
+public struct Descriptor: ~Copyable, Sendable {
+    /// The descriptor's number, valid for as long as this value lives.
+    public let rawValue: Int32
+
+    /// Takes ownership of an open descriptor.
+    public init(owning rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    deinit {
+        // man 2 close: the descriptor is released even when EINTR is reported, so it is never retried.
+        _ = Glibc.close(rawValue)
+    }
+
+    /// Gives the ownership away; the caller closes the descriptor from now on.
+    public consuming func release() -> Int32 {
+        let value = rawValue
+        discard self
+        return value
+    }
+}
+
+/// A file descriptor shared by several owners: it is closed when the last of them lets go.
+public final class SharedDescriptor: Sendable {
+    private let descriptor: Descriptor
+
+    /// Shares an owned descriptor.
+    public init(_ descriptor: consuming Descriptor) {
+        self.descriptor = descriptor
+    }
+
+    /// The descriptor's number, valid for as long as this object is referenced.
+    public var rawValue: Int32 { descriptor.rawValue }
+
+    /// Reads at an offset without moving any file position (man 2 pread), until the buffer is full or the file ends.
+    ///
+    /// - Returns: the number of bytes read; fewer than asked only at the end of the file.
+    /// - Throws: `Errno` of the read that failed.
+    public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Errno) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let count = try retryingOnInterrupt {
+                Glibc.pread(rawValue, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
+            }
+            if count == 0 { break }
+            filled += count
+        }
+        return filled
+    }
+}
+
+/// Calls a system call again for as long as a signal interrupts it; the only such loop in the code base.
+///
+/// - Returns: the call's result, never negative.
+/// - Throws: `Errno` when the call returns -1 for any other reason.
+@discardableResult
+public func retryingOnInterrupt<Result: FixedWidthInteger & SignedInteger>(
+    _ call: () -> Result
+) throws(Errno) -> Result {
+    while true {
+        let result = call()
+        if result >= 0 { return result }
+        let code = Errno(rawValue: errno)
+        if code != .interrupted { throw code }
+    }
+}

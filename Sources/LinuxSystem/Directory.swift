@@ -1,0 +1,152 @@
+import CLinux
+import Glibc
+public import SystemPackage
+
+/// An open directory, below which names are looked up without ever leaving it.
+///
+/// Every look-up below it goes through `openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS` (man 2 openat2): a
+/// symbolic link anywhere on the way, or a `..`, is an error and never followed. Paths are bytes, since a legal Linux
+/// file name need not be UTF-8; they have no leading slash, and an empty path is the directory itself.
+public final class Directory: Sendable {
+    /// One name found in a directory.
+    public struct Entry: Equatable, Sendable {
+        /// The name's bytes.
+        public var name: [UInt8]
+        /// Whether the directory says that this is a directory; nil where the file system does not tell.
+        public var isDirectory: Bool?
+    }
+
+    private let descriptor: SharedDescriptor
+
+    /// The descriptor's number, valid for as long as this object is referenced.
+    public var rawValue: Int32 { descriptor.rawValue }
+
+    /// Opens an absolute path, which may itself be a symbolic link.
+    ///
+    /// - Throws: `Errno` of open(2).
+    public init(path: String) throws(Errno) {
+        let raw = try retryingOnInterrupt { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        descriptor = SharedDescriptor(Descriptor(owning: raw))
+    }
+
+    private init(owning descriptor: consuming Descriptor) {
+        self.descriptor = SharedDescriptor(descriptor)
+    }
+
+    /// Opens something below this directory, close-on-exec and without ever blocking on a FIFO.
+    ///
+    /// - Parameters:
+    ///   - path: relative path, as bytes.
+    ///   - flags: flags of open(2), for instance `O_RDONLY`.
+    ///   - mode: permission bits where `flags` has `O_CREAT`.
+    /// - Throws: `Errno`; `.tooManySymbolicLinkLevels` where a symbolic link stands on the way.
+    public func open(_ path: [UInt8], flags: Int32, mode: UInt32 = 0) throws(Errno) -> Descriptor {
+        let resolve = outbox_resolve_beneath | outbox_resolve_no_symlinks
+        // man 2 openat2: beside O_PATH nothing else is allowed, and nothing else is needed, since nothing is opened.
+        let blocking = flags & O_PATH != 0 ? flags : flags | O_NONBLOCK
+        let all = UInt64(UInt32(bitPattern: blocking | O_CLOEXEC))
+        let raw = try Self.withCString(path.isEmpty ? [UInt8(ascii: ".")] : path) { name throws(Errno) in
+            try retryingOnInterrupt { outbox_openat2(rawValue, name, all, UInt64(mode), resolve) }
+        }
+        return Descriptor(owning: raw)
+    }
+
+    /// Opens a directory below this one.
+    ///
+    /// - Throws: `Errno` of openat2(2).
+    public func directory(_ path: [UInt8]) throws(Errno) -> Directory {
+        Directory(owning: try open(path, flags: O_RDONLY | O_DIRECTORY))
+    }
+
+    /// The status of something below this directory; a symbolic link is described, not followed.
+    ///
+    /// - Throws: `Errno`; `.tooManySymbolicLinkLevels` where a symbolic link stands on the way to it.
+    public func status(_ path: [UInt8] = []) throws(Errno) -> FileStatus {
+        let descriptor = try open(path, flags: O_PATH | O_NOFOLLOW)
+        return try FileStatus(of: descriptor.rawValue)
+    }
+
+    /// The names in this directory without `.` and `..`, in no particular order.
+    ///
+    /// - Throws: `Errno` of opendir(3) or readdir(3).
+    public func entries() throws(Errno) -> [Entry] {
+        let copy = try retryingOnInterrupt { outbox_openat(rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
+        guard let stream = fdopendir(copy) else {
+            let failure = Errno(rawValue: errno)
+            _ = Glibc.close(copy)
+            throw failure
+        }
+        defer { closedir(stream) }
+        var entries: [Entry] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else { break }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { raw in Array(raw.prefix { $0 != 0 }) }
+            if name == [UInt8(ascii: ".")] || name == [UInt8(ascii: "."), UInt8(ascii: ".")] { continue }
+            let kind = Int(entry.pointee.d_type)
+            entries.append(Entry(name: name, isDirectory: kind == Int(DT_UNKNOWN) ? nil : kind == Int(DT_DIR)))
+        }
+        if errno != 0 { throw Errno(rawValue: errno) }
+        return entries
+    }
+
+    /// Creates the directories of a path that are missing, with mode 0777 less the umask.
+    ///
+    /// - Throws: `Errno` of mkdirat(2); an existing directory is no error.
+    public func createDirectories(_ path: [UInt8]) throws(Errno) {
+        var end = path.startIndex
+        while end < path.endIndex {
+            end = path[end...].firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex
+            do {
+                try Self.withCString(Array(path[..<end])) { name throws(Errno) in
+                    try retryingOnInterrupt { mkdirat(rawValue, name, 0o777) }
+                }
+            } catch Errno.fileExists {}
+            if end < path.endIndex { end += 1 }
+        }
+    }
+
+    /// Renames within this directory, replacing what bears the new name (man 2 rename).
+    ///
+    /// - Throws: `Errno` of renameat(2).
+    public func rename(_ old: [UInt8], to new: [UInt8]) throws(Errno) {
+        try rename(old, to: new, flags: 0)
+    }
+
+    /// Renames within this directory, but never replaces anything.
+    ///
+    /// - Throws: `Errno`; `.fileExists` when the new name is taken.
+    public func renameWithoutReplacing(_ old: [UInt8], to new: [UInt8]) throws(Errno) {
+        try rename(old, to: new, flags: UInt32(outbox_rename_noreplace))
+    }
+
+    private func rename(_ old: [UInt8], to new: [UInt8], flags: UInt32) throws(Errno) {
+        try Self.withCString(old) { oldName throws(Errno) in
+            try Self.withCString(new) { newName throws(Errno) in
+                try retryingOnInterrupt { outbox_renameat2(rawValue, oldName, rawValue, newName, flags) }
+            }
+        }
+    }
+
+    /// Removes a name below this directory (man 2 unlinkat).
+    ///
+    /// - Throws: `Errno` of unlinkat(2).
+    public func unlink(_ path: [UInt8]) throws(Errno) {
+        try Self.withCString(path) { name throws(Errno) in
+            try retryingOnInterrupt { unlinkat(rawValue, name, 0) }
+        }
+    }
+
+    @discardableResult
+    private static func withCString<Result>(
+        _ bytes: [UInt8], _ body: (UnsafePointer<CChar>) throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        // A NUL inside a name would silently cut it.
+        if bytes.contains(0) { throw .invalidArgument }
+        let characters = bytes.map { CChar(bitPattern: $0) } + [0]
+        return try characters.withUnsafeBufferPointer { buffer throws(Errno) in
+            guard let base = buffer.baseAddress else { throw Errno.invalidArgument }
+            return try body(base)
+        }
+    }
+}

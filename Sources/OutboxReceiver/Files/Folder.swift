@@ -1,0 +1,136 @@
+import Glibc
+import SystemPackage
+
+/// A directory held open. Everything below the root is named relative to one of these, a single component (or one of
+/// this program's own two-component names) at a time, and symbolic links are never followed: what a client calls its
+/// files cannot lead anywhere else.
+struct Folder: Sendable {
+    private let file: OpenFile
+
+    private init(_ file: OpenFile) {
+        self.file = file
+    }
+
+    /// Opens the directory at `path` (links in it are the administrator's own business), creating it when missing.
+    static func root(at path: String) throws(Errno) -> Folder {
+        if mkdir(path, 0o700) == -1, errno != EEXIST { throw Errno(rawValue: errno) }
+        let descriptor = try retrying { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        return Folder(OpenFile(adopting: descriptor))
+    }
+
+    private var descriptor: Int32 { file.descriptor }
+
+    func open(_ name: String, _ flags: Int32, mode: mode_t = 0) throws(Errno) -> OpenFile {
+        let flags = flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        return OpenFile(adopting: try retrying { openat(descriptor, name, flags, mode) })
+    }
+
+    /// Opens a file for reading; nil when there is none.
+    func openExisting(_ name: String) throws(Errno) -> OpenFile? {
+        do {
+            return try open(name, O_RDONLY)
+        } catch .noSuchFileOrDirectory {
+            return nil
+        }
+    }
+
+    /// The directory `name` in this one, created when missing. Throws `.notDirectory` or `.tooManySymbolicLinkLevels`
+    /// where something else bears the name.
+    func folder(_ name: String) throws(Errno) -> Folder {
+        do {
+            return Folder(try open(name, O_RDONLY | O_DIRECTORY))
+        } catch .noSuchFileOrDirectory {
+            if mkdirat(descriptor, name, 0o755) == -1, errno != EEXIST { throw Errno(rawValue: errno) }
+            return Folder(try open(name, O_RDONLY | O_DIRECTORY))
+        }
+    }
+
+    /// Nil when nothing bears the name.
+    func status(of name: String) throws(Errno) -> FileStatus? {
+        var status = stat()
+        do {
+            _ = try retrying { fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) }
+        } catch .noSuchFileOrDirectory {
+            return nil
+        }
+        return FileStatus(status)
+    }
+
+    /// A second name for `name`; never replaces anything (`.fileExists`).
+    func link(_ name: String, into other: Folder, as newName: String) throws(Errno) {
+        _ = try retrying { linkat(descriptor, name, other.descriptor, newName, 0) }
+    }
+
+    /// Replaces what bears the new name.
+    func rename(_ name: String, into other: Folder, as newName: String) throws(Errno) {
+        _ = try retrying { renameat(descriptor, name, other.descriptor, newName) }
+    }
+
+    /// Removes a file; one that is not there is no error.
+    func remove(_ name: String) throws(Errno) {
+        do {
+            _ = try retrying { unlinkat(descriptor, name, 0) }
+        } catch .noSuchFileOrDirectory {
+            return
+        }
+    }
+
+    /// Makes a finished file read-only and gives it the time it had at its origin (seconds since 1970).
+    func seal(_ name: String, modified: Int64?) throws(Errno) {
+        _ = try retrying { fchmodat(descriptor, name, 0o444, 0) }
+        guard let modified else { return }
+        let time = timespec(tv_sec: Int(modified), tv_nsec: 0)
+        _ = try withUnsafeTemporaryTimes(time) { (times) throws(Errno) in
+            try retrying { utimensat(descriptor, name, times, AT_SYMLINK_NOFOLLOW) }
+        }
+    }
+
+    private func withUnsafeTemporaryTimes<Result>(
+        _ time: timespec, _ body: (UnsafePointer<timespec>) throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        let times = [time, time]
+        var outcome: Swift.Result<Result, Errno> = .failure(.invalidArgument)
+        times.withUnsafeBufferPointer { buffer in
+            guard let base = buffer.baseAddress else { return }
+            do throws(Errno) { outcome = .success(try body(base)) } catch { outcome = .failure(error) }
+        }
+        return try outcome.get()
+    }
+
+    func synchronize() throws(Errno) {
+        _ = try retrying { fsync(descriptor) }
+    }
+
+    /// Bytes an unprivileged user may still write to this file system (man 3 statvfs).
+    func freeSpace() throws(Errno) -> Int64 {
+        var status = statvfs()
+        _ = try retrying { fstatvfs(descriptor, &status) }
+        return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
+    }
+
+    /// The names in this directory that are valid UTF-8, without `.` and `..`.
+    func names() throws(Errno) -> [String] {
+        let copy = try retrying { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        guard let stream = fdopendir(copy) else {
+            close(copy)
+            throw Errno(rawValue: errno)
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if let name, name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Takes the lock that makes this process the only one on the directory, until the returned file is closed.
+    /// Throws `.wouldBlock` when another holds it.
+    func lock(_ name: String) throws(Errno) -> OpenFile {
+        let file = try open(name, O_RDWR | O_CREAT, mode: 0o600)
+        _ = try retrying { flock(file.descriptor, LOCK_EX | LOCK_NB) }
+        return file
+    }
+}

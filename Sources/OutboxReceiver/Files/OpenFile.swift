@@ -1,0 +1,92 @@
+import Glibc
+import SystemPackage
+
+/// An open descriptor that closes itself when nobody uses it any more. Always opened close-on-exec.
+final class OpenFile: Sendable {
+    let descriptor: Int32
+
+    init(adopting descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Writes all of `bytes` at `offset` (man 2 pwrite may write less).
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
+        var rest = bytes
+        var offset = offset
+        while !rest.isEmpty {
+            let slice = rest
+            let count = try retrying { pwrite(descriptor, slice.baseAddress, slice.count, off_t(offset)) }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+            offset += Int64(count)
+        }
+    }
+
+    /// Appends all of `bytes`; the descriptor must have been opened with O_APPEND.
+    func append(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let slice = rest
+            let count = try retrying { Glibc.write(descriptor, slice.baseAddress, slice.count) }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        }
+    }
+
+    /// Fills `buffer` from `offset` on; returns less than its size only at the end of the file.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let position = off_t(offset) + off_t(filled)
+            let count = try retrying { pread(descriptor, rest.baseAddress, rest.count, position) }
+            if count == 0 { break }
+            filled += count
+        }
+        return filled
+    }
+
+    func status() throws(Errno) -> FileStatus {
+        var status = stat()
+        _ = try retrying { fstat(descriptor, &status) }
+        return FileStatus(status)
+    }
+
+    func synchronize() throws(Errno) {
+        _ = try retrying { fdatasync(descriptor) }
+    }
+}
+
+/// What this program wants to know of a file.
+struct FileStatus: Sendable, Equatable {
+    let device: UInt64
+    let inode: UInt64
+    let size: Int64
+    /// Seconds since 1970.
+    let modified: Int64
+    let isRegular: Bool
+
+    init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        size = Int64(status.st_size)
+        modified = Int64(status.st_mtim.tv_sec)
+        isRegular = status.st_mode & S_IFMT == S_IFREG
+    }
+
+    func isSameFile(as other: FileStatus) -> Bool {
+        device == other.device && inode == other.inode
+    }
+}
+
+/// Runs a system call again while a signal interrupts it; a result of -1 becomes the error it stands for.
+func retrying<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) throws(Errno) -> Result {
+    while true {
+        let result = call()
+        if result != -1 { return result }
+        let error = Errno(rawValue: errno)
+        if error != .interrupted { throw error }
+    }
+}

@@ -1,0 +1,84 @@
+import Glibc
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import SystemPackage
+
+/// Answers `GET` with the bytes of a file.
+struct Download {
+    private static let pieceSize: Int64 = 256 * 1024
+
+    let store: Store
+
+    /// - Parameter token: The secret part of the URL.
+    func content(_ token: Substring, _ request: Request) throws -> Response {
+        guard let token = Hex128(token), let content = store.content(token: token),
+            let file = try store.objects.open(content.object)
+        else { throw Refusal.notFound }
+        let type = MediaType(content.type)
+        var headers: HTTPFields = [
+            .contentType: type.text,
+            .eTag: "\"\(content.key.md5)\"",
+            .cacheControl: "private, max-age=31536000, immutable",
+            .contentSecurityPolicy: "sandbox; default-src 'none'",
+        ]
+        if !type.isShownInPlace {
+            headers[.contentDisposition] = "attachment; filename*=UTF-8''\(Links.encoded(content.name))"
+        }
+        return try Self.response(file, headers, to: request)
+    }
+
+    /// The file with these header fields, or the part of it, or the 304, that the request asks for.
+    static func response(_ file: OpenFile, _ headers: HTTPFields, to request: Request) throws -> Response {
+        let size = try file.status().size
+        var headers = headers
+        headers[.acceptRanges] = "bytes"
+        headers[.xContentTypeOptions] = "nosniff"
+        if let known = request.headers[.ifNoneMatch], matches(known, headers[.eTag]) {
+            return Response(status: .notModified, headers: headers)
+        }
+        switch ByteRange(request.headers, entityTag: headers[.eTag], size: size) {
+        case .whole:
+            return Response(status: .ok, headers: headers, body: body(file, 0..<size))
+        case .part(let range):
+            headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+            return Response(status: .partialContent, headers: headers, body: body(file, range))
+        case .unsatisfiable:
+            var response = try Response.refusal(
+                Refusal(status: .rangeNotSatisfiable, message: "The file has \(size) bytes."))
+            response.headers[.contentRange] = "bytes */\(size)"
+            return response
+        }
+    }
+
+    /// If-None-Match compares weakly (RFC 9110, 13.1.2).
+    private static func matches(_ field: String, _ entityTag: String?) -> Bool {
+        guard let entityTag else { return false }
+        return field.split(separator: ",").contains { candidate in
+            let candidate = candidate.drop { $0 == " " }.prefix { $0 != " " }
+            return candidate == "*" || candidate == entityTag || candidate == "W/\(entityTag)"
+        }
+    }
+
+    private static func body(_ file: OpenFile, _ range: Range<Int64>) -> ResponseBody {
+        ResponseBody(contentLength: range.count) { writer in
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                let next = min(offset + pieceSize, range.upperBound)
+                try await writer.write(try piece(of: file, offset..<next))
+                offset = next
+            }
+            try await writer.finish(nil)
+        }
+    }
+
+    private static func piece(of file: OpenFile, _ range: Range<Int64>) throws -> ByteBuffer {
+        var piece = ByteBufferAllocator().buffer(capacity: range.count)
+        let count = try piece.writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { buffer in
+            try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count]), at: range.lowerBound)
+        }
+        // Cut off behind our back: ending the connection is all that is left to tell the client.
+        guard count == range.count else { throw Errno.ioError }
+        return piece
+    }
+}

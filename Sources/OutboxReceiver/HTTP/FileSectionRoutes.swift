@@ -1,0 +1,175 @@
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+
+/// The four requests of the fileSection protocol.
+struct FileSectionRoutes {
+    /// Ids one request may name.
+    static let mostFiles = 50
+    private static let longestFileBlock = 4096
+    private static let longestName = 4096
+    private static let pieceSize = 128 * 1024
+    /// A body may be this much longer than the fragment in it.
+    private static let multipartRoom = 32 * 1024
+    /// How long `isFinish` waits for what is still being digested before it answers 2: an answer of 2 costs the
+    /// client a second and another request.
+    private static let patience = Duration.seconds(1)
+
+    let store: Store
+    let links: Links
+
+    // MARK: preLoad.do
+
+    func preLoad(_ request: Request, user: String) async throws -> Response {
+        let message = try await request.json(PreLoadRequest.self)
+        guard message.fileCount == nil || message.fileCount == message.files.count else {
+            throw Refusal.badRequest("fileCount is not the number of files.")
+        }
+        guard (1...Self.mostFiles).contains(message.files.count) else {
+            throw Refusal.badRequest("There must be 1 to \(Self.mostFiles) files.")
+        }
+        let opened = try store.preLoad(try message.files.map { try plan(for: $0, user) }, user: user)
+        let existing = opened.filter(\.isExisting).map(\.id.description)
+        return try .json(
+            PreLoadReply(fileIds: opened.map(\.id.description), existing: existing.isEmpty ? nil : existing))
+    }
+
+    private func plan(for file: PreLoadRequest.File, _ user: String) throws(Refusal) -> UploadPlan {
+        guard let md5 = Hex128(file.md5) else { throw .badRequest("md5 must be 32 hex digits.") }
+        guard file.totalSize > 0 else { throw .badRequest("totalSize must be positive.") }
+        guard file.totalSize <= store.limits.maximumFileSize else {
+            throw .tooLarge("Files over \(store.limits.maximumFileSize) bytes are not taken.")
+        }
+        guard file.fileName.utf8.count <= Self.longestName, file.path?.utf8.count ?? 0 <= Self.longestName else {
+            throw .badRequest("A name is longer than \(Self.longestName) bytes.")
+        }
+        return UploadPlan(
+            user: user, size: file.totalSize, md5: md5, fileName: file.fileName, path: file.path,
+            type: MediaType(file.mimeType).text, modified: file.modified?.seconds)
+    }
+
+    // MARK: upload.do
+
+    func upload(_ request: Request, user: String) async throws -> Response {
+        let block = try fileBlock(request)
+        guard let id = Hex128(block.id) else { throw Refusal.unknownID }
+        let destination = try store.destination(of: id, user: user)
+        let size =
+            switch destination {
+            case .upload(let upload): upload.plan.size
+            case .finished(let size): size
+            }
+        let total = (size + UploadPlan.blockSize - 1) / UploadPlan.blockSize
+        guard block.totalSize == size, block.blockTotal == total, (1...total).contains(Int64(block.blockNo)) else {
+            throw Refusal.badRequest("totalSize, blockTotal or blockNo does not fit the file.")
+        }
+        let offset = Int64(block.blockNo - 1) * UploadPlan.blockSize
+        let length = Int(min(UploadPlan.blockSize, size - offset))
+        if let announced = request.headers[.contentLength].flatMap({ Int($0) }), announced > length + Self.multipartRoom
+        {
+            throw Refusal.tooLarge("The body is longer than the fragment can be.")
+        }
+        var parser = try SectionParser(
+            contentType: request.headers[.contentType], name: "sectionFile", length: length)
+        if case .upload(let upload) = destination,
+            let fragment = try Fragment.begin(block.blockNo - 1, of: upload, in: store)
+        {
+            try await receive(fragment, from: request, &parser)
+            store.advance(upload)
+        } else {
+            for try await chunk in request.body { _ = try parser.payload(in: chunk) }
+            try parser.finish()
+        }
+        return try .json(Nothing())
+    }
+
+    private func receive(
+        _ fragment: Fragment, from request: Request, _ parser: inout SectionParser
+    ) async throws {
+        var fragment = fragment
+        do {
+            // Written in large pieces: a write has costs of its own that matter more than one more copy.
+            var pending = ByteBuffer()
+            for try await chunk in request.body {
+                guard var payload = try parser.payload(in: chunk) else { continue }
+                pending.writeBuffer(&payload)
+                guard pending.readableBytes >= Self.pieceSize else { continue }
+                try pending.withUnsafeReadableBytes { try fragment.append($0) }
+                pending.clear()
+            }
+            try pending.withUnsafeReadableBytes { try fragment.append($0) }
+            try parser.finish()
+            try fragment.complete(in: store)
+        } catch {
+            fragment.abandon()
+            throw error
+        }
+    }
+
+    private func fileBlock(_ request: Request) throws(Refusal) -> FileBlock {
+        guard let name = HTTPField.Name("file_block"), let text = request.headers[name] else {
+            throw .badRequest("The header field file_block is missing. (A proxy may drop names with an underscore.)")
+        }
+        guard text.utf8.count <= Self.longestFileBlock,
+            let blocks = try? JSONDecoder().decode([FileBlock].self, from: Data(text.utf8)), blocks.count == 1
+        else {
+            throw .badRequest("The header field file_block must be a JSON array of one block.")
+        }
+        return blocks[0]
+    }
+
+    // MARK: isFinish.do
+
+    func isFinish(_ request: Request, user: String) async throws -> Response {
+        let ids = try await ids(in: request)
+        let answers = try await settledAnswers(for: ids, user: user)
+        var unknown: [String] = []
+        var failed: [String] = []
+        var isAssembling = false
+        var urls: [String: String] = [:]
+        var digests: [String: String] = [:]
+        for (id, answer) in zip(ids, answers) {
+            switch answer {
+            case .unknown: unknown.append(id)
+            case .failed: failed.append(id)
+            case .assembling: isAssembling = true
+            case .finished(let content):
+                urls[id] = links.file(content)
+                digests[id] = content.key.md5.description
+            }
+        }
+        guard unknown.count < ids.count else { throw Refusal.unknownID }
+        return try .json(
+            FinishReply(
+                finishStatus: failed.isEmpty ? (isAssembling ? 2 : 1) : 0,
+                failFileIds: failed.joined(separator: ","), urls: urls, md5: digests,
+                unknownFileIds: unknown.isEmpty ? nil : unknown.joined(separator: ",")))
+    }
+
+    private func settledAnswers(for ids: [String], user: String) async throws -> [Store.Answer] {
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            let answers = ids.map { id in
+                Hex128(id).map { store.answer(for: $0, user: user) } ?? .unknown
+            }
+            guard answers.contains(.assembling), ContinuousClock.now < deadline else { return answers }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    // MARK: delete.do
+
+    func delete(_ request: Request, user: String) async throws -> Response {
+        let ids = try await ids(in: request)
+        try store.delete(ids.compactMap { Hex128($0) }, user: user)
+        return try .json(Nothing())
+    }
+
+    private func ids(in request: Request) async throws -> [String] {
+        let ids = try await request.json(FileIDs.self).fileIds
+        guard (1...Self.mostFiles).contains(ids.count), ids.allSatisfy({ $0.utf8.count <= 128 }) else {
+            throw Refusal.badRequest("There must be 1 to \(Self.mostFiles) file ids of at most 128 characters.")
+        }
+        return ids
+    }
+}

@@ -1,0 +1,44 @@
+import Glibc
+
+/// A time a client sent: seconds (or milliseconds) since 1970, or `2026-11-21T09:30:00.123Z`, or
+/// `2026-11-21 09:30:00` (UTC). As it decorates a file only, anything else counts as no time instead of an error.
+struct LenientTime: Decodable, Equatable {
+    /// Nil when the client's value was not understood.
+    let seconds: Int64?
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let number = try? container.decode(Double.self) {
+            seconds = Self.seconds(number)
+        } else if let text = try? container.decode(String.self) {
+            seconds = Double(text).flatMap(Self.seconds) ?? Self.seconds(text)
+        } else {
+            seconds = nil
+        }
+    }
+
+    private static func seconds(_ number: Double) -> Int64? {
+        guard number.isFinite, abs(number) < 1e15 else { return nil }
+        // Seconds reach this number in the year 5138, milliseconds did in 1973.
+        return Int64(abs(number) > 1e11 ? number / 1000 : number)
+    }
+
+    private static func seconds(_ text: String) -> Int64? {
+        let numbers = text.split { !$0.isASCII || !$0.isNumber }.prefix(6).compactMap { Int32($0) }
+        guard numbers.count == 6, numbers[0] >= 1900, (1...12).contains(numbers[1]) else { return nil }
+        var time = tm()
+        (time.tm_year, time.tm_mon, time.tm_mday) = (numbers[0] - 1900, numbers[1] - 1, numbers[2])
+        (time.tm_hour, time.tm_min, time.tm_sec) = (numbers[3], numbers[4], numbers[5])
+        let offset = zoneOffset(text) ?? 0
+        return Int64(timegm(&time)) - offset
+    }
+
+    /// Seconds east of Greenwich, from a `+02:00` at the end.
+    private static func zoneOffset(_ text: String) -> Int64? {
+        let zone = text.suffix(6)
+        guard zone.count == 6, text.count > 19, let sign = zone.first, sign == "+" || sign == "-",
+            let hours = Int64(zone.dropFirst().prefix(2)), let minutes = Int64(zone.suffix(2))
+        else { return nil }
+        return (hours * 60 + minutes) * (sign == "-" ? -60 : 60)
+    }
+}

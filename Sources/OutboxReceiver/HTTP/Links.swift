@@ -1,0 +1,42 @@
+import Synchronization
+
+/// The URLs this server gives out. Each bears 128 random bits and is all that is needed to read what it names.
+final class Links: Sendable {
+    private let base: Mutex<String>
+
+    init(base: String) {
+        self.base = Mutex(Self.withoutSlash(base))
+    }
+
+    /// Sets the address once the port is known.
+    func setBase(_ text: String) {
+        base.withLock { $0 = Self.withoutSlash(text) }
+    }
+
+    func file(_ content: Content) -> String { "\(prefix)/f/\(content.token)/\(Self.encoded(content.name))" }
+    func portrait(_ token: Hex128) -> String { "\(prefix)/u/\(token).jpg" }
+    func source(_ commit: Commit) -> String { "\(prefix)/s/\(commit.token)" }
+
+    private var prefix: String { base.withLock { $0 } }
+
+    private static func withoutSlash(_ text: String) -> String {
+        text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    /// Percent-encodes all but the unreserved characters of RFC 3986, 2.3.
+    static func encoded(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                encoded += digits.count == 1 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+        return encoded
+    }
+}

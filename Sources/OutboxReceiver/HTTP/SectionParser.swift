@@ -1,0 +1,138 @@
+import HTTPTypes
+import NIOCore
+
+/// Takes the one part out of a `multipart/form-data` body (RFC 7578, RFC 2046) as it arrives.
+///
+/// It is strict: exactly one part, of the expected name and length, closed by the final boundary. As the length is
+/// known, the payload is handed on without being searched; that the boundary stands right behind it is what proves
+/// the length.
+struct SectionParser {
+    /// A preamble and the part's header fields must fit in this many bytes.
+    private static let longestHead = 16 * 1024
+    /// Bytes of an epilogue behind the final boundary that are put up with.
+    private static let longestEpilogue = 1024
+
+    private enum State {
+        case head(ByteBuffer)
+        case payload(missing: Int)
+        case end(ByteBuffer)
+        case done(epilogue: Int)
+    }
+
+    private let delimiter: [UInt8]
+    private let name: String
+    private let length: Int
+    private var state = State.head(ByteBuffer())
+
+    /// - Parameters:
+    ///   - contentType: The request's header field.
+    ///   - name: The name the part must have.
+    ///   - length: The number of bytes it must have.
+    init(contentType: String?, name: String, length: Int) throws(Refusal) {
+        guard let contentType, let boundary = MultipartBoundary(contentType: contentType) else {
+            throw .badRequest("The body must be multipart/form-data with a boundary of 1 to 70 characters.")
+        }
+        delimiter = Array("\r\n--\(boundary.text)".utf8)
+        self.name = name
+        self.length = length
+    }
+
+    /// Takes the next bytes of the body and returns those that belong to the payload.
+    mutating func payload(in chunk: ByteBuffer) throws(Refusal) -> ByteBuffer? {
+        var chunk = chunk
+        var payload: ByteBuffer?
+        while chunk.readableBytes > 0 {
+            switch state {
+            case .head(var head):
+                state = .done(epilogue: 0)
+                try takeHead(&head, &chunk)
+            case .payload(let missing):
+                let count = min(missing, chunk.readableBytes)
+                payload = chunk.readSlice(length: count)
+                state = missing == count ? .end(ByteBuffer()) : .payload(missing: missing - count)
+            case .end(var end):
+                state = .done(epilogue: 0)
+                try takeEnd(&end, &chunk)
+            case .done(let epilogue):
+                let epilogue = epilogue + chunk.readableBytes
+                guard epilogue <= Self.longestEpilogue else { throw .badRequest("Too much behind the last boundary.") }
+                state = .done(epilogue: epilogue)
+                return payload
+            }
+        }
+        if length == 0, case .payload = state { state = .end(ByteBuffer()) }
+        return payload
+    }
+
+    /// Throws unless the body was complete.
+    func finish() throws(Refusal) {
+        guard case .done = state else { throw .badRequest("The body ended before its last boundary.") }
+    }
+
+    // MARK: Head
+
+    private mutating func takeHead(_ head: inout ByteBuffer, _ chunk: inout ByteBuffer) throws(Refusal) {
+        // An opening line break lets a boundary at the very beginning be found like any other.
+        if head.writerIndex == 0 { head.writeBytes([13, 10]) }
+        let before = head.readableBytes
+        let room = Self.longestHead - before
+        guard let piece = chunk.getSlice(at: chunk.readerIndex, length: min(room, chunk.readableBytes)), room > 0 else {
+            throw Refusal(
+                status: .init(code: 431, reasonPhrase: "Request Header Fields Too Large"),
+                message: "The part's header fields are too long.")
+        }
+        head.writeImmutableBuffer(piece)
+        let bytes = head.readableBytesView
+        guard let line = bytes.firstRange(of: delimiter),
+            let end = bytes[line.upperBound...].firstRange(of: [13, 10, 13, 10])
+        else {
+            chunk.moveReaderIndex(forwardBy: piece.readableBytes)
+            state = .head(head)
+            return
+        }
+        try check(fields: String(decoding: bytes[line.upperBound..<end.upperBound], as: UTF8.self))
+        let used = bytes.distance(from: bytes.startIndex, to: end.upperBound) - before
+        chunk.moveReaderIndex(forwardBy: used)
+        state = length == 0 ? .end(ByteBuffer()) : .payload(missing: length)
+    }
+
+    /// `fields` begins behind the boundary and ends with the empty line.
+    private func check(fields: String) throws(Refusal) {
+        let lines = fields.split(separator: "\r\n", omittingEmptySubsequences: false)
+        guard let rest = lines.first, rest.allSatisfy({ $0 == " " || $0 == "\t" }) else {
+            throw .badRequest("The first boundary is malformed or the last.")
+        }
+        let dispositions = lines.filter { $0.lowercased().hasPrefix("content-disposition:") }
+        guard dispositions.count == 1, let parameters = HeaderParameters(dispositions[0].dropFirst(20)),
+            parameters.value == "form-data", parameters["name"] == name
+        else {
+            throw .badRequest("The body must have exactly one part, named \(name).")
+        }
+    }
+
+    // MARK: End
+
+    private mutating func takeEnd(_ end: inout ByteBuffer, _ chunk: inout ByteBuffer) throws(Refusal) {
+        let wanted = delimiter + [UInt8(ascii: "-"), UInt8(ascii: "-")]
+        if var piece = chunk.readSlice(length: min(chunk.readableBytes, wanted.count - end.readableBytes)) {
+            end.writeBuffer(&piece)
+        }
+        guard wanted.starts(with: end.readableBytesView) else {
+            throw .badRequest("The part does not have the length it should have, or another part follows it.")
+        }
+        state = end.readableBytes == wanted.count ? .done(epilogue: 0) : .end(end)
+    }
+}
+
+extension Sequence<UInt8> where Self: RandomAccessCollection {
+    /// Where `pattern` is found first, nil when it is not.
+    func firstRange(of pattern: [UInt8]) -> Range<Index>? {
+        var start = startIndex
+        while let found = self[start...].firstIndex(of: pattern[0]) {
+            let candidate = self[found...]
+            if candidate.starts(with: pattern) { return found..<index(found, offsetBy: pattern.count) }
+            start = index(after: found)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,130 @@
+import Crypto
+import FoundationEssentials
+import Glibc
+import Logging
+import SystemPackage
+import Synchronization
+
+/// Who may come in: bearer tokens and the users they stand for.
+final class Tokens: Sendable {
+    /// Who everybody is where no tokens are configured.
+    static let localUser = "local"
+    private static let longestFile: Int64 = 1 << 20
+
+    private struct Entry: Sendable {
+        let digest: SHA256Digest
+        let user: String
+    }
+
+    private struct State {
+        var fromFile: [Entry] = []
+        var seen: FileStatus?
+        var checkedAt: Int64 = .min
+    }
+
+    private let fixed: [Entry]
+    private let path: String?
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - text: Lines `token user`, or the same separated by commas.
+    ///   - path: A file of such lines, read again when it changes.
+    init(text: String?, path: String?, logger: Logger) throws(StartFailure) {
+        self.path = path
+        self.logger = logger
+        fixed = try Self.entries(in: text ?? "", origin: "OUTBOX_RECEIVER_TOKENS")
+        guard let path else { return }
+        let (entries, status) = try Self.read(path)
+        state.withLock { state in
+            state.fromFile = entries
+            state.seen = status
+        }
+        guard !entries.isEmpty || !fixed.isEmpty else { throw .configuration("\(path) names no token") }
+    }
+
+    /// Whether requests need a token at all.
+    var areNeeded: Bool { path != nil || !fixed.isEmpty }
+
+    /// The user a request with this `Authorization` field comes from.
+    /// - Parameter now: Any clock in seconds; the file is looked at once in each of them.
+    func user(authorization: String?, now: Int64) throws(Refusal) -> String {
+        guard areNeeded else { return Self.localUser }
+        guard let authorization, authorization.prefix(7).lowercased() == "bearer " else { throw .unauthorized }
+        let token = authorization.dropFirst(7).drop { $0 == " " }
+        let digest = SHA256.hash(data: Array(token.utf8))
+        // Digests of tokens are compared, in constant time, and all of them: time tells nothing about any token.
+        var user: String?
+        for entry in fixed + current(now) where entry.digest == digest { user = entry.user }
+        guard let user else { throw .unauthorized }
+        return user
+    }
+
+    private func current(_ now: Int64) -> [Entry] {
+        guard let path else { return [] }
+        return state.withLock { state in
+            guard state.checkedAt != now else { return state.fromFile }
+            state.checkedAt = now
+            guard Self.status(of: path) != state.seen else { return state.fromFile }
+            do throws(StartFailure) {
+                (state.fromFile, state.seen) = try Self.read(path)
+                logger.notice("token file read again", metadata: ["tokens": "\(state.fromFile.count)"])
+            } catch {
+                state.seen = Self.status(of: path)
+                logger.error("token file not usable, the former tokens stay", metadata: ["error": "\(error)"])
+            }
+            return state.fromFile
+        }
+    }
+
+    // MARK: Reading
+
+    private static func status(of path: String) -> FileStatus? {
+        var status = stat()
+        return stat(path, &status) == 0 ? FileStatus(status) : nil
+    }
+
+    private static func read(_ path: String) throws(StartFailure) -> ([Entry], FileStatus) {
+        let text: String
+        let status: FileStatus
+        do throws(Errno) {
+            let file = OpenFile(adopting: try retrying { Glibc.open(path, O_RDONLY | O_CLOEXEC) })
+            status = try file.status()
+            guard status.isRegular, status.size <= longestFile else { throw .invalidArgument }
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(longestFile), alignment: 1)
+            defer { buffer.deallocate() }
+            let count = try file.read(into: buffer, at: 0)
+            text = String(decoding: buffer[..<count], as: UTF8.self)
+        } catch {
+            throw .configuration("cannot read the token file \(path): \(error)")
+        }
+        return (try entries(in: text, origin: path), status)
+    }
+
+    private static func entries(in text: String, origin: String) throws(StartFailure) -> [Entry] {
+        var entries: [Entry] = []
+        for line in text.split(whereSeparator: { $0.isNewline || $0 == "," }) {
+            let fields = line.split { $0 == " " || $0 == "\t" }
+            guard let token = fields.first, !token.hasPrefix("#") else { continue }
+            guard fields.count == 2, isUser(fields[1]) else {
+                throw .configuration(
+                    "\(origin): a line must be \"token user\", the user of letters, digits and . _ @ + -")
+            }
+            entries.append(Entry(digest: SHA256.hash(data: Array(token.utf8)), user: String(fields[1])))
+        }
+        return entries
+    }
+
+    /// A user's name is also the name of a directory.
+    private static func isUser(_ name: Substring) -> Bool {
+        name.utf8.count <= 64 && name.first != "."
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "._@+-".utf8.contains(byte)
+                }
+            }
+    }
+}

@@ -1,0 +1,85 @@
+/// What a client said it will upload.
+struct UploadPlan: Equatable, Sendable {
+    /// The protocol's one and only fragment size.
+    static let blockSize: Int64 = 524_288
+
+    let user: String
+    let size: Int64
+    let md5: Hex128
+    let fileName: String
+    let path: String?
+    /// A valid media type.
+    let type: String
+    /// Seconds since 1970.
+    let modified: Int64?
+
+    var blockCount: Int { Int((size + Self.blockSize - 1) / Self.blockSize) }
+
+    /// Where block `index` (from 0) begins.
+    func offset(of index: Int) -> Int64 { Int64(index) * Self.blockSize }
+
+    func length(of index: Int) -> Int { Int(min(Self.blockSize, size - offset(of: index))) }
+
+    var content: ContentKey { ContentKey(user: user, md5: md5, size: size) }
+}
+
+/// Content of one user. Other users' are other contents, whatever their digests.
+struct ContentKey: Hashable, Sendable {
+    let user: String
+    let md5: Hex128
+    let size: Int64
+}
+
+/// Content that arrived whole and verified.
+struct Content: Equatable, Sendable {
+    let key: ContentKey
+    /// The secret part of its URL.
+    let token: Hex128
+    let object: ObjectName
+    let name: String
+    let type: String
+}
+
+/// The file below `objects/` that holds some content. The variant is 0, but where different contents share an MD5.
+struct ObjectName: Equatable, Sendable {
+    let md5: Hex128
+    let variant: Int
+
+    var folder: String { String(md5.description.prefix(2)) }
+    var file: String { variant == 0 ? md5.description : "\(md5).\(variant)" }
+    var path: String { "\(folder)/\(file)" }
+}
+
+/// A source as it was committed for the first time.
+struct Commit: Equatable, Sendable {
+    struct Key: Hashable, Sendable {
+        let user: String
+        let sourceID: String
+        let revision: Int
+    }
+
+    let key: Key
+    /// The secret part of its URL.
+    let token: Hex128
+    let title: String
+    let createDate: String
+    /// Tokens of contents, in the order they were committed in.
+    let cover: Hex128?
+    let contents: [Hex128]
+}
+
+/// One line of the journal. Times are seconds since 1970.
+enum JournalEntry: Equatable, Sendable {
+    /// An id was given out.
+    case opened(Hex128, UploadPlan, at: Int64)
+    /// A block (from 0) is in the data file.
+    case block(Hex128, Int)
+    /// What arrived turned out not to be the content promised; all blocks are forgotten.
+    case reset(Hex128)
+    case content(Content)
+    /// The id's content is the one with this token.
+    case finished(Hex128, user: String, content: Hex128, at: Int64)
+    /// The id means nothing any more.
+    case forgotten(Hex128)
+    case committed(Commit)
+}

@@ -1,0 +1,122 @@
+import Glibc
+import Hummingbird
+public import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// The reference server for the fileSection protocol: takes uploads, keeps them on disk, serves them.
+public final class Receiver: Sendable {
+    private static let expiryInterval = Duration.seconds(600)
+    /// Connections that are silent for this long are closed.
+    private static let idleTimeout = TimeAmount.seconds(120)
+    /// How long requests that are being answered get at shutdown.
+    private static let shutdownGrace = Duration.seconds(1)
+
+    private let configuration: ReceiverConfiguration
+    private let logger: Logger
+    private let store: Store
+    private let tokens: Tokens
+    private let threads = DiskThreads(count: 4)
+
+    /// Opens the storage and checks the configuration; nothing listens yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: Where to store, where to listen, whom to let in.
+    ///   - logger: Takes what the server has to say; requests at `debug`.
+    ///   - now: The time in seconds since 1970, nil for the system's clock. Used for expiry, which must last over restarts.
+    /// - Throws: ``StartFailure``.
+    public init(
+        _ configuration: ReceiverConfiguration, logger: Logger,
+        now: (@Sendable () -> Int64)? = nil
+    ) throws(StartFailure) {
+        self.configuration = configuration
+        self.logger = logger
+        tokens = try Tokens(text: configuration.tokens, path: configuration.tokenFile, logger: logger)
+        guard tokens.areNeeded || configuration.listen.isLoopback else {
+            throw .configuration(
+                "without tokens only a loopback address may be listened on, not \(configuration.listen.host); "
+                    + "give --token-file")
+        }
+        store = try Store(
+            path: configuration.root,
+            limits: Store.Limits(
+                freeSpaceFloor: configuration.freeSpaceFloor, maximumFileSize: configuration.maximumFileSize,
+                maximumOpenUploads: configuration.maximumOpenUploads), logger: logger,
+            now: now ?? { Int64(time(nil)) })
+        store.expire()
+    }
+
+    /// Serves until the task is cancelled, or `stop` returns: then requests that are being answered get a second.
+    ///
+    /// - Parameters:
+    ///   - onReady: Called with the URL once connections are accepted.
+    ///   - stop: Returns when the server should stop; nil: when the task is cancelled.
+    /// - Throws: ``StartFailure/cannotCreate(_:)`` when the address cannot be listened on.
+    public func run(
+        onReady: @escaping @Sendable (_ url: String) async -> Void,
+        until stop: (@Sendable () async -> Void)? = nil
+    ) async throws {
+        // Requests run where they may block; see DiskThreads.
+        try await withTaskExecutorPreference(threads) {
+            try await serve(onReady, stop ?? { try? await Task.sleep(for: .seconds(1 << 40)) })
+        }
+    }
+
+    private func serve(
+        _ onReady: @escaping @Sendable (String) async -> Void, _ stop: @escaping @Sendable () async -> Void
+    ) async throws {
+        let listen = configuration.listen
+        let links = Links(base: configuration.publicURL ?? listen.url(port: listen.port))
+        let publicURL = configuration.publicURL
+        let application = Application(
+            responder: Responder(store: store, tokens: tokens, links: links),
+            server: .http1(
+                configuration: .init(additionalChannelHandlers: [LargeReads()], idleTimeout: Self.idleTimeout)),
+            configuration: .init(address: .hostname(listen.host, port: listen.port), serverName: "outbox-receiver"),
+            onServerRunning: { channel in
+                let url = listen.url(port: channel.localAddress?.port ?? listen.port)
+                if publicURL == nil { links.setBase(url) }
+                await onReady(url)
+            },
+            logger: logger)
+        var services = ServiceGroupConfiguration(
+            services: [
+                .init(service: application),
+                .init(service: Expiry(store: store, interval: Self.expiryInterval)),
+                .init(service: Stop(wait: stop), successTerminationBehavior: .gracefullyShutdownGroup),
+            ], logger: logger)
+        services.maximumGracefulShutdownDuration = Self.shutdownGrace
+        do {
+            try await ServiceGroup(configuration: services).run()
+        } catch is CancellationError {
+            // Connections that were still open when the grace was over.
+            return
+        } catch let error as IOError {
+            throw StartFailure.cannotCreate("cannot listen on \(listen.host):\(listen.port): \(error)")
+        }
+    }
+}
+
+/// Forgets old uploads and ids from time to time.
+private struct Expiry: Service {
+    let store: Store
+    let interval: Duration
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            while true {
+                try await Task.sleep(for: interval)
+                store.expire()
+            }
+        }
+    }
+}
+
+/// Ends the server when `wait` returns.
+private struct Stop: Service {
+    let wait: @Sendable () async -> Void
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await wait() }
+    }
+}

@@ -1,0 +1,65 @@
+/// Where a receiver stores, where it listens, and whom it lets in.
+public struct ReceiverConfiguration: Sendable {
+    /// The storage directory; created when missing.
+    public var root: String
+    /// The address to listen on.
+    public var listen: ListenAddress
+    /// What URLs begin with, without a slash at the end. Nil: the address listened on.
+    public var publicURL: String?
+    /// `token user` a line, or separated by commas.
+    public var tokens: String?
+    /// A file of such lines; `#` begins a comment. Read again when it changes.
+    public var tokenFile: String?
+    /// Bytes that stay free on the file system.
+    public var freeSpaceFloor: Int64 = 512 << 20
+    /// The largest file taken, in bytes.
+    public var maximumFileSize: Int64 = 64 << 30
+    /// Unfinished uploads one user may have.
+    public var maximumOpenUploads = 10_000
+
+    /// A configuration with the default limits, for loopback without tokens.
+    public init(root: String, listen: ListenAddress = ListenAddress(host: "127.0.0.1", port: 8787)) {
+        self.root = root
+        self.listen = listen
+    }
+}
+
+/// A TCP address: `127.0.0.1:8787`, `[::1]:8787`, `localhost:0`.
+public struct ListenAddress: Sendable, Equatable {
+    /// A name or an address, without brackets.
+    public let host: String
+    /// 0 stands for any free port.
+    public let port: Int
+
+    /// An address from its parts.
+    public init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Nil when `text` is not `host:port`, `[address]:port` or `:port`-less.
+    public init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (0...65535).contains(port)
+        else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty else { return nil }
+        self.init(host: String(host), port: port)
+    }
+
+    /// Whether only this machine can reach it.
+    var isLoopback: Bool {
+        if host == "localhost" || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+
+    func url(port: Int) -> String {
+        host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
+    }
+}

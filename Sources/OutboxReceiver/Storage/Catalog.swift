@@ -1,0 +1,64 @@
+/// What the journal says, in memory: open uploads, finished contents, ids that are remembered, commits.
+struct Catalog {
+    /// How long an upload that gets no blocks, and the id of a finished one, are remembered, in seconds.
+    static let memory: Int64 = 7 * 24 * 3600
+
+    struct FinishedID: Sendable {
+        let user: String
+        let content: Hex128
+        let at: Int64
+    }
+
+    private(set) var uploads: [Hex128: Upload] = [:]
+    private(set) var finished: [Hex128: FinishedID] = [:]
+    /// By token.
+    private(set) var contents: [Hex128: Content] = [:]
+    /// By token.
+    private(set) var commits: [Hex128: Commit] = [:]
+    /// Bytes that open uploads have been promised and did not send yet.
+    private(set) var promised: Int64 = 0
+
+    private var tokens: [ContentKey: Hex128] = [:]
+    private var commitTokens: [Commit.Key: Hex128] = [:]
+    private var openCounts: [String: Int] = [:]
+
+    func openCount(of user: String) -> Int { openCounts[user, default: 0] }
+
+    func content(_ key: ContentKey) -> Content? { tokens[key].flatMap { contents[$0] } }
+
+    func commit(_ key: Commit.Key) -> Commit? { commitTokens[key].flatMap { commits[$0] } }
+
+    mutating func add(_ upload: Upload) {
+        uploads[upload.id] = upload
+        openCounts[upload.plan.user, default: 0] += 1
+        promised += upload.plan.size
+    }
+
+    mutating func remove(_ upload: Upload, missing: Int64) {
+        guard uploads.removeValue(forKey: upload.id) != nil else { return }
+        openCounts[upload.plan.user, default: 0] -= 1
+        promised -= missing
+    }
+
+    mutating func received(_ count: Int64) { promised -= count }
+
+    mutating func add(_ content: Content) {
+        if let old = tokens.updateValue(content.token, forKey: content.key), old != content.token {
+            contents[old] = nil
+        }
+        contents[content.token] = content
+    }
+
+    mutating func add(_ id: Hex128, _ finishedID: FinishedID) { finished[id] = finishedID }
+
+    mutating func forget(_ id: Hex128) { finished[id] = nil }
+
+    mutating func add(_ commit: Commit) {
+        commitTokens[commit.key] = commit.token
+        commits[commit.token] = commit
+    }
+
+    mutating func forgetFinished(before time: Int64) {
+        finished = finished.filter { $0.value.at >= time }
+    }
+}

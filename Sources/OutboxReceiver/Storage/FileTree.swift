@@ -1,0 +1,72 @@
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// The readable side of the storage: `files/<user>/<path>`, hard links to objects.
+final class FileTree: Sendable {
+    /// Beyond this many files of the same name a random part is added instead of a number.
+    private static let highestNumber = 1000
+
+    private let files: Folder
+    private let objects: ObjectStore
+    private let userFolders = Mutex<[String: Folder]>([:])
+
+    init(_ root: Folder, objects: ObjectStore) throws(Errno) {
+        files = try root.folder("files")
+        self.objects = objects
+    }
+
+    /// Links the object under `path`. Nothing is ever replaced: other content of the same name makes this one
+    /// ` (2)`, the same content of the same name is left as it is.
+    func link(_ object: ObjectName, user: String, path: SafePath) throws(Errno) {
+        do {
+            try link(object, in: try folder(of: user), path)
+        } catch .noSuchFileOrDirectory {
+            // Somebody removed the user's directory while it was held open.
+            userFolders.withLock { $0[user] = nil }
+            try link(object, in: try folder(of: user), path)
+        }
+    }
+
+    private func folder(of user: String) throws(Errno) -> Folder {
+        if let folder = userFolders.withLock({ $0[user] }) { return folder }
+        let folder = try files.folder(user)
+        userFolders.withLock { $0[user] = folder }
+        return folder
+    }
+
+    private func link(_ object: ObjectName, in userFolder: Folder, _ path: SafePath) throws(Errno) {
+        var folder = userFolder
+        for name in path.folders { folder = try subfolder(name, of: folder) }
+        for number in 1...Self.highestNumber {
+            let name = SafePath.numbered(path.name, number)
+            do {
+                return try objects.link(object, into: folder, as: name)
+            } catch .fileExists {
+                if try isSame(name, in: folder, as: object) { return }
+            }
+        }
+        try objects.link(object, into: folder, as: "\(Hex128.random()).\(path.name.suffix(100))")
+    }
+
+    /// The directory of that name, or the first free ` (2)` where a file bears it.
+    private func subfolder(_ name: String, of folder: Folder) throws(Errno) -> Folder {
+        for number in 1...Self.highestNumber {
+            do {
+                return try folder.folder(SafePath.numbered(name, number))
+            } catch .notDirectory {
+                continue
+            } catch .tooManySymbolicLinkLevels {
+                continue
+            }
+        }
+        throw .fileExists
+    }
+
+    private func isSame(_ name: String, in folder: Folder, as object: ObjectName) throws(Errno) -> Bool {
+        guard let linked = try folder.status(of: name), let original = try objects.status(of: object) else {
+            return false
+        }
+        return linked.isSameFile(as: original)
+    }
+}

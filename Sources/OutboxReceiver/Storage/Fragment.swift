@@ -1,0 +1,57 @@
+import Crypto
+import Glibc
+import SystemPackage
+
+/// A block on its way from a request into the data file of its upload.
+struct Fragment {
+    let upload: Upload
+    private let ticket: Upload.Ticket
+    private let file: OpenFile
+    private var digest: Insecure.MD5?
+    private var written = 0
+
+    /// - Returns: Nil when the block arrived earlier: the request's body can be ignored.
+    static func begin(_ index: Int, of upload: Upload, in store: Store) throws -> Fragment? {
+        guard let ticket = try upload.begin(index, at: store.now()) else { return nil }
+        do {
+            let file = try store.uploads.open(upload.dataName, O_RDWR | O_CREAT, mode: 0o600)
+            return Fragment(upload: upload, ticket: ticket, file: file, digest: ticket.digest)
+        } catch {
+            upload.abandon(ticket)
+            throw error
+        }
+    }
+
+    private init(upload: Upload, ticket: Upload.Ticket, file: OpenFile, digest: Insecure.MD5?) {
+        self.upload = upload
+        self.ticket = ticket
+        self.file = file
+        self.digest = digest
+    }
+
+    /// The number of bytes the block has.
+    var length: Int { upload.plan.length(of: ticket.block) }
+
+    /// Writes the next bytes. The caller sees to it that they are not more than ``length``.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
+        let offset = upload.plan.offset(of: ticket.block) + Int64(written)
+        try upload.write(bytes, at: offset, to: file, ticket)
+        digest?.update(bufferPointer: bytes)
+        written += bytes.count
+    }
+
+    /// Makes the block count as arrived.
+    func complete(in store: Store) throws {
+        guard written == length else { throw Refusal.badRequest("The fragment is too short.") }
+        try upload.complete(ticket, digest: digest) { isLast in
+            try store.withBooks { books in
+                if !isLast { try books.journal.append([.block(upload.id, ticket.block)]) }
+                books.catalog.received(Int64(length))
+            }
+        }
+    }
+
+    func abandon() {
+        upload.abandon(ticket)
+    }
+}

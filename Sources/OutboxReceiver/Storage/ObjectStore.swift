@@ -1,0 +1,92 @@
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// The verified contents: `objects/<first two digits>/<md5>`, each once.
+///
+/// MD5 can be forged, so two uploads share an object only when their bytes are the same, compared one by one; another
+/// content with the same MD5 gets a name of its own.
+final class ObjectStore: Sendable {
+    private static let pieceSize = 1 << 20
+
+    private let objects: Folder
+    /// Held from looking whether a name is free to taking it.
+    private let placing = Mutex(())
+
+    init(_ root: Folder) throws(Errno) {
+        objects = try root.folder("objects")
+        for number in 0..<256 {
+            let digits = String(number, radix: 16)
+            _ = try objects.folder(digits.count == 1 ? "0" + digits : digits)
+        }
+    }
+
+    /// Moves the sealed file `name` of `uploads` here, or removes it when its content is here already.
+    func place(_ name: String, of uploads: Folder, md5: Hex128) throws(Errno) -> ObjectName {
+        var variant = 0
+        while true {
+            let object = ObjectName(md5: md5, variant: variant)
+            if try move(name, of: uploads, to: object) { return object }
+            if try isSame(name, of: uploads, as: object) {
+                try uploads.remove(name)
+                return object
+            }
+            variant += 1
+        }
+    }
+
+    private func move(_ name: String, of uploads: Folder, to object: ObjectName) throws(Errno) -> Bool {
+        let outcome: Result<Bool, Errno> = placing.withLock { _ in
+            do throws(Errno) {
+                guard try objects.status(of: object.path) == nil else { return .success(false) }
+                try uploads.rename(name, into: objects, as: object.path)
+                return .success(true)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try outcome.get()
+    }
+
+    private func isSame(_ name: String, of uploads: Folder, as object: ObjectName) throws(Errno) -> Bool {
+        let new = try uploads.open(name, O_RDONLY)
+        let old = try objects.open(object.path, O_RDONLY)
+        guard try new.status().size == old.status().size else { return false }
+        let newPiece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
+        let oldPiece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
+        defer {
+            newPiece.deallocate()
+            oldPiece.deallocate()
+        }
+        var offset: Int64 = 0
+        while true {
+            let count = try new.read(into: newPiece, at: offset)
+            guard try old.read(into: oldPiece, at: offset) == count else { return false }
+            if count == 0 { return true }
+            guard let newBytes = newPiece.baseAddress, let oldBytes = oldPiece.baseAddress,
+                memcmp(newBytes, oldBytes, count) == 0
+            else { return false }
+            offset += Int64(count)
+        }
+    }
+
+    /// Whether the object is still there, with the size it had.
+    func holds(_ content: Content) -> Bool {
+        guard let status = try? objects.status(of: content.object.path) else { return false }
+        return status.isRegular && status.size == content.key.size
+    }
+
+    /// Nil when it is gone.
+    func open(_ object: ObjectName) throws(Errno) -> OpenFile? {
+        try objects.openExisting(object.path)
+    }
+
+    /// A second name for the object; never replaces anything.
+    func link(_ object: ObjectName, into folder: Folder, as name: String) throws(Errno) {
+        try objects.link(object.path, into: folder, as: name)
+    }
+
+    func status(of object: ObjectName) throws(Errno) -> FileStatus? {
+        try objects.status(of: object.path)
+    }
+}

@@ -1,0 +1,84 @@
+import Logging
+import SystemPackage
+
+/// What happens to the storage at start: the journal is read, what it no longer needs goes, and files of uploads
+/// nobody knows are removed.
+struct Recovery {
+    let root: Folder
+    let uploads: Folder
+    let logger: Logger
+    let now: Int64
+
+    func run() throws(Errno) -> Catalog {
+        var catalog = Catalog()
+        let (lines, bad) = try Journal.read(root) { replay($0, &catalog) }
+        if bad > 0 { logger.warning("journal lines torn or not understood", metadata: ["lines": "\(bad)"]) }
+        catalog.forgetFinished(before: now - Catalog.memory)
+        try removeStrayFiles(catalog)
+        let wasCut = try checkData(&catalog)
+        let entries = entries(of: catalog)
+        if bad > 0 || wasCut || lines > 1000 && lines > entries.count * 5 / 4 {
+            try Journal.rewrite(root, entries)
+        }
+        return catalog
+    }
+
+    private func replay(_ entry: JournalEntry, _ catalog: inout Catalog) {
+        switch entry {
+        case .opened(let id, let plan, let time): catalog.add(Upload(id: id, plan: plan, at: time))
+        case .block(let id, let index): catalog.uploads[id]?.restore(index)
+        case .reset(let id): catalog.uploads[id]?.restoreReset()
+        case .content(let content): catalog.add(content)
+        case .finished(let id, let user, let content, let time):
+            forget(id, &catalog)
+            catalog.add(id, Catalog.FinishedID(user: user, content: content, at: time))
+        case .forgotten(let id):
+            forget(id, &catalog)
+            catalog.forget(id)
+        case .committed(let commit): catalog.add(commit)
+        }
+    }
+
+    private func forget(_ id: Hex128, _ catalog: inout Catalog) {
+        guard let upload = catalog.uploads[id] else { return }
+        catalog.remove(upload, missing: upload.plan.size)
+    }
+
+    private func removeStrayFiles(_ catalog: Catalog) throws(Errno) {
+        for name in try uploads.names() {
+            if let id = Hex128(name), catalog.uploads[id] != nil { continue }
+            try uploads.remove(name)
+        }
+    }
+
+    /// Compares what the journal says of open uploads with their data files: after a power cut a file may be missing
+    /// or too short for the blocks it is said to hold. Its blocks are forgotten then.
+    /// - Returns: Whether that happened, so that the journal says otherwise.
+    private func checkData(_ catalog: inout Catalog) throws(Errno) -> Bool {
+        var wasCut = false
+        for upload in catalog.uploads.values {
+            let status = try uploads.status(of: upload.dataName)
+            if let status { upload.touch(at: status.modified) }
+            guard let last = upload.arrivedBlocks.last else { continue }
+            if (status?.size ?? 0) < upload.plan.offset(of: last) + Int64(upload.plan.length(of: last)) {
+                upload.restoreReset()
+                wasCut = true
+            }
+            catalog.received(upload.arrivedBytes)
+        }
+        return wasCut
+    }
+
+    private func entries(of catalog: Catalog) -> [JournalEntry] {
+        var entries: [JournalEntry] = catalog.contents.values.map { .content($0) }
+        for (id, finished) in catalog.finished {
+            entries.append(.finished(id, user: finished.user, content: finished.content, at: finished.at))
+        }
+        entries += catalog.commits.values.map { .committed($0) }
+        for upload in catalog.uploads.values {
+            entries.append(.opened(upload.id, upload.plan, at: upload.lastActivity))
+            entries += upload.arrivedBlocks.map { .block(upload.id, $0) }
+        }
+        return entries
+    }
+}

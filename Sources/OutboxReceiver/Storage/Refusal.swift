@@ -1,0 +1,24 @@
+import HTTPTypes
+
+/// A request that is answered with an error.
+struct Refusal: Error, Equatable {
+    let status: HTTPResponse.Status
+    let message: String
+    /// Seconds after which another attempt makes sense.
+    var retryAfter: Int?
+
+    static func badRequest(_ message: String) -> Refusal { Refusal(status: .badRequest, message: message) }
+    static func tooLarge(_ message: String) -> Refusal { Refusal(status: .contentTooLarge, message: message) }
+    static let unknownID = Refusal(status: .notFound, message: "No such file id.")
+    static let notFound = Refusal(status: .notFound, message: "There is nothing here.")
+    static let unauthorized = Refusal(status: .unauthorized, message: "A valid bearer token is needed.")
+    static let tooManyUploads = Refusal(
+        status: .tooManyRequests, message: "Too many unfinished uploads. Finish or delete some.", retryAfter: 30)
+    static let diskFull = Refusal(
+        status: .init(code: 507, reasonPhrase: "Insufficient Storage"), message: "The server's disk is too full.",
+        retryAfter: 300)
+    static let superseded = Refusal(
+        status: .serviceUnavailable, message: "The same fragment is being received again.", retryAfter: 1)
+    static let storageFailed = Refusal(
+        status: .internalServerError, message: "The server could not store this.", retryAfter: 10)
+}

@@ -1,0 +1,71 @@
+extension Store {
+    /// What `isFinish` is told of one id.
+    enum Answer: Equatable {
+        case unknown
+        case finished(Content)
+        /// Cannot be assembled from what is here.
+        case failed
+        case assembling
+    }
+
+    func answer(for id: Hex128, user: String) -> Answer {
+        let (upload, finished) = withBooks { ($0.catalog.uploads[id], finishedContent(id, user, $0.catalog)) }
+        if let finished { return objects.holds(finished) ? .finished(finished) : .unknown }
+        guard let upload, upload.plan.user == user else { return .unknown }
+        // Also takes up again what an error, or a restart, had stopped.
+        advance(upload)
+        switch upload.progress {
+        case .incomplete, .failed: return .failed
+        case .assembling: return .assembling
+        case .gone: return .unknown
+        case .finished:
+            guard let content = withBooks({ finishedContent(id, user, $0.catalog) }) else { return .unknown }
+            return .finished(content)
+        }
+    }
+
+    private func finishedContent(_ id: Hex128, _ user: String, _ catalog: Catalog) -> Content? {
+        guard let finished = catalog.finished[id], finished.user == user else { return nil }
+        return catalog.contents[finished.content]
+    }
+
+    /// Where a fragment of an id belongs.
+    enum Destination {
+        case upload(Upload)
+        /// The content is here already; it has this many bytes.
+        case finished(size: Int64)
+    }
+
+    func destination(of id: Hex128, user: String) throws(Refusal) -> Destination {
+        let (upload, content) = withBooks { ($0.catalog.uploads[id], finishedContent(id, user, $0.catalog)) }
+        if let upload, upload.plan.user == user { return .upload(upload) }
+        guard let content else { throw .unknownID }
+        return .finished(size: content.key.size)
+    }
+
+    func content(token: Hex128) -> Content? {
+        withBooks { $0.catalog.contents[token] }
+    }
+
+    // MARK: Sources
+
+    /// Records the commit, or returns the one that bears the same source id and revision. On the disk itself when
+    /// this returns.
+    func commit(_ commit: Commit) throws -> Commit {
+        try withBooks { books in
+            if let known = books.catalog.commit(commit.key) { return known }
+            try books.journal.append([.committed(commit)])
+            try books.journal.synchronize()
+            books.catalog.add(commit)
+            return commit
+        }
+    }
+
+    func commit(_ key: Commit.Key) -> Commit? {
+        withBooks { $0.catalog.commit(key) }
+    }
+
+    func commit(token: Hex128) -> Commit? {
+        withBooks { $0.catalog.commits[token] }
+    }
+}

@@ -1,0 +1,135 @@
+import Glibc
+import Logging
+import Synchronization
+import SystemPackage
+
+/// The receiver's storage below its root.
+///
+/// ```
+/// lock        held (flock) by the process that uses this root
+/// journal     what is known: ids, blocks that arrived, finished contents, commits
+/// uploads/    one sparse data file per unfinished upload; blocks are written where they belong
+/// objects/    finished contents, each once, by MD5
+/// files/      hard links to objects under the names the users gave them
+/// portraits/  profile pictures, by the random part of their URL
+/// ```
+///
+/// **What survives a kill** of this process at any moment: everything that was answered. The bytes of a block are
+/// written before its journal entry, the entry before the answer; a finished file is renamed and linked before the
+/// journal says so (if the kill falls between the two, the client sends the file again and the names are found
+/// taken by the same content).
+///
+/// **What survives a power cut**: what the kernel wrote back by then, usually all but the last 5 to 30 seconds, and
+/// every commit (`/source/commit.do` synchronises the journal before it answers). Files are not synchronised one by
+/// one. After a cut, an object that is missing or has the wrong size no longer counts as existing or finished, so
+/// clients that ask send it again.
+final class Store: Sendable {
+    struct Limits: Sendable {
+        /// Bytes that must stay free on the file system after everything promised has arrived.
+        var freeSpaceFloor: Int64
+        var maximumFileSize: Int64
+        /// Unfinished uploads one user may have.
+        var maximumOpenUploads: Int
+    }
+
+    struct Books: ~Copyable {
+        var journal: Journal
+        var catalog: Catalog
+    }
+
+    let limits: Limits
+    let objects: ObjectStore
+    let tree: FileTree
+    let uploads: Folder
+    let portraits: Folder
+    let root: Folder
+    let logger: Logger
+    /// Seconds since 1970.
+    let now: @Sendable () -> Int64
+    /// Reads back what arrived out of order; apart from the threads that serve requests, or a few large files would
+    /// stop all small ones.
+    let digestThreads = DiskThreads(count: 2)
+
+    private let books: Mutex<Books>
+    private let lock: OpenFile
+
+    /// Opens the storage in the directory `path`, creating it when missing.
+    init(
+        path: String, limits: Limits, logger: Logger, now: @escaping @Sendable () -> Int64
+    ) throws(StartFailure) {
+        self.limits = limits
+        self.logger = logger
+        self.now = now
+        do throws(Errno) {
+            root = try Folder.root(at: path)
+        } catch {
+            throw .cannotCreate("cannot create or open \(path): \(error)")
+        }
+        do throws(Errno) {
+            lock = try root.lock("lock")
+        } catch .wouldBlock {
+            throw .inUse("another receiver is using \(path)")
+        } catch {
+            throw .cannotCreate("cannot lock \(path)/lock: \(error)")
+        }
+        do throws(Errno) {
+            objects = try ObjectStore(root)
+            tree = try FileTree(root, objects: objects)
+            uploads = try root.folder("uploads")
+            portraits = try root.folder("portraits")
+            let catalog = try Recovery(root: root, uploads: uploads, logger: logger, now: now()).run()
+            books = Mutex(Books(journal: try Journal(appendingIn: root), catalog: catalog))
+        } catch {
+            throw .inputOutput("cannot read the storage in \(path): \(error)")
+        }
+        for upload in open { advance(upload) }
+    }
+
+    private var open: [Upload] { books.withLock { Array($0.catalog.uploads.values) } }
+
+    /// Reads or changes what is known. What changes the catalog appends to the journal first. Never takes the lock
+    /// of an ``Upload``: that one is taken before this.
+    func withBooks<Result>(_ body: (inout Books) throws -> sending Result) rethrows -> sending Result {
+        try books.withLock { books in try body(&books) }
+    }
+
+    // MARK: Forgetting
+
+    /// Drops uploads that got nothing for ``Catalog/memory`` seconds and the ids of files finished before that.
+    func expire() {
+        let oldest = now() - Catalog.memory
+        for upload in open where upload.lastActivity < oldest {
+            logger.info("upload expired", metadata: ["id": "\(upload.id)", "user": "\(upload.plan.user)"])
+            drop(upload)
+        }
+        withBooks { $0.catalog.forgetFinished(before: oldest) }
+    }
+
+    /// Forgets these ids of `user`: unfinished uploads with all their blocks, and finished ones as ids only; what was
+    /// confirmed stays. Ids that are unknown, or somebody else's, change nothing.
+    func delete(_ ids: [Hex128], user: String) throws {
+        for id in ids {
+            let upload = withBooks { $0.catalog.uploads[id] }
+            if let upload, upload.plan.user == user { drop(upload) }
+            try withBooks { books in
+                guard books.catalog.finished[id]?.user == user else { return }
+                try books.journal.append([.forgotten(id)])
+                books.catalog.forget(id)
+            }
+        }
+    }
+
+    private func drop(_ upload: Upload) {
+        guard let missing = upload.drop() else { return }
+        do {
+            try withBooks { books in
+                books.catalog.remove(upload, missing: missing)
+                try books.journal.append([.forgotten(upload.id)])
+            }
+            try uploads.remove(upload.dataName)
+        } catch {
+            // The upload is gone from memory; its file and its journal lines go at the next start at the latest.
+            logger.warning("cannot remove an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import FoundationEssentials
+public import Transport
+public import UploadCore
+
+/// The fileSection protocol, see docs/protocol.md.
+public final class FileSectionRemote: Remote {
+    /// Batches of 50, fragments of 512 KiB in any order.
+    public let traits = RemoteTraits(batch: 50)
+    /// The server's address and the account.
+    public let scope: RemoteScope
+
+    private let base: String
+    private let transport: any HTTPTransport
+    private let credentials: any CredentialSource
+
+    /// A server.
+    ///
+    /// - Parameters:
+    ///   - url: its base address without a trailing slash.
+    ///   - account: whose uploads these are; part of the scope.
+    ///   - transport: sends the requests.
+    ///   - credentials: asked for the token of each request.
+    public init(url: String, account: String, transport: any HTTPTransport, credentials: any CredentialSource) {
+        base = url
+        scope = RemoteScope("filesection \(url) \(account)")
+        self.transport = transport
+        self.credentials = credentials
+    }
+
+    /// `POST /fileSection/preLoad.do`.
+    public func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
+        let judge = ReplyJudge(endpoint: "preLoad.do", subject: .noID)
+        do throws(RemoteFailure) {
+            let body = Messages.PreLoad(fileCount: uploads.count, files: uploads.map(Messages.PreLoad.File.init))
+            let reply = try await post("/fileSection/preLoad.do", body, judge.endpoint)
+            let data = try judge.data(Messages.PreLoadReply.self, of: reply)
+            let ids = data.fileIds
+            guard ids.count == uploads.count, ids.allSatisfy(\.isLegal), Set(ids.map(\.text)).count == ids.count else {
+                let message = "preLoad.do: bad reply: not one legal id for each of the \(uploads.count) files"
+                throw .temporary(FileError(code: "bad_reply", message: message, retryable: true))
+            }
+            let existing = Set((data.existing ?? []).map(\.text))
+            return ids.map { id in
+                existing.contains(id.text)
+                    ? .success(.existing(RemoteObject(id: id.text, url: nil)))
+                    : .success(.registered(id: id.text, .asRecorded))
+            }
+        } catch {
+            return uploads.map { _ in .failure(error) }
+        }
+    }
+
+    /// Nothing to ask: the protocol has no question for it.
+    public func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint { .asRecorded }
+
+    /// `POST /fileSection/upload.do`.
+    public func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
+        let judge = ReplyJudge(endpoint: "upload.do", subject: .knownIDs)
+        let type = fragment.upload.type
+        let fileExtension = MediaSignatures.fileExtension(for: type)
+        let contentType =
+            switch type.kind {
+            case .image: "image/\(fileExtension)"
+            case .video: "video/\(fileExtension)"
+            case .other: "application/octet-stream"
+            }
+        let part = MultipartPart(
+            name: "sectionFile", fileName: "\(fragment.upload.id)-\(fragment.index).\(fileExtension)",
+            contentType: contentType, source: fragment.body)
+        var request = HTTPRequest(method: "POST", url: base + "/fileSection/upload.do", body: .multipart([part]))
+        request.headers.append((name: "file_block", value: Messages.fileBlock(fragment)))
+        try judge.accept(try await send(request, judge.endpoint))
+        return nil
+    }
+
+    /// `POST /fileSection/isFinish.do`.
+    public func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
+        let judge = ReplyJudge(endpoint: "isFinish.do", subject: .knownIDs)
+        do throws(RemoteFailure) {
+            let body = Messages.FileIDs(fileIds: uploads.map(\.id))
+            let reply = try await post("/fileSection/isFinish.do", body, judge.endpoint)
+            let answer = try judge.data(Messages.IsFinishReply.self, of: reply)
+            guard (0...2).contains(answer.finishStatus) else {
+                let message = "isFinish.do: bad reply: unknown finishStatus \(answer.finishStatus)"
+                throw .temporary(FileError(code: "bad_reply", message: message, retryable: true))
+            }
+            let verdict = FinishVerdict(answer, asked: uploads.count)
+            return uploads.map(verdict.outcome)
+        } catch {
+            return uploads.map { _ in .failure(error) }
+        }
+    }
+
+    /// `POST /fileSection/delete.do`.
+    public func remove(_ ids: [String]) async throws(RemoteFailure) {
+        let judge = ReplyJudge(endpoint: "delete.do", subject: .knownIDs)
+        let reply = try await post("/fileSection/delete.do", Messages.FileIDs(fileIds: ids), judge.endpoint)
+        do {
+            try judge.accept(reply)
+        } catch RemoteFailure.forgotten {}
+    }
+
+    private func post(
+        _ path: String, _ body: some Encodable, _ endpoint: String
+    ) async throws(RemoteFailure) -> HTTPReply {
+        let bytes: [UInt8]
+        do {
+            bytes = Array(try JSONEncoder().encode(body))
+        } catch {
+            let message = "\(endpoint): the request can't be written as JSON: \(error)"
+            throw .permanent(FileError(code: "bad_request", message: message, retryable: false))
+        }
+        var request = HTTPRequest(method: "POST", url: base + path, body: .bytes(bytes))
+        request.headers.append((name: "Content-Type", value: "application/json"))
+        return try await send(request, endpoint)
+    }
+
+    private func send(_ request: HTTPRequest, _ endpoint: String) async throws(RemoteFailure) -> HTTPReply {
+        var request = request
+        if let token = credentials.bearerToken() {
+            request.headers.append((name: "Authorization", value: "Bearer \(token)"))
+        }
+        do {
+            return try await transport.send(request)
+        } catch {
+            throw RemoteFailure(error, endpoint: endpoint)
+        }
+    }
+}
+
+/// What an isFinish reply means for each of the uploads that were asked about.
+struct FinishVerdict {
+    private let status: Int
+    private let failed: Set<String>
+    private let unknown: Set<String>
+    private let urls: [String: String]
+    private let digests: [String: String]
+    private let asked: Int
+
+    init(_ reply: Messages.IsFinishReply, asked: Int) {
+        status = reply.finishStatus
+        failed = Self.ids(reply.failFileIds)
+        unknown = Self.ids(reply.unknownFileIds)
+        urls = reply.urls ?? [:]
+        digests = reply.md5 ?? [:]
+        self.asked = asked
+    }
+
+    private static func ids(_ list: String?) -> Set<String> {
+        Set((list ?? "").split(separator: ",").map { String($0.filter { $0 != " " }) })
+    }
+
+    func outcome(of upload: RemoteUpload) -> Result<FinishOutcome, RemoteFailure> {
+        if unknown.contains(upload.id) { return .failure(.forgotten) }
+        switch status {
+        case 1: return .success(finished(upload))
+        case 2: return .success(.assembling)
+        default: break
+        }
+        if failed.contains(upload.id) {
+            return .success(.failed(failure("the server could not assemble \(upload.id)")))
+        }
+        // Others failed: this one is asked about again, without them.
+        if !failed.isEmpty { return .success(.assembling) }
+        // Nobody was named: a single upload it must be; of several each is asked about by itself.
+        return asked == 1
+            ? .success(.failed(failure("the server could not assemble \(upload.id)"))) : .failure(.forgotten)
+    }
+
+    private func finished(_ upload: RemoteUpload) -> FinishOutcome {
+        if let digest = digests[upload.id], ContentKey(hexadecimal: digest) != upload.key {
+            return .failed(failure("the server assembled \(upload.id) with MD5 \(digest.prefix(32))"))
+        }
+        return .confirmed(RemoteObject(id: upload.id, url: urls[upload.id]))
+    }
+
+    private func failure(_ what: String) -> FileError {
+        FileError(code: "assembly_failed", message: "isFinish.do: \(what)", retryable: true)
+    }
+}

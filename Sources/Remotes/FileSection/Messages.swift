@@ -1,0 +1,88 @@
+import UploadCore
+
+/// Bodies of the fileSection protocol, as they stand in JSON.
+enum Messages {
+    struct PreLoad: Encodable {
+        struct File: Encodable {
+            var fileName: String
+            var totalSize: UInt64
+            var md5: String
+            var mimeType: String
+            var path: String
+            var modified: Int64?
+            var width: Int?
+            var height: Int?
+            var duration: Double?
+
+            init(_ upload: UploadDescription) {
+                let shown = upload.path.description
+                fileName = String(shown.split(separator: "/").last ?? Substring(shown))
+                totalSize = upload.plan.size
+                md5 = upload.key.description
+                mimeType = upload.type.mime
+                path = shown
+                modified = upload.modified
+                width = upload.width
+                height = upload.height
+                duration = upload.duration
+            }
+        }
+
+        var fileCount: Int
+        var files: [File]
+    }
+
+    struct PreLoadReply: Decodable {
+        var fileIds: [FileID]
+        var existing: [FileID]?
+    }
+
+    struct FileIDs: Encodable {
+        var fileIds: [String]
+    }
+
+    struct IsFinishReply: Decodable {
+        var finishStatus: Int
+        var failFileIds: String?
+        var unknownFileIds: String?
+        var urls: [String: String]?
+        var md5: [String: String]?
+    }
+
+    /// An id as the server writes it: text, or a number where a server is careless.
+    struct FileID: Decodable, Equatable {
+        var text: String
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let number = try? container.decode(Int64.self) {
+                text = String(number)
+            } else {
+                text = try container.decode(String.self)
+            }
+        }
+
+        /// `[A-Za-z0-9._-]{1,128}`: what may stand in a header and in a file name.
+        var isLegal: Bool {
+            (1...128).contains(text.utf8.count)
+                && text.utf8.allSatisfy { byte in
+                    switch byte {
+                    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                        UInt8(ascii: "-"):
+                        true
+                    default: false
+                    }
+                }
+        }
+    }
+
+    /// The header `file_block` of an upload request. The id is legal, so nothing in it needs escaping.
+    static func fileBlock(_ fragment: OutgoingFragment) -> String {
+        let plan = fragment.upload.plan
+        return """
+            [{"id":"\(fragment.upload.id)","totalSize":\(plan.size),"blockTotal":\(plan.count),\
+            "blockNo":\(fragment.index + 1)}]
+            """
+    }
+}

@@ -1,0 +1,139 @@
+import FoundationEssentials
+import Transport
+import UploadCore
+
+/// How a reply of the fileSection protocol is judged: the HTTP status first, on 2xx the `code` of the body.
+struct ReplyJudge {
+    /// What a request was about, as far as judging its reply depends on it.
+    enum Subject {
+        /// Nothing the server gave out before: a 404 means a wrong URL.
+        case noID
+        /// Ids the server gave out: a 404 means that it forgot them.
+        case knownIDs
+    }
+
+    private struct Envelope: Decodable {
+        var code: Int?
+        var message: String?
+    }
+
+    private struct Named: Decodable {
+        struct Ids: Decodable {
+            var fileId: String?
+            var fileIds: [String]?
+        }
+        var data: Ids?
+    }
+
+    /// Which endpoint was asked, for messages.
+    let endpoint: String
+    let subject: Subject
+
+    /// Takes a reply's data out.
+    ///
+    /// - Returns: the decoded `data` object.
+    /// - Throws: what kind of failure the reply tells of.
+    func data<Data: Decodable>(_ type: Data.Type, of reply: HTTPReply) throws(RemoteFailure) -> Data {
+        try accept(reply)
+        do {
+            return try JSONDecoder().decode(Body<Data>.self, from: FoundationEssentials.Data(reply.body)).data
+        } catch {
+            throw badReply("its data is not what the protocol says")
+        }
+    }
+
+    private struct Body<Payload: Decodable>: Decodable {
+        var data: Payload
+    }
+
+    /// Checks that a reply tells of success.
+    ///
+    /// - Throws: what kind of failure the reply tells of.
+    func accept(_ reply: HTTPReply) throws(RemoteFailure) {
+        guard (200...299).contains(reply.status) else {
+            throw failure(status: reply.status, reply: reply)
+        }
+        guard let envelope = envelope(of: reply) else {
+            throw badReply("not the expected JSON; is something between here and the server, a captive portal?")
+        }
+        switch envelope.code {
+        case nil, .some(200...299): return
+        case .some(let code) where (400...599).contains(code): throw failure(status: code, reply: reply)
+        case .some(let code): throw badReply("unknown code \(code)")
+        }
+    }
+
+    private func envelope(of reply: HTTPReply) -> Envelope? {
+        try? JSONDecoder().decode(Envelope.self, from: Data(reply.body))
+    }
+
+    private func badReply(_ why: String) -> RemoteFailure {
+        .temporary(FileError(code: "bad_reply", message: "\(endpoint): bad reply: \(why)", retryable: true))
+    }
+
+    private func failure(status: Int, reply: HTTPReply) -> RemoteFailure {
+        let said = envelope(of: reply)?.message.map { ": " + String($0.prefix(300)) } ?? ""
+        let message = "\(endpoint): the server answered \(status)\(said)"
+        func temporary(_ code: String, slow: Bool = false) -> RemoteFailure {
+            let retryAfter = RetryAfter.duration(in: reply.headers)
+            return .temporary(
+                FileError(code: code, message: message, retryable: true), retryAfter: retryAfter, slow: slow)
+        }
+        switch status {
+        case 403 where namesOneFile(reply):
+            return .permanent(FileError(code: "forbidden", message: message, retryable: false))
+        case 401, 403:
+            return .signedOut(FileError(code: "signed_out", message: message, retryable: true))
+        case 404, 410:
+            return subject == .knownIDs ? .forgotten : temporary("wrong_url", slow: true)
+        case 405 where subject == .noID:
+            return temporary("wrong_url", slow: true)
+        case 507:
+            return temporary("server_full", slow: true)
+        case 408, 425, 429:
+            return temporary("server_busy")
+        case 300...399, 407, 511:
+            return temporary("bad_reply")
+        case 501, 505:
+            return .permanent(FileError(code: "refused", message: message, retryable: false))
+        case 500...599:
+            return temporary("server_error")
+        case 400...499:
+            return .permanent(FileError(code: "refused", message: message, retryable: false))
+        default:
+            return temporary("bad_reply")
+        }
+    }
+
+    /// Whether a 403 is about one file and not about the account: its data names exactly one id.
+    private func namesOneFile(_ reply: HTTPReply) -> Bool {
+        guard let data = try? JSONDecoder().decode(Named.self, from: Data(reply.body)).data else { return false }
+        return data.fileId != nil || data.fileIds?.count == 1
+    }
+}
+
+extension RemoteFailure {
+    /// What a request that got no reply tells, for every protocol over HTTP.
+    init(_ error: TransportError, endpoint: String) {
+        func temporary(_ code: String, slow: Bool = false) -> RemoteFailure {
+            .temporary(FileError(code: code, message: "\(endpoint): \(error)", retryable: true), slow: slow)
+        }
+        self =
+            switch error {
+            case .resolve: temporary("dns")
+            case .connect: temporary("no_connection")
+            case .tls: temporary("tls")
+            case .reset: temporary("connection_lost")
+            case .stalled: temporary("stalled")
+            case .replyTimeout: temporary("reply_timeout")
+            case .replyTooLong, .badReply: temporary("bad_reply")
+            case .badURL: temporary("wrong_url", slow: true)
+            case .other: temporary("no_connection")
+            case .cancelled: .cancelled
+            case .badRequest:
+                .permanent(FileError(code: "bad_request", message: "\(endpoint): \(error)", retryable: false))
+            case .body(let cause):
+                if let problem = cause as? SourceProblem { .source(problem) } else { temporary("connection_lost") }
+            }
+    }
+}

@@ -1,0 +1,82 @@
+public import Digests
+public import LinuxSystem
+public import Transport
+public import UploadCore
+
+/// The bytes of one fragment, read from the file while they are sent and compared with the digests taken when the file
+/// was hashed.
+///
+/// The last bytes of a block are handed over only after the whole block agreed: when they do not, reading throws a
+/// `SourceProblem`, the connection is cut, and the server never gets a complete fragment of changed bytes.
+public final class FragmentReader: BodySource, @unchecked Sendable {
+    // Unchecked: a body source is called by one thread at a time, and `offset` and `digester` are touched by nobody else.
+    private var offset: UInt64
+    private let digester: BlockDigester
+    private let file: SharedDescriptor
+    private let path: RelativePath
+    private let range: Range<UInt64>
+    private let digests: [UInt64]
+
+    /// Prepares to read a fragment.
+    ///
+    /// - Parameters:
+    ///   - file: open for reading.
+    ///   - path: what the file is called in errors.
+    ///   - range: the fragment's bytes; its start is a multiple of 512 KiB.
+    ///   - digests: of the blocks in `range`, in order.
+    ///   - secret: the digests are keyed with.
+    public init(
+        file: SharedDescriptor, path: RelativePath, range: Range<UInt64>, digests: [UInt64], secret: DigestSecret
+    ) {
+        self.file = file
+        self.path = path
+        self.range = range
+        self.digests = digests
+        offset = range.lowerBound
+        digester = BlockDigester(secret: secret)
+    }
+
+    /// Number of bytes in the fragment.
+    public var length: UInt64 { UInt64(range.count) }
+
+    /// Reads on; see `BodySource`.
+    ///
+    /// - Throws: `SourceProblem`, when the bytes are not those that were hashed or cannot be read.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        let position = offset - range.lowerBound
+        let blockSize = UInt64(BlockDigester.blockSize)
+        let blockEnd = min(range.upperBound, range.lowerBound + (position / blockSize + 1) * blockSize)
+        let wanted = min(buffer.count, Int(blockEnd - offset))
+        if wanted == 0 { return 0 }
+        let target = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+        try fill(target)
+        digester.update(UnsafeRawBufferPointer(target))
+        offset += UInt64(wanted)
+        if offset == blockEnd {
+            let index = Int(position / blockSize)
+            guard index < digests.count, digester.finish() == digests[index] else {
+                throw SourceProblem(path: path, kind: .changed)
+            }
+        }
+        return wanted
+    }
+
+    private func fill(_ target: UnsafeMutableRawBufferPointer) throws(SourceProblem) {
+        let count: Int
+        do {
+            count = try file.read(into: target, at: offset)
+        } catch {
+            let message = "\(path) can't be read: \(error)"
+            let error = FileError(code: "unreadable", message: message, retryable: false)
+            throw SourceProblem(path: path, kind: .unreadable(error))
+        }
+        // The file shrank: libcurl would wait for ever for the rest.
+        if count < target.count { throw SourceProblem(path: path, kind: .changed) }
+    }
+
+    /// Goes back to the fragment's first byte.
+    public func rewind() {
+        digester.reset()
+        offset = range.lowerBound
+    }
+}

@@ -1,0 +1,201 @@
+internal import Foundation
+internal import Glibc
+
+/// A built program that a test has started: in a process group of its own, with nothing inherited but three
+/// descriptors and the environment given, its output going to files.
+///
+/// When the value goes away the process and its group are killed.
+public final class Program: @unchecked Sendable {
+    // `@unchecked`: the only mutable state is `ended`, and it is guarded by `lock`.
+    private let lock = NSLock()
+    private var ended: Ending?
+
+    /// The process id, also its process group's.
+    public let pid: Int32
+    /// The file that holds what it wrote to standard output.
+    public let standardOutputPath: String
+    /// The file that holds what it wrote to standard error.
+    public let standardErrorPath: String
+
+    /// How a process ended.
+    public enum Ending: Equatable, Sendable {
+        /// It called exit with this code.
+        case exited(Int32)
+        /// This signal ended it.
+        case killed(Int32)
+    }
+
+    /// What a program that ran to its end left behind.
+    public struct Output: Sendable {
+        /// How it ended.
+        public let ending: Ending
+        /// Its standard output.
+        public let standardOutput: String
+        /// Its standard error.
+        public let standardError: String
+
+        /// The exit code, or nil where a signal ended it.
+        public var code: Int32? {
+            if case .exited(let code) = ending { return code }
+            return nil
+        }
+    }
+
+    /// A program that could not be found or started.
+    public struct StartError: Error, CustomStringConvertible {
+        /// What was tried, and what to do.
+        public let description: String
+    }
+
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - name: of a program built beside the running tests (see ``path(of:)``), or an absolute path.
+    ///   - arguments: without the program's own name.
+    ///   - environment: the whole of it; nothing is inherited.
+    ///   - directory: its working directory.
+    ///   - input: a file for standard input; nil: `/dev/null`.
+    ///   - outputPrefix: standard output goes to `<prefix>.out`, standard error to `<prefix>.err`, both appended to.
+    /// - Throws: ``StartError``.
+    public init(
+        _ name: String, _ arguments: [String], environment: [String: String], directory: String,
+        input: String? = nil, outputPrefix: String
+    ) throws {
+        let executable = try name.hasPrefix("/") ? name : Self.path(of: name)
+        standardOutputPath = outputPrefix + ".out"
+        standardErrorPath = outputPrefix + ".err"
+
+        Self.keepDescriptorsFromChildren()
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        let append = O_WRONLY | O_CREAT | O_APPEND
+        posix_spawn_file_actions_addopen(&actions, 0, input ?? "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, standardOutputPath, append, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 2, standardErrorPath, append, 0o600)
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigaddset(&signals, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        // env changes the directory, for which POSIX knows no file action, and becomes the program: one process.
+        let argumentStrings = (["env", "-C", directory, executable] + arguments).map { strdup($0) }
+        let environmentStrings = environment.sorted { $0.key < $1.key }.map { strdup("\($0.key)=\($0.value)") }
+        defer { (argumentStrings + environmentStrings).forEach { free($0) } }
+        var child: pid_t = 0
+        let failure = posix_spawn(
+            &child, "/usr/bin/env", &actions, &attributes, argumentStrings + [nil], environmentStrings + [nil])
+        guard failure == 0 else {
+            throw StartError(description: "\(executable) cannot be started: \(String(cString: strerror(failure)))")
+        }
+        pid = child
+    }
+
+    deinit {
+        guard ending == nil else { return }
+        Glibc.kill(-pid, SIGKILL)
+        waitpid(pid, nil, 0)
+    }
+
+    /// How it ended; nil while it runs.
+    public var ending: Ending? {
+        lock.lock()
+        defer { lock.unlock() }
+        if let ended { return ended }
+        var status: Int32 = 0
+        guard waitpid(pid, &status, WNOHANG) == pid else { return nil }
+        // man 2 waitpid: the macros WIFSIGNALED, WTERMSIG and WEXITSTATUS, which Swift does not see.
+        let signal = status & 0x7F
+        ended = signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal)
+        return ended
+    }
+
+    /// Sends a signal to the process group; does nothing once the process has ended.
+    public func kill(_ signal: Int32) {
+        guard ending == nil else { return }
+        Glibc.kill(-pid, signal)
+    }
+
+    /// Waits until the process has ended.
+    ///
+    /// - Throws: ``Poll/TimedOut``; the process still runs then.
+    @discardableResult
+    public func wait(timeout: Duration = .seconds(60)) async throws -> Ending {
+        try await Poll.value(
+            "the end of process \(pid)", timeout: timeout, every: .milliseconds(5), lastState: { self.errorTail() },
+            look: { self.ending })
+    }
+
+    /// Everything it wrote to standard output so far.
+    public var standardOutput: String { Self.contents(standardOutputPath) }
+
+    /// Everything it wrote to standard error so far.
+    public var standardError: String { Self.contents(standardErrorPath) }
+
+    /// The last lines of standard error, for messages.
+    public func errorTail(lines: Int = 15) -> String {
+        standardError.split(separator: "\n").suffix(lines).joined(separator: "\n")
+    }
+
+    /// The most memory it ever had resident, in bytes; nil once it has ended. Source: man 5 proc, VmHWM.
+    public var peakResidentBytes: Int? {
+        guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else { return nil }
+        for line in status.split(separator: "\n") where line.hasPrefix("VmHWM:") {
+            return line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }.map { $0 * 1024 }
+        }
+        return nil
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// - Throws: ``StartError``, and ``Poll/TimedOut`` where it does not end in time; it is killed then.
+    public static func run(
+        _ name: String, _ arguments: [String], environment: [String: String], directory: String,
+        input: String? = nil, timeout: Duration = .seconds(60)
+    ) async throws -> Output {
+        let scratch = try TemporaryDirectory(prefix: "outbox-run")
+        let program = try Program(
+            name, arguments, environment: environment, directory: directory, input: input,
+            outputPrefix: scratch.path("program"))
+        let ending = try await program.wait(timeout: timeout)
+        return Output(
+            ending: ending, standardOutput: program.standardOutput, standardError: program.standardError)
+    }
+
+    /// The path of a built program: in `$OUTBOX_BIN_DIR`, else in the directory of the running test executable.
+    ///
+    /// - Throws: ``StartError`` where there is none.
+    public static func path(of name: String) throws -> String {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let directory =
+            ProcessInfo.processInfo.environment["OUTBOX_BIN_DIR"]
+            ?? own.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        let path = "\(directory)/\(name)"
+        guard FileManager.default.isExecutableFile(atPath: path) else {
+            throw StartError(description: "no program at \(path): build it first, or set OUTBOX_BIN_DIR")
+        }
+        return path
+    }
+
+    /// Marks whatever this process has open close-on-exec: a child that held a copy of a listening socket or a lock
+    /// would outlive what it is a test of.
+    private static func keepDescriptorsFromChildren() {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+            guard let descriptor = Int32(name), descriptor > 2 else { continue }
+            let flags = fcntl(descriptor, F_GETFD)
+            if flags >= 0 { _ = fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) }
+        }
+    }
+
+    private static func contents(_ path: String) -> String {
+        String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
+    }
+}

@@ -1,0 +1,79 @@
+/// One HTTP request.
+public struct HTTPRequest: Sendable {
+    /// What is sent after the header.
+    public enum Body: Sendable {
+        /// Nothing. With POST, PUT and PATCH a `Content-Length: 0` is sent.
+        case none
+        /// Bytes that are in memory anyway.
+        case bytes([UInt8])
+        /// Bytes that are read while they are sent.
+        case stream(any BodySource)
+        /// `multipart/form-data` (RFC 7578); the transport adds the `Content-Type` with its boundary.
+        case multipart([MultipartPart])
+    }
+
+    /// How long to wait for what.
+    public struct Timeouts: Equatable, Sendable {
+        /// Finding the address, connecting and the TLS handshake together.
+        public var connect: Duration
+        /// Sending: no byte moved for this long. Pauses the transport makes for its bandwidth limit do not count.
+        public var stall: Duration
+        /// From the last byte sent to the last byte of the reply.
+        public var reply: Duration
+
+        /// Timeouts for one request.
+        public init(connect: Duration, stall: Duration, reply: Duration) {
+            self.connect = connect
+            self.stall = stall
+            self.reply = reply
+        }
+    }
+
+    /// Method, for instance `POST`.
+    public var method: String
+    /// Absolute `http` or `https` URL; every character that needs it is percent-encoded already.
+    public var url: String
+    /// Header fields in the order they are sent. `Content-Length` and `Transfer-Encoding` belong to the transport;
+    /// a request that names them, or whose fields hold CR, LF or NUL, is refused with
+    /// ``TransportError/badRequest(_:)``.
+    public var headers: [(name: String, value: String)]
+    /// What is sent after the header.
+    public var body: Body
+    /// Most bytes of a reply's body that are taken; a longer reply is ``TransportError/replyTooLong(_:)``.
+    public var maximumReplyLength: Int
+    /// Timeouts of this request alone; nil: the transport's own.
+    public var timeouts: Timeouts?
+
+    /// A request.
+    public init(
+        method: String, url: String, headers: [(name: String, value: String)] = [], body: Body = .none,
+        maximumReplyLength: Int = 1 << 20, timeouts: Timeouts? = nil
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.maximumReplyLength = maximumReplyLength
+        self.timeouts = timeouts
+    }
+}
+
+/// One part of a `multipart/form-data` body (RFC 7578).
+public struct MultipartPart: Sendable {
+    /// Name of the form field.
+    public var name: String
+    /// File name, where the part is a file.
+    public var fileName: String?
+    /// Media type of the part.
+    public var contentType: String?
+    /// The part's bytes.
+    public var source: any BodySource
+
+    /// A part.
+    public init(name: String, fileName: String? = nil, contentType: String? = nil, source: any BodySource) {
+        self.name = name
+        self.fileName = fileName
+        self.contentType = contentType
+        self.source = source
+    }
+}

@@ -1,0 +1,57 @@
+/// Tells a transfer that is slow from one that is stuck. A value: what it knows, it is told.
+///
+/// It sees what libcurl handed to the kernel; that the kernel gets rid of it is watched by TCP_USER_TIMEOUT.
+struct ProgressWatch {
+    enum Verdict: Equatable {
+        case fine
+        case stalled
+        case replyOverdue
+    }
+
+    /// What can be seen of a transfer at one moment.
+    struct Observation: Equatable {
+        /// Whether the connection is there; until then libcurl's connect timeout watches.
+        var connected: Bool
+        /// Bytes of the body handed to the kernel.
+        var written: Int64
+        /// Whether the whole body was handed to the kernel.
+        var complete: Bool
+        /// Whether the bandwidth limit holds the transfer back.
+        var throttled: Bool
+    }
+
+    private enum Phase: Equatable {
+        case connecting
+        case sending(since: UInt64, written: Int64)
+        case awaitingReply(since: UInt64)
+    }
+
+    private let stall: UInt64
+    private let reply: UInt64
+    private var phase = Phase.connecting
+
+    init(stall: Duration, reply: Duration) {
+        self.stall = stall.nanoseconds
+        self.reply = reply.nanoseconds
+    }
+
+    /// Judges a transfer.
+    ///
+    /// - Parameter now: nanoseconds on a clock that never steps.
+    mutating func observe(_ seen: Observation, at now: UInt64) -> Verdict {
+        guard seen.connected else {
+            // Also the way back: libcurl connects anew for a request whose old connection turned out dead.
+            phase = .connecting
+            return .fine
+        }
+        switch phase {
+        case .awaitingReply(let since) where seen.complete:
+            return now >= since + reply ? .replyOverdue : .fine
+        case .sending(let since, seen.written) where !seen.complete && !seen.throttled:
+            return now >= since + stall ? .stalled : .fine
+        default:
+            phase = seen.complete ? .awaitingReply(since: now) : .sending(since: now, written: seen.written)
+            return .fine
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import CCurl
+
+/// Shares the bandwidth limit among transfers, on the transport's thread.
+///
+/// A transfer that may not send now is paused and waits in line. Twenty times a second whatever is allowed by then is
+/// dealt out in equal shares to the first in line, each of which comes to the end of the line again: the sum is exact
+/// and nobody starves.
+final class Throttle {
+    /// Time between two deals, nanoseconds.
+    private static let interval: UInt64 = 50_000_000
+    /// A share is not smaller than this, lest the body goes out in crumbs.
+    private static let smallestShare: UInt64 = 512
+
+    private var bucket: TokenBucket
+    private var line: [Transfer] = []
+    private var nextDeal: UInt64 = 0
+
+    init(rate: UInt64) {
+        bucket = TokenBucket(rate: rate, now: bootTime())
+    }
+
+    /// When to call ``deal(at:)`` next; nil while nobody waits.
+    var deadline: UInt64? { line.isEmpty ? nil : nextDeal }
+
+    /// How many of `wanted` bytes a transfer may send now; 0: it must pause, and is woken by a later deal.
+    func admit(_ transfer: Transfer, wanted: Int) -> Int {
+        if bucket.rate == 0 { return wanted }
+        if transfer.allowance == 0 {
+            let now = bootTime()
+            if line.isEmpty {
+                bucket.refill(at: now, inDemand: false)
+                // At least what one deal would bring: else a lone transfer would send each crumb as it is allowed.
+                let worthwhile = max(bucket.rate / 20, Self.smallestShare)
+                if bucket.available >= min(UInt64(wanted), worthwhile) {
+                    transfer.allowance = bucket.take(atMost: UInt64(wanted))
+                }
+            }
+            if transfer.allowance == 0 {
+                if line.isEmpty { nextDeal = now + Self.interval }
+                transfer.isThrottled = true
+                line.append(transfer)
+                return 0
+            }
+        }
+        return Int(min(transfer.allowance, UInt64(wanted)))
+    }
+
+    /// Lets the first in line go on, each with its share.
+    func deal(at now: UInt64) {
+        guard !line.isEmpty, now >= nextDeal else { return }
+        nextDeal = now + Self.interval
+        bucket.refill(at: now, inDemand: true)
+        let smallest = min(Self.smallestShare, bucket.rate)
+        let count = min(line.count, Int(min(bucket.available / smallest, UInt64(Int32.max))))
+        guard count > 0 else { return }
+        let share = bucket.available / UInt64(count)
+        let next = line.prefix(count)
+        line.removeFirst(count)
+        for transfer in next {
+            transfer.allowance = bucket.take(atMost: share)
+            resume(transfer)
+        }
+    }
+
+    /// Changes the limit, in bytes per second; 0: none.
+    func setRate(_ rate: UInt64) {
+        bucket.refill(at: bootTime(), inDemand: !line.isEmpty)
+        bucket.rate = rate
+        guard rate == 0 else { return }
+        let all = line
+        line = []
+        all.forEach(resume)
+    }
+
+    /// Takes a transfer that ended out of the line; what it did not use goes to the others.
+    func remove(_ transfer: Transfer) {
+        line.removeAll { $0 === transfer }
+        bucket.giveBack(transfer.allowance)
+        transfer.allowance = 0
+        transfer.isThrottled = false
+    }
+
+    private func resume(_ transfer: Transfer) {
+        transfer.isThrottled = false
+        curl_easy_pause(transfer.easy, CURLPAUSE_CONT)
+    }
+}

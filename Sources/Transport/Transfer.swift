@@ -1,0 +1,188 @@
+import CCurl
+import Glibc
+
+/// One request while libcurl works on it; touched by the transport's thread alone.
+final class Transfer {
+    /// Most bytes of a reply's header that are taken.
+    private static let maximumHeaderLength = 64 << 10
+
+    let submission: Submission
+    let easy: UnsafeMutableRawPointer
+    let timeouts: HTTPRequest.Timeouts
+    let body: (any BodySource)?
+    /// Content-Type that goes with the body, where the transport chose it.
+    let bodyContentType: String?
+    /// Where libcurl writes what went wrong; it must outlive the transfer.
+    let errorBuffer = UnsafeMutableBufferPointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    /// Header fields in libcurl's form, freed here because libcurl does not.
+    var headerList: UnsafeMutablePointer<curl_slist>?
+
+    /// Bytes the bandwidth limit lets it send at once; kept by the throttle.
+    var allowance: UInt64 = 0
+    /// Whether it is paused by the bandwidth limit; kept by the throttle.
+    var isThrottled = false
+
+    private let throttle: Throttle
+    private var watch: ProgressWatch
+    private var delivered: UInt64 = 0
+    private var bodyError: (any Error)?
+    private var fields = HTTPFields()
+    private var headerLength = 0
+    private var replyBody: [UInt8] = []
+    private var isReplyTooLong = false
+    private var wasSentAgain = false
+
+    init(
+        submission: Submission, easy: UnsafeMutableRawPointer, throttle: Throttle, timeouts: HTTPRequest.Timeouts
+    ) {
+        self.submission = submission
+        self.easy = easy
+        self.throttle = throttle
+        self.timeouts = timeouts
+        watch = ProgressWatch(stall: timeouts.stall, reply: timeouts.reply)
+        errorBuffer.initialize(repeating: 0)
+        switch submission.request.body {
+        case .none: (body, bodyContentType) = (nil, nil)
+        case .bytes(let bytes): (body, bodyContentType) = (BytesBody(bytes), nil)
+        case .stream(let source): (body, bodyContentType) = (source, nil)
+        case .multipart(let parts):
+            let multipart = MultipartBody(parts)
+            (body, bodyContentType) = (multipart, multipart.contentType)
+        }
+    }
+
+    deinit {
+        curl_slist_free_all(headerList)
+        errorBuffer.deallocate()
+    }
+
+    /// Length of the body; 0 where there is none.
+    var length: UInt64 { body?.length ?? 0 }
+
+    // MARK: Sending
+
+    /// Copies the next bytes of the body.
+    ///
+    /// - Returns: their number, or CURL_READFUNC_PAUSE or CURL_READFUNC_ABORT. Never 0 before the promised end: libcurl
+    ///   would wait for the rest for ever.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard let body else { return 0 }
+        let wanted = Int(min(UInt64(buffer.count), body.length - min(delivered, body.length)))
+        if wanted == 0 { return 0 }
+        let allowed = throttle.admit(self, wanted: wanted)
+        if allowed == 0 { return Int(CURL_READFUNC_PAUSE) }
+        do {
+            let count = try body.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<allowed]))
+            if count == 0 { throw BodyTooShort(promised: body.length, delivered: delivered) }
+            delivered += UInt64(count)
+            allowance -= min(allowance, UInt64(count))
+            return count
+        } catch {
+            bodyError = error
+            return Int(CURL_READFUNC_ABORT)
+        }
+    }
+
+    /// Goes back to the start, of the body and of the reply.
+    ///
+    /// - Returns: whether the body can be sent again.
+    func rewind() -> Bool {
+        do {
+            try body?.rewind()
+        } catch {
+            bodyError = error
+            return false
+        }
+        delivered = 0
+        fields = HTTPFields()
+        headerLength = 0
+        replyBody = []
+        return true
+    }
+
+    /// Whether a re-used connection turned out dead before a byte of reply came, for the first time.
+    func mayBeSentAgain(after code: CURLcode) -> Bool {
+        guard code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING, !wasSentAgain,
+            headerLength == 0, outbox_curl_long_info(easy, CURLINFO_NUM_CONNECTS) == 0
+        else { return false }
+        wasSentAgain = true
+        return true
+    }
+
+    // MARK: Receiving
+
+    /// Takes one line of the reply's header.
+    ///
+    /// - Returns: whether to go on.
+    func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
+        headerLength += line.count
+        guard headerLength <= Self.maximumHeaderLength else {
+            isReplyTooLong = true
+            return false
+        }
+        let text = String(decoding: line, as: UTF8.self)
+        if text.hasPrefix("HTTP/") {
+            // The header so far was that of an interim reply, or of a proxy.
+            fields = HTTPFields()
+        } else if let colon = text.firstIndex(of: ":") {
+            let value = text[text.index(after: colon)...]
+            fields.append(name: String(text[..<colon]), value: value.trimmed)
+        }
+        return true
+    }
+
+    /// Takes bytes of the reply's body.
+    ///
+    /// - Returns: whether to go on.
+    func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count <= submission.request.maximumReplyLength - replyBody.count else {
+            isReplyTooLong = true
+            return false
+        }
+        replyBody.append(contentsOf: bytes)
+        return true
+    }
+
+    // MARK: Judging
+
+    /// - Returns: why to give up; nil where it goes on.
+    func checkProgress(at now: UInt64) -> TransportError? {
+        let written = Int64(outbox_curl_offset_info(easy, CURLINFO_SIZE_UPLOAD_T))
+        let seen = ProgressWatch.Observation(
+            connected: outbox_curl_offset_info(easy, CURLINFO_PRETRANSFER_TIME_T) > 0,
+            written: written,
+            complete: written >= 0 && UInt64(written) >= length,
+            throttled: isThrottled)
+        switch watch.observe(seen, at: now) {
+        case .fine: return nil
+        case .stalled: return .stalled("no byte moved for \(timeouts.stall) while sending")
+        case .replyOverdue: return .replyTimeout("no complete reply within \(timeouts.reply)")
+        }
+    }
+
+    /// What the caller gets for a transfer that libcurl says is over.
+    func outcome(of code: CURLcode) -> Result<HTTPReply, TransportError> {
+        if let bodyError { return .failure(.body(bodyError)) }
+        if isReplyTooLong { return .failure(.replyTooLong("the reply is longer than allowed")) }
+        if code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR,
+            outbox_curl_long_info(easy, CURLINFO_OS_ERRNO) == Int(ETIMEDOUT)
+        {
+            return .failure(.stalled("the server accepted no byte for too long"))
+        }
+        guard code == CURLE_OK else {
+            return .failure(TransportError(code, detail: errorBuffer.baseAddress.map { String(cString: $0) } ?? ""))
+        }
+        let status = outbox_curl_long_info(easy, CURLINFO_RESPONSE_CODE)
+        return .success(HTTPReply(status: status, headers: fields, body: replyBody))
+    }
+}
+
+extension Substring {
+    /// Without the white space RFC 9110, section 5.5, allows around a value, and without the end of line.
+    fileprivate var trimmed: String {
+        let isPadding = { (scalar: Unicode.Scalar) in [" ", "\t", "\r", "\n"].contains(scalar) }
+        let scalars = unicodeScalars.drop(while: isPadding)
+        guard let last = scalars.lastIndex(where: { !isPadding($0) }) else { return "" }
+        return String(scalars[...last])
+    }
+}

@@ -1,0 +1,74 @@
+import CCurl
+import Synchronization
+
+/// A request on its way to the transport's thread.
+struct Submission: Sendable {
+    let request: HTTPRequest
+    let ticket: Ticket
+    let continuation: CheckedContinuation<Result<HTTPReply, TransportError>, Never>
+}
+
+/// Stands for one call of `send`, by its identity.
+final class Ticket: Sendable {
+    private let cancelled = Atomic(false)
+
+    /// Set before the thread is told, so that a cancellation that overtakes its own request is not lost.
+    var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+
+    func cancel() { cancelled.store(true, ordering: .releasing) }
+}
+
+/// What other threads tell the transport's thread.
+final class TransferInbox: Sendable {
+    enum Command: Sendable {
+        case start(Submission)
+        case cancel(Ticket)
+        case setBandwidthLimit(UInt64)
+        case stop
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        var isClosed = false
+    }
+
+    /// curl_multi_wakeup is the one function of a multi handle that any thread may call (man 3 curl_multi_wakeup);
+    /// the rest is called by the transport's thread alone.
+    nonisolated(unsafe) let multi: UnsafeMutableRawPointer
+    private let state = Mutex(State())
+
+    /// Takes ownership of a multi handle, until ``close()``.
+    init(multi: UnsafeMutableRawPointer) {
+        self.multi = multi
+    }
+
+    /// - Returns: false once the inbox is closed; the command is dropped then.
+    func post(_ command: Command) -> Bool {
+        state.withLock { state in
+            if state.isClosed { return false }
+            state.commands.append(command)
+            // Under the lock, because the handle is gone once the inbox is closed.
+            curl_multi_wakeup(multi)
+            return true
+        }
+    }
+
+    /// What was posted since the last call, oldest first.
+    func take() -> [Command] {
+        state.withLock { state in
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+
+    /// Ends all use of the multi handle by other threads.
+    ///
+    /// - Returns: commands that nobody will take any more.
+    func close() -> [Command] {
+        state.withLock { state in
+            state.isClosed = true
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+}

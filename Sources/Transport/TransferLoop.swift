@@ -1,0 +1,173 @@
+import CCurl
+
+/// What the transport's thread does: a loop around curl_multi_poll. Nothing in here is touched by another thread.
+final class TransferLoop {
+    /// Idle easy handles kept for re-use. Each holds its upload buffer, so there are few.
+    private static let idleHandles = 8
+
+    private let inbox: TransferInbox
+    private let multi: UnsafeMutableRawPointer
+    private let configuration: CurlTransport.Configuration
+    private let throttle: Throttle
+    private var waiting: [Submission] = []
+    private var active: [UnsafeMutableRawPointer: Transfer] = [:]
+    private var idle: [UnsafeMutableRawPointer] = []
+    private var nextCheck: UInt64 = 0
+    private var isStopping = false
+
+    init(inbox: TransferInbox, configuration: CurlTransport.Configuration) {
+        self.inbox = inbox
+        self.configuration = configuration
+        multi = inbox.multi
+        throttle = Throttle(rate: configuration.bandwidthLimit)
+        let connections = max(configuration.maximumConnections, 1)
+        outbox_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, connections)
+        outbox_curl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
+    }
+
+    func run() {
+        while true {
+            inbox.take().forEach(obey)
+            if isStopping { break }
+            var running: Int32 = 0
+            curl_multi_perform(multi, &running)
+            finishCompleted()
+            let now = bootTime()
+            throttle.deal(at: now)
+            checkProgress(at: now)
+            // Last, when all that can end has ended; a transfer that is added makes the poll return at once.
+            startWaiting()
+            // Sleeps until a socket, a command or a deadline wants something; with nothing under way, for weeks.
+            curl_multi_poll(multi, nil, 0, pollTimeout(at: bootTime()), nil)
+        }
+        tearDown()
+    }
+
+    // MARK: Commands
+
+    private func obey(_ command: TransferInbox.Command) {
+        switch command {
+        case .start(let submission):
+            // Cancelled before it came here: the command to cancel it came first, and will not come again.
+            if submission.ticket.isCancelled {
+                submission.continuation.resume(returning: .failure(.cancelled))
+            } else {
+                waiting.append(submission)
+            }
+        case .cancel(let ticket): cancel(ticket)
+        case .setBandwidthLimit(let rate): throttle.setRate(rate)
+        case .stop: isStopping = true
+        }
+    }
+
+    private func cancel(_ ticket: Ticket) {
+        if let index = waiting.firstIndex(where: { $0.ticket === ticket }) {
+            waiting.remove(at: index).continuation.resume(returning: .failure(.cancelled))
+        } else if let transfer = active.values.first(where: { $0.submission.ticket === ticket }) {
+            end(transfer, with: .failure(.cancelled))
+        }
+    }
+
+    // MARK: Life of a transfer
+
+    /// The limit on transfers is kept here rather than by CURLMOPT_MAX_TOTAL_CONNECTIONS, so that a request's
+    /// connect timeout does not run while it waits for its turn.
+    private func startWaiting() {
+        while let submission = waiting.first, active.count < max(configuration.maximumConnections, 1) {
+            waiting.removeFirst()
+            start(submission)
+        }
+    }
+
+    private func start(_ submission: Submission) {
+        guard let easy = idle.popLast() ?? curl_easy_init() else {
+            return submission.continuation.resume(returning: .failure(.other("libcurl has no memory")))
+        }
+        let transfer = Transfer(
+            submission: submission, easy: easy, throttle: throttle,
+            timeouts: submission.request.timeouts ?? configuration.timeouts)
+        TransferSetup(transfer: transfer, configuration: configuration).apply()
+        active[easy] = transfer
+        let code = curl_multi_add_handle(multi, easy)
+        if code != CURLM_OK {
+            end(transfer, with: .failure(.other(String(cString: curl_multi_strerror(code)))))
+        }
+        nextCheck = min(nextCheck, bootTime() + checkInterval(of: transfer))
+    }
+
+    private func finishCompleted() {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
+                let transfer = active[easy]
+            else { continue }
+            let code = message.pointee.data.result
+            if transfer.mayBeSentAgain(after: code) {
+                sendAgain(transfer)
+            } else {
+                end(transfer, with: transfer.outcome(of: code))
+            }
+        }
+    }
+
+    /// libcurl does so itself when a re-used connection ends without a byte of reply, but not when sending on it fails.
+    private func sendAgain(_ transfer: Transfer) {
+        curl_multi_remove_handle(multi, transfer.easy)
+        throttle.remove(transfer)
+        guard transfer.rewind() else {
+            return end(transfer, with: transfer.outcome(of: CURLE_SEND_FAIL_REWIND))
+        }
+        outbox_curl_set_long(transfer.easy, CURLOPT_FRESH_CONNECT, 1)
+        curl_multi_add_handle(multi, transfer.easy)
+    }
+
+    private func end(_ transfer: Transfer, with result: Result<HTTPReply, TransportError>) {
+        let easy = transfer.easy
+        // Also cuts the connection of a transfer that is not complete (man 3 curl_multi_remove_handle).
+        curl_multi_remove_handle(multi, easy)
+        throttle.remove(transfer)
+        active[easy] = nil
+        if idle.count < Self.idleHandles {
+            // Drops the pointers to the transfer, which goes away now.
+            curl_easy_reset(easy)
+            idle.append(easy)
+        } else {
+            curl_easy_cleanup(easy)
+        }
+        transfer.submission.continuation.resume(returning: result)
+    }
+
+    // MARK: Time
+
+    private func checkProgress(at now: UInt64) {
+        guard !active.isEmpty, now >= nextCheck else { return }
+        for transfer in Array(active.values) {
+            if let failure = transfer.checkProgress(at: now) { end(transfer, with: .failure(failure)) }
+        }
+        nextCheck = now + (active.values.map(checkInterval).min() ?? 0)
+    }
+
+    /// An eighth of the shortest timeout, from 10 ms to 1 s.
+    private func checkInterval(of transfer: Transfer) -> UInt64 {
+        let shortest = min(transfer.timeouts.stall, transfer.timeouts.reply).nanoseconds
+        return min(max(shortest / 8, 10_000_000), 1_000_000_000)
+    }
+
+    /// Milliseconds to sleep at most; libcurl shortens them to its own deadlines.
+    private func pollTimeout(at now: UInt64) -> Int32 {
+        var deadline = throttle.deadline ?? .max
+        if !active.isEmpty { deadline = min(deadline, nextCheck) }
+        if deadline == .max { return .max }
+        return Int32(clamping: (max(deadline, now) - now + 999_999) / 1_000_000)
+    }
+
+    // MARK: End
+
+    private func tearDown() {
+        for transfer in Array(active.values) { end(transfer, with: .failure(.cancelled)) }
+        for command in inbox.close() { obey(command) }
+        for submission in waiting { submission.continuation.resume(returning: .failure(.cancelled)) }
+        idle.forEach(curl_easy_cleanup)
+        curl_multi_cleanup(multi)
+    }
+}

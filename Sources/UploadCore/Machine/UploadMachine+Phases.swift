@@ -1,0 +1,151 @@
+// Where an upload stands, and the queues that follow from it.
+extension UploadMachine {
+    /// Puts an upload where it can go on from, derived from what is known of it: the one place that decides this.
+    mutating func rest(_ key: ContentKey, now: Now) {
+        guard let upload = uploads[key] else { return }
+        if upload.isHeld {
+            move(key, to: .held)
+        } else if upload.record.remoteID == nil {
+            move(key, to: isAsked(.register, about: key) ? .registering : .unregistered)
+        } else if upload.isComplete && !upload.mustResume {
+            move(key, to: isAsked(.finish, about: key) ? .asking : .verifying(notBefore: now.monotonic))
+        } else {
+            move(key, to: .ready)
+        }
+    }
+
+    /// Whether a request of this kind is under way for an upload: it was begun before the upload was held.
+    private func isAsked(_ kind: RequestKind, about key: ContentKey) -> Bool {
+        requests.values.contains { $0.kind == kind && $0.keys.contains(key) }
+    }
+
+    /// Changes an upload's phase and puts it into the queue that belongs to it.
+    mutating func move(_ key: ContentKey, to phase: Upload.Phase) {
+        guard let old = uploads[key]?.phase else { return }
+        if old == .ready { readyCount -= 1 }
+        uploads[key]?.phase = phase
+        if phase == .ready { readyCount += 1 }
+        if uploads[key]?.holdsSlot == false { leaveSlot(key) }
+        enqueue(key)
+        actions.append(.changed(key))
+    }
+
+    /// Puts an upload into the queue of its phase; an older entry goes stale.
+    mutating func enqueue(_ key: ContentKey) {
+        guard let upload = uploads[key] else { return }
+        let place = Place(order: upload.record.order, key: key)
+        switch upload.phase {
+        case .unregistered: unregistered.insert(place)
+        case .ready: if upload.isSmall { readySmall.insert(place) } else { readyLarge.insert(place) }
+        case .verifying(let notBefore): deadlines.insert(Deadline(at: notBefore, key: key))
+        case .waiting(let until): deadlines.insert(Deadline(at: until, key: key))
+        case .registering, .resuming, .sending, .asking, .held: break
+        }
+    }
+
+    mutating func takeSlot(_ key: ContentKey, as phase: Upload.Phase) {
+        active.append(key)
+        lingering.remove(key)
+        uploads[key]?.turn = 0
+        move(key, to: phase)
+    }
+
+    mutating func leaveSlot(_ key: ContentKey) {
+        guard let index = active.firstIndex(of: key) else { return }
+        active.remove(at: index)
+        if uploads[key]?.inFlight.isEmpty == false { lingering.insert(key) }
+    }
+
+    /// Gives up the requests of one upload; a batch goes on for its other uploads.
+    mutating func giveUpRequests(of key: ContentKey, now: Now) {
+        guard let upload = uploads[key] else { return }
+        var given: [RequestID] = upload.inFlight.values.sorted()
+        uploads[key]?.inFlight = [:]
+        lingering.remove(key)
+        if upload.phase == .resuming || (upload.phase == .registering && traits.batch == 1) {
+            given += requests.filter { $0.value.keys.contains(key) }.keys.sorted()
+        }
+        for id in given {
+            if let request = requests.removeValue(forKey: id), request.wasProbe {
+                gates.abandonProbe(request.kind, now: now)
+            }
+        }
+        if !given.isEmpty { actions.append(.cancel(given)) }
+        if traits.asksBeforeResuming, upload.record.remoteID != nil { uploads[key]?.mustResume = true }
+    }
+
+    /// Takes an upload that ends out of all requests: what is still answered for it means nothing.
+    mutating func detach(_ key: ContentKey, now: Now) {
+        for id in requests.filter({ $0.value.keys.contains(key) }).keys.sorted() {
+            requests[id]?.keys.remove(key)
+            guard let request = requests[id], request.keys.isEmpty else { continue }
+            requests[id] = nil
+            if request.wasProbe { gates.abandonProbe(request.kind, now: now) }
+            actions.append(.cancel([id]))
+        }
+    }
+
+    /// Sees to what has become due.
+    mutating func passDeadlines(now: Now) {
+        while let next = deadlines.first, next.at <= now.monotonic {
+            _ = deadlines.removeFirst()
+            guard let upload = uploads[next.key] else { continue }
+            if case .waiting(let until) = upload.phase, until <= now.monotonic { rest(next.key, now: now) }
+            if case .verifying(let notBefore) = upload.phase, notBefore <= now.monotonic {
+                dueForQuestion.insert(Place(order: upload.record.order, key: next.key))
+            }
+        }
+        failTimedOut(now: now)
+    }
+
+    /// Looks at an upload again when `file_timeout` may have run out.
+    mutating func watchTimeout(_ key: ContentKey) {
+        guard let timeout = limits.fileTimeout, let upload = uploads[key], !upload.isHeld else { return }
+        timeouts.insert(Deadline(at: upload.lastProgress + timeout, key: key))
+    }
+
+    private mutating func failTimedOut(now: Now) {
+        guard let timeout = limits.fileTimeout, !allPaused else { return }
+        while let next = timeouts.first, next.at <= now.monotonic {
+            _ = timeouts.removeFirst()
+            guard let upload = uploads[next.key], !upload.isHeld else { continue }
+            if waitsItsTurn(upload) { uploads[next.key]?.lastProgress = now.monotonic }
+            guard upload.lastProgress + timeout <= now.monotonic, !waitsItsTurn(upload) else {
+                watchTimeout(next.key)
+                continue
+            }
+            let last = upload.error.map { "; last error: \($0.message)" } ?? ""
+            let message = "no progress within upload.file_timeout (\(timeout))\(last)"
+            fail(next.key, FileError(code: "timed_out", message: message, retryable: false), now: now)
+        }
+    }
+
+    /// Whether an upload could not have made progress whatever the server did: it counts as no fault of its own.
+    private func waitsItsTurn(_ upload: Upload) -> Bool {
+        if !gates.server.isOpen && gates.server.reason == .signedOut { return true }
+        guard upload.failures == 0, gates.trouble == nil else { return false }
+        return upload.phase == .unregistered || upload.phase == .ready
+    }
+
+    /// Ends an upload for good; what the server has of it is deleted.
+    mutating func fail(_ key: ContentKey, _ error: FileError, now: Now) {
+        guard let upload = uploads[key] else { return }
+        for path in upload.waiters.keys.sorted() { actions.append(.ended(path, key, .failed(error))) }
+        drop(key, now: now)
+    }
+
+    /// Ends an upload that the server confirmed.
+    ///
+    /// - Parameter sent: whether anything was sent for the path that began it.
+    mutating func confirm(_ key: ContentKey, _ remote: RemoteObject, sent: Bool, now: Now) {
+        guard let upload = uploads[key] else { return }
+        let confirmation = Confirmation(
+            key: key, seal: upload.record.seal, scope: scope, remote: remote, confirmedAt: now.wall)
+        actions.append(.write(.confirmation(confirmation)))
+        for (path, waiter) in upload.waiters.sorted(by: { $0.key < $1.key }) {
+            let outcome = DropOutcome.done(remote, deduplicated: !sent || waiter.joinedLater)
+            actions.append(.ended(path, key, outcome))
+        }
+        forget(key)
+    }
+}

@@ -1,0 +1,292 @@
+// What comes back from the server.
+extension UploadMachine {
+    /// Takes one upload out of a request that was answered for it.
+    ///
+    /// - Returns: nil when the request was given up or the upload is gone: the answer is stale and means nothing.
+    private mutating func answer(_ id: RequestID, _ key: ContentKey, kind: RequestKind) -> Request? {
+        guard let request = requests[id], request.kind == kind, request.keys.contains(key) else { return nil }
+        if request.keys.count == 1 { requests[id] = nil } else { requests[id]?.keys.remove(key) }
+        if let fragment = request.fragment {
+            uploads[key]?.inFlight[fragment] = nil
+            if uploads[key]?.inFlight.isEmpty != false { lingering.remove(key) }
+        }
+        return uploads[key] == nil ? nil : request
+    }
+
+    private mutating func succeed(_ kind: RequestKind) {
+        gates.succeed(kind)
+    }
+
+    mutating func registered(_ id: RequestID, _ key: ContentKey, remoteID: String, _ point: ResumePoint, now: Now) {
+        succeed(.register)
+        guard answer(id, key, kind: .register) != nil, var upload = uploads[key] else {
+            // Nobody wants it any more, but the server has made room for it.
+            if uploads[key]?.record.remoteID != remoteID { remove(remoteID) }
+            return
+        }
+        keep(remoteID)
+        upload.record.remoteID = remoteID
+        upload.mustResume = false
+        upload.alone = false
+        upload.forgetFragments()
+        settle(point, in: &upload)
+        uploads[key] = upload
+        actions.append(.write(.upload(upload.record)))
+        rest(key, now: now)
+    }
+
+    mutating func existing(_ id: RequestID, _ key: ContentKey, _ remote: RemoteObject, now: Now) {
+        succeed(.register)
+        guard answer(id, key, kind: .register) != nil else { return }
+        if let name = remote.id { keep(name) }
+        confirm(key, remote, sent: false, now: now)
+    }
+
+    mutating func resumed(_ id: RequestID, _ key: ContentKey, _ point: ResumePoint, now: Now) {
+        succeed(.resume)
+        guard answer(id, key, kind: .resume) != nil, var upload = uploads[key] else { return }
+        upload.mustResume = false
+        upload.failures = 0
+        settle(point, in: &upload)
+        uploads[key] = upload
+        if upload.isComplete { rest(key, now: now) } else { move(key, to: .sending) }
+    }
+
+    /// Takes over how far the server says it has got.
+    private mutating func settle(_ point: ResumePoint, in upload: inout Upload) {
+        guard case .offset(let bytes) = point else { return }
+        let size = UInt64(upload.record.plan.fragmentSize)
+        let whole = bytes >= upload.record.plan.size ? upload.record.plan.count : Int(bytes / size)
+        upload.forgetFragments()
+        upload.acknowledged = FragmentSet(prefix: whole)
+        upload.partial = bytes >= upload.record.plan.size ? 0 : UInt32(bytes % size)
+        actions.append(.write(.forgetFragments(upload.key)))
+        for first in stride(from: 0, to: whole, by: FragmentPage.fragments) {
+            actions.append(.write(.fragments(upload.key, upload.page(of: first))))
+        }
+    }
+
+    mutating func acknowledged(
+        _ id: RequestID, _ key: ContentKey, _ fragment: Int, receipt: String?, took: Duration, now: Now
+    ) {
+        succeed(.send)
+        guard answer(id, key, kind: .send) != nil, var upload = uploads[key] else { return }
+        upload.acknowledged.insert(fragment)
+        if let receipt { upload.receipts[fragment] = receipt }
+        upload.partial = 0
+        upload.failures = 0
+        upload.error = nil
+        upload.turn += 1
+        upload.lastProgress = now.monotonic
+        upload.pace.observe(took, limit: limits.fragmentsInFlight)
+        uploads[key] = upload
+        actions.append(.write(.fragments(key, upload.page(of: fragment))))
+        if upload.isComplete && upload.inFlight.isEmpty {
+            rest(key, now: now)
+        } else if case .waiting = upload.phase {
+            rest(key, now: now)
+        } else {
+            actions.append(.changed(key))
+        }
+    }
+
+    mutating func finished(_ id: RequestID, _ key: ContentKey, _ outcome: FinishOutcome, now: Now) {
+        succeed(.finish)
+        guard answer(id, key, kind: .finish) != nil, var upload = uploads[key] else { return }
+        upload.failures = 0
+        upload.alone = false
+        switch outcome {
+        case .confirmed(let remote):
+            confirm(key, RemoteObject(id: remote.id ?? upload.record.remoteID, url: remote.url), sent: true, now: now)
+        case .assembling:
+            upload.questions += 1
+            upload.lastProgress = now.monotonic
+            uploads[key] = upload
+            let pause = min(Duration.seconds(1 << min(upload.questions - 1, 5)), .seconds(30))
+            move(key, to: .verifying(notBefore: now.monotonic + pause))
+        case .failed(let error):
+            upload.questions = 0
+            upload.record.assemblyFailures += 1
+            upload.forgetFragments()
+            uploads[key] = upload
+            if upload.record.assemblyFailures >= Self.assemblyAttempts {
+                let message = "\(error.message) (\(upload.record.assemblyFailures) times for the same bytes)"
+                fail(key, FileError(code: "assembly_failed", message: message, retryable: false), now: now)
+            } else {
+                actions.append(.write(.forgetFragments(key)))
+                wait(key, error, pause: backoff.pause(afterFailures: upload.record.assemblyFailures), now: now)
+            }
+        }
+    }
+
+    mutating func removed(_ id: RequestID) {
+        succeed(.remove)
+        guard let request = requests.removeValue(forKey: id) else { return }
+        for name in request.removals { actions.append(.write(.setting(Self.removalSetting(name), nil))) }
+    }
+
+    mutating func removalFailed(_ id: RequestID, _ failure: RemoteFailure, now: Now) {
+        guard let request = requests.removeValue(forKey: id) else { return }
+        switch failure {
+        case .permanent, .forgotten:
+            // A server that refuses to delete will not change its mind; the ids expire there.
+            succeed(.remove)
+            for name in request.removals { actions.append(.write(.setting(Self.removalSetting(name), nil))) }
+        case .temporary, .signedOut, .source, .cancelled:
+            removals.append(contentsOf: request.removals)
+            if case .signedOut = failure, id <= lastWithOldCredentials {
+                if request.wasProbe { gates.abandonProbe(.remove, now: now) }
+            } else {
+                close(.remove, failure, request: request, now: now)
+            }
+        }
+    }
+
+    mutating func failed(_ id: RequestID, _ key: ContentKey, _ failure: RemoteFailure, now: Now) {
+        guard let kind = requests[id]?.kind else { return }
+        guard let request = answer(id, key, kind: kind) else { return }
+        switch failure {
+        case .temporary(let error, let retryAfter, let slow):
+            let pause = close(kind, failure, request: request, now: now)
+            failLater(key, error, pause: retryAfter == nil && !slow ? nil : pause, now: now)
+        case .signedOut where id <= lastWithOldCredentials:
+            if request.wasProbe { gates.abandonProbe(kind, now: now) }
+            interrupt(key)
+            rest(key, now: now)
+        case .signedOut:
+            close(kind, failure, request: request, now: now)
+            interrupt(key)
+            rest(key, now: now)
+        case .forgotten:
+            if request.wasBatch {
+                gates.answerBatch(kind, wasProbe: request.wasProbe, now: now)
+                askAlone(key, now: now)
+            } else {
+                forgotten(key, request: request, now: now)
+            }
+        case .permanent(let error):
+            succeed(kind)
+            if request.wasBatch { askAlone(key, now: now) } else { fail(key, error, now: now) }
+        case .source(let problem):
+            if request.wasProbe { gates.abandonProbe(kind, now: now) }
+            sourceFailed(key, problem, now: now)
+        case .cancelled where stopped: interrupt(key)
+        case .cancelled:
+            close(kind, failure, request: request, now: now)
+            failLater(key, Self.interrupted, now: now)
+        }
+    }
+
+    /// A request was given up, and not by the machine.
+    private static let interrupted = FileError(
+        code: "interrupted", message: "a request was given up before it was answered", retryable: true)
+
+    /// Closes the gates after a failure that is not one file's fault.
+    ///
+    /// - Returns: the pause until the next attempt.
+    @discardableResult
+    private mutating func close(
+        _ kind: RequestKind, _ failure: RemoteFailure, request: Request, now: Now
+    ) -> Duration {
+        var backoff = self.backoff
+        defer { self.backoff = backoff }
+        let ceiling = limits.retryInterval
+        switch failure {
+        case .temporary(let error, let retryAfter, let slow):
+            // A server that wants to be asked again at once gets the ordinary pauses.
+            let retryAfter = retryAfter.flatMap { $0 < Backoff.first ? nil : $0 }
+            let pause = { (failures: Int) in
+                retryAfter ?? (slow ? ceiling : backoff.pause(afterFailures: failures))
+            }
+            gates.fail(
+                kind, .unreachable, error: error, pause: pause, wasProbe: request.wasProbe, now: now)
+            return retryAfter ?? ceiling
+        case .signedOut(let error):
+            gates.fail(kind, .signedOut, error: error, pause: { _ in ceiling }, wasProbe: request.wasProbe, now: now)
+        case .forgotten, .permanent, .source, .cancelled:
+            gates.holdBack(
+                kind, error: Self.interrupted, pause: { backoff.pause(afterFailures: $0) }, answered: false,
+                wasProbe: request.wasProbe, now: now)
+        }
+        return ceiling
+    }
+
+    /// What an interruption means for what is known of the server's side.
+    private mutating func interrupt(_ key: ContentKey) {
+        if traits.asksBeforeResuming, uploads[key]?.record.remoteID != nil { uploads[key]?.mustResume = true }
+    }
+
+    /// A temporary failure of one upload: it waits. Its other fragments on their way may still arrive.
+    private mutating func failLater(_ key: ContentKey, _ error: FileError, pause: Duration? = nil, now: Now) {
+        interrupt(key)
+        if case .waiting = uploads[key]?.phase { return }
+        uploads[key]?.failures += 1
+        let failures = uploads[key]?.failures ?? 1
+        wait(key, error, pause: pause ?? backoff.pause(afterFailures: failures), now: now)
+    }
+
+    private mutating func wait(_ key: ContentKey, _ error: FileError, pause: Duration, now: Now) {
+        uploads[key]?.error = error
+        uploads[key]?.nextAttemptAt = now.wall.advanced(by: pause)
+        uploads[key]?.record.attempts += 1
+        if let record = uploads[key]?.record { actions.append(.write(.upload(record))) }
+        if uploads[key]?.isHeld == true {
+            rest(key, now: now)
+        } else {
+            move(key, to: .waiting(until: now.monotonic + pause))
+        }
+    }
+
+    /// A batch was refused as a whole: each of its uploads is asked for by itself.
+    private mutating func askAlone(_ key: ContentKey, now: Now) {
+        uploads[key]?.alone = true
+        rest(key, now: now)
+    }
+
+    /// The server does not know the upload's id any more: everything starts over, at once the first time.
+    private mutating func forgotten(_ key: ContentKey, request: Request, now: Now) {
+        giveUpRequests(of: key, now: now)
+        guard var upload = uploads[key] else { return }
+        upload.record.remoteID = nil
+        upload.mustResume = false
+        upload.forgetFragments()
+        upload.timesForgotten += 1
+        uploads[key] = upload
+        actions.append(.write(.forgetFragments(key)))
+        actions.append(.write(.upload(upload.record)))
+        if upload.timesForgotten == 1 {
+            succeed(request.kind)
+            return rest(key, now: now)
+        }
+        // A server that forgets everything it is sent is not to be fed in a loop.
+        let error = FileError(code: "forgotten", message: "the server forgot the upload again", retryable: true)
+        var backoff = self.backoff
+        gates.holdBack(
+            request.kind, error: error, pause: { backoff.pause(afterFailures: $0) }, answered: true,
+            wasProbe: request.wasProbe, now: now)
+        self.backoff = backoff
+        wait(key, error, pause: self.backoff.pause(afterFailures: upload.timesForgotten - 1), now: now)
+    }
+
+    /// The bytes could not be had from one path; another path with the content may serve.
+    private mutating func sourceFailed(_ key: ContentKey, _ problem: SourceProblem, now: Now) {
+        interrupt(key)
+        guard let upload = uploads[key], upload.waiters[problem.path] != nil else {
+            rest(key, now: now)
+            return
+        }
+        switch problem.kind {
+        case .changed:
+            actions.append(.takeAgain(problem.path, key))
+            leave(problem.path, key, now: now)
+        case .unreadable(let error):
+            actions.append(.ended(problem.path, key, .failed(error)))
+            leave(problem.path, key, now: now)
+        case .missing:
+            let message = "\(problem.path) can't be found; it is tried again, and cancelled if it was removed"
+            let error = FileError(code: "file_missing", message: message, retryable: true)
+            failLater(key, error, now: now)
+        }
+        if uploads[key]?.phase == .sending, uploads[key]?.mustResume == true { rest(key, now: now) }
+    }
+}

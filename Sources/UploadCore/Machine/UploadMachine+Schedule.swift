@@ -1,0 +1,153 @@
+// Which requests begin now.
+extension UploadMachine {
+    /// Begins every request that may begin.
+    mutating func schedule(now: Now) {
+        guard !stopped else { return }
+        if !removals.isEmpty { scheduleRemovals(now: now) }
+        guard !allPaused else { return }
+        scheduleQuestions(now: now)
+        yieldTurns()
+        fillSlots(now: now)
+        for key in active { scheduleFragments(of: key, now: now) }
+        scheduleRegistrations(now: now)
+    }
+
+    private func mayBegin(_ kind: RequestKind, _ now: Now) -> Bool {
+        gates.allowance(for: kind, at: now.monotonic) != 0
+    }
+
+    private func isUnderWay(_ kind: RequestKind) -> Int {
+        requests.values.reduce(0) { $0 + ($1.kind == kind ? 1 : 0) }
+    }
+
+    private mutating func begin(
+        _ kind: RequestKind, _ keys: [ContentKey], fragment: Int? = nil, removals: [String] = []
+    ) -> RequestID {
+        lastRequest += 1
+        let probe = gates.begin(kind)
+        requests[lastRequest] = Request(
+            kind: kind, keys: Set(keys), fragment: fragment, wasProbe: probe, wasBatch: keys.count > 1,
+            removals: removals)
+        return lastRequest
+    }
+
+    private mutating func scheduleRemovals(now: Now) {
+        guard mayBegin(.remove, now), isUnderWay(.remove) == 0 else { return }
+        let batch = Array(removals.prefix(traits.batch))
+        removals.removeFirst(batch.count)
+        actions.append(.remove(begin(.remove, [], removals: batch), batch))
+    }
+
+    private mutating func scheduleQuestions(now: Now) {
+        while !dueForQuestion.isEmpty, mayBegin(.finish, now), isUnderWay(.finish) < parallelBatches {
+            var batch: [ContentKey] = []
+            while batch.count < traits.batch, let place = dueForQuestion.first {
+                guard let upload = uploads[place.key], case .verifying(let notBefore) = upload.phase,
+                    notBefore <= now.monotonic, !batch.contains(place.key)
+                else {
+                    _ = dueForQuestion.removeFirst()
+                    continue
+                }
+                if upload.alone && !batch.isEmpty { break }
+                _ = dueForQuestion.removeFirst()
+                batch.append(place.key)
+                if upload.alone { break }
+            }
+            if batch.isEmpty { return }
+            for key in batch { move(key, to: .asking) }
+            actions.append(.finish(begin(.finish, batch), batch))
+        }
+    }
+
+    /// How many batches of one kind go at once: one where a batch holds many, so that the next fills meanwhile.
+    private var parallelBatches: Int { traits.batch > 1 ? 1 : limits.filesInFlight }
+
+    /// Gives free slots to uploads: in order of arrival, but neither small nor large ones get all of them while the
+    /// others wait.
+    private mutating func fillSlots(now: Now) {
+        while active.count + lingering.count < limits.filesInFlight, let key = takeNextForSlot() {
+            takeSlot(key, as: uploads[key]?.mustResume == true ? .resuming : .sending)
+            if uploads[key]?.record.attempts == 0 { uploads[key]?.record.attempts = 1 }
+        }
+        for key in active where uploads[key]?.phase == .resuming {
+            let asked = requests.values.contains { $0.kind == .resume && $0.keys.contains(key) }
+            if !asked, mayBegin(.resume, now) { actions.append(.resume(begin(.resume, [key]), key)) }
+        }
+    }
+
+    private mutating func takeNextForSlot() -> ContentKey? {
+        let small = freshest(&readySmall)
+        let large = freshest(&readyLarge)
+        let takeSmall: Bool
+        switch (small, large) {
+        case (nil, nil): return nil
+        case (.some, nil): takeSmall = true
+        case (nil, .some): takeSmall = false
+        case (let small?, let large?):
+            let smallActive = active.contains { uploads[$0]?.isSmall == true }
+            let largeActive = active.contains { uploads[$0]?.isSmall == false }
+            takeSmall = slotIsForSmall ?? (smallActive == largeActive ? small < large : !smallActive)
+        }
+        slotIsForSmall = nil
+        _ = takeSmall ? readySmall.removeFirst() : readyLarge.removeFirst()
+        return takeSmall ? small?.key : large?.key
+    }
+
+    /// The first entry of a queue that is still true.
+    private func freshest(_ queue: inout PriorityQueue<Place>) -> Place? {
+        while let place = queue.first {
+            if let upload = uploads[place.key], upload.phase == .ready, upload.record.order == place.order {
+                return place
+            }
+            _ = queue.removeFirst()
+        }
+        return nil
+    }
+
+    private mutating func scheduleFragments(of key: ContentKey, now: Now) {
+        while let upload = uploads[key], upload.phase == .sending, mayBegin(.send, now) {
+            let most = traits.inOrder ? 1 : min(upload.pace.current, limits.fragmentsInFlight)
+            guard upload.inFlight.count < most, let fragment = uploads[key]?.nextFragment() else { return }
+            let id = begin(.send, [key], fragment: fragment)
+            uploads[key]?.inFlight[fragment] = id
+            uploads[key]?.started = true
+            let skip = fragment == upload.acknowledged.firstMissing() ? upload.partial : 0
+            actions.append(.send(id, key, fragment: fragment, skip: skip))
+        }
+    }
+
+    /// Lets an upload that had its turn step back where every slot is held by its class while the other class waits.
+    private mutating func yieldTurns() {
+        guard active.count >= limits.filesInFlight, slotIsForSmall == nil else { return }
+        let classes = Set(active.compactMap { uploads[$0]?.isSmall })
+        guard classes.count == 1, let held = classes.first else { return }
+        let otherWaits = held ? freshest(&readyLarge) != nil : freshest(&readySmall) != nil
+        guard otherWaits, let key = active.first(where: { (uploads[$0]?.turn ?? 0) >= Self.turnLength }) else { return }
+        slotIsForSmall = !held
+        move(key, to: .ready)
+    }
+
+    private mutating func scheduleRegistrations(now: Now) {
+        while readyCount < Self.lookahead, mayBegin(.register, now), isUnderWay(.register) < parallelBatches {
+            var batch: [ContentKey] = []
+            while batch.count < traits.batch, let place = unregistered.first {
+                guard let upload = uploads[place.key], upload.phase == .unregistered,
+                    upload.record.order == place.order, !batch.contains(place.key)
+                else {
+                    _ = unregistered.removeFirst()
+                    continue
+                }
+                if upload.alone && !batch.isEmpty { break }
+                _ = unregistered.removeFirst()
+                batch.append(place.key)
+                if upload.alone { break }
+            }
+            if batch.isEmpty { return }
+            for key in batch {
+                if uploads[key]?.record.attempts == 0 { uploads[key]?.record.attempts = 1 }
+                move(key, to: .registering)
+            }
+            actions.append(.register(begin(.register, batch), batch))
+        }
+    }
+}

@@ -1,0 +1,128 @@
+// Paths that come, go, pause and want to be first.
+extension UploadMachine {
+    mutating func join(_ path: RelativePath, _ content: DropContent, paused: Bool, now: Now) {
+        let key = content.key
+        if let upload = uploads[key] {
+            guard upload.record.seal == content.seal else {
+                let message = "\(path) has the same MD5 \(key) as another file but other content; it can't be told apart"
+                let error = FileError(code: "key_collision", message: message, retryable: false)
+                actions.append(.ended(path, key, .failed(error)))
+                return
+            }
+            let wasHeld = upload.isHeld
+            uploads[key]?.waiters[path] = .init(
+                paused: paused, joinedLater: upload.waiters[path]?.joinedLater ?? true)
+            settleHold(key, wasHeld: wasHeld, now: now)
+        } else {
+            lastOrder += 1
+            let record = UploadRecord(
+                key: key, seal: content.seal, plan: traits.plan(for: content.seal.size), scope: scope, order: lastOrder)
+            var upload = Upload(
+                record: record, phase: .unregistered, waiters: [:], lastProgress: now.monotonic,
+                pace: Pace(limit: limits.fragmentsInFlight))
+            upload.waiters[path] = .init(paused: paused, joinedLater: false)
+            uploads[key] = upload
+            actions.append(.write(.upload(record)))
+            rest(key, now: now)
+            watchTimeout(key)
+        }
+        actions.append(.changed(key))
+    }
+
+    mutating func leave(_ path: RelativePath, _ key: ContentKey, now: Now) {
+        guard let upload = uploads[key], upload.waiters[path] != nil else { return }
+        uploads[key]?.waiters[path] = nil
+        if upload.waiters.count == 1 {
+            drop(key, now: now)
+        } else {
+            settleHold(key, wasHeld: upload.isHeld, now: now)
+            actions.append(.changed(key))
+        }
+    }
+
+    mutating func rename(_ path: RelativePath, to new: RelativePath, _ key: ContentKey) {
+        guard let waiter = uploads[key]?.waiters.removeValue(forKey: path) else { return }
+        uploads[key]?.waiters[new] = waiter
+        actions.append(.changed(key))
+    }
+
+    mutating func setPaused(_ path: RelativePath, _ key: ContentKey, _ paused: Bool, now: Now) {
+        guard let upload = uploads[key], upload.waiters[path] != nil else { return }
+        uploads[key]?.waiters[path]?.paused = paused
+        settleHold(key, wasHeld: upload.isHeld, now: now)
+        actions.append(.changed(key))
+    }
+
+    mutating func setAllPaused(_ paused: Bool, now: Now) {
+        guard allPaused != paused else { return }
+        allPaused = paused
+        if paused {
+            for key in active { giveUpRequests(of: key, now: now) }
+            for key in active { rest(key, now: now) }
+        } else {
+            for key in uploads.keys { uploads[key]?.lastProgress = now.monotonic }
+        }
+        actions.append(.allChanged)
+    }
+
+    mutating func moveFirst(_ key: ContentKey) {
+        guard var upload = uploads[key] else { return }
+        firstOrder -= 1
+        upload.record.order = firstOrder
+        uploads[key] = upload
+        actions.append(.write(.upload(upload.record)))
+        enqueue(key)
+    }
+
+    mutating func retry(_ key: ContentKey, now: Now) {
+        guard let upload = uploads[key] else { return }
+        gates.hurry(now: now)
+        guard case .waiting = upload.phase else { return }
+        uploads[key]?.failures = 0
+        rest(key, now: now)
+    }
+
+    /// Holds an upload whose last unpaused waiter paused, and lets it go on when one is back.
+    private mutating func settleHold(_ key: ContentKey, wasHeld: Bool, now: Now) {
+        guard let upload = uploads[key], upload.isHeld != wasHeld else { return }
+        if upload.isHeld { giveUpRequests(of: key, now: now) }
+        uploads[key]?.lastProgress = now.monotonic
+        rest(key, now: now)
+        if !upload.isHeld { watchTimeout(key) }
+    }
+
+    /// Ends an upload that nobody waits for any more and deletes on the server what it has of it.
+    mutating func drop(_ key: ContentKey, now: Now) {
+        giveUpRequests(of: key, now: now)
+        detach(key, now: now)
+        if let id = uploads[key]?.record.remoteID { remove(id) }
+        forget(key)
+    }
+
+    /// Takes an upload out of everything.
+    mutating func forget(_ key: ContentKey) {
+        leaveSlot(key)
+        if uploads[key]?.phase == .ready { readyCount -= 1 }
+        uploads[key] = nil
+        actions.append(.write(.forgetUpload(key)))
+    }
+
+    /// Plans the deletion of an id on the server, over restarts.
+    mutating func remove(_ id: String) {
+        removals.append(id)
+        actions.append(.write(.setting(Self.removalSetting(id), Array(scope.description.utf8))))
+    }
+
+    /// The server gave out an id that was to be deleted: it is in use again.
+    mutating func keep(_ id: String) {
+        guard let index = removals.firstIndex(of: id) else { return }
+        removals.remove(at: index)
+        actions.append(.write(.setting(Self.removalSetting(id), nil)))
+    }
+
+    /// Name of the ledger's setting that remembers an id to be deleted on the server; its value is the scope.
+    public static func removalSetting(_ id: String) -> String { removalPrefix + id }
+
+    /// What the names of all settings that remember ids to be deleted begin with.
+    public static let removalPrefix = "removal/"
+}

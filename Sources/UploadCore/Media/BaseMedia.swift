@@ -1,0 +1,83 @@
+/// ISO base media files and their ancestor QuickTime: boxes of a size, a four-character code and content.
+enum BaseMedia {
+    /// What a brand stands for.
+    enum Family {
+        case avif
+        case heic
+        case heicSequence
+        case heif
+        case canon
+        case quickTime
+        case m4v
+        case threeGPP
+        case threeGPP2
+        case mp4
+        /// Known, and neither picture nor video: audio books, JPEG 2000 and the like.
+        case foreign
+    }
+
+    /// The family of the first brand that is known, the major one before the compatible ones.
+    ///
+    /// `mif1` and `msf1` say only "some HEIF", so there the compatible brands may say more.
+    static func family(of prefix: MediaPrefix) -> Family? {
+        guard prefix.has("ftyp", at: 4), let size = prefix.uint32(at: 0, .big), (16...4096).contains(size),
+            let major = prefix.code(at: 8)
+        else { return nil }
+        let compatible = stride(from: 16, to: size, by: 4).compactMap { prefix.code(at: $0).flatMap(family(ofBrand:)) }
+        switch family(ofBrand: major) {
+        case .heif: return compatible.first { [.avif, .heic, .heicSequence].contains($0) } ?? .heif
+        case let known?: return known
+        case nil: return compatible.first
+        }
+    }
+
+    private static func family(ofBrand brand: String) -> Family? {
+        if let known = brands[brand] { return known }
+        // Both are families of releases: 3gp4 … 3gp9, 3gr6, 3gs7, 3ge6; 3g2a … 3g2c.
+        if brand.hasPrefix("3g2") { return .threeGPP2 }
+        if brand.hasPrefix("3g") { return .threeGPP }
+        return nil
+    }
+
+    private static let brands: [String: Family] = [
+        "avif": .avif, "avis": .avif, "avio": .avif,
+        "heic": .heic, "heix": .heic, "heim": .heic, "heis": .heic,
+        "hevc": .heicSequence, "hevx": .heicSequence, "hevm": .heicSequence, "hevs": .heicSequence,
+        "mif1": .heif, "mif2": .heif, "msf1": .heif,
+        "crx ": .canon, "qt  ": .quickTime, "M4V ": .m4v, "M4VH": .m4v, "M4VP": .m4v, "mmp4": .threeGPP,
+        "isom": .mp4, "iso2": .mp4, "iso3": .mp4, "iso4": .mp4, "iso5": .mp4, "iso6": .mp4, "iso7": .mp4,
+        "iso8": .mp4, "iso9": .mp4, "mp41": .mp4, "mp42": .mp4, "mp71": .mp4, "avc1": .mp4, "hvc1": .mp4,
+        "dash": .mp4, "cmfc": .mp4, "cmf2": .mp4, "MSNV": .mp4, "XAVC": .mp4, "NDSC": .mp4, "ndsc": .mp4,
+        "f4v ": .mp4, "F4V ": .mp4, "isml": .mp4, "piff": .mp4,
+        "M4A ": .foreign, "M4B ": .foreign, "M4P ": .foreign, "F4A ": .foreign, "F4B ": .foreign,
+        "aax ": .foreign, "aaxc": .foreign, "jp2 ": .foreign, "jpx ": .foreign, "jpm ": .foreign, "mjp2": .foreign,
+    ]
+
+    /// Whether the file begins with the boxes of QuickTime before it had brands.
+    ///
+    /// Words of a text such as "carefree" look like a box as well, hence the look at sizes and at what follows.
+    static func isQuickTimeWithoutBrand(_ prefix: MediaPrefix) -> Bool {
+        var offset = 0
+        while let size = prefix.uint32(at: offset, .big), let code = prefix.code(at: offset + 4) {
+            switch code {
+            case "moov":
+                return size >= 16 && isBox(in: size, at: offset + 8, of: prefix)
+            case "mdat":
+                return (size <= 1 || size >= 8) && !prefix.looksLikeText(offset..<offset + 4)
+            case "wide" where size == 8, "free" where size >= 8, "skip" where size >= 8, "pnot" where size == 20:
+                guard size < 1 << 24 else { return false }
+                offset += size
+                if offset >= MediaSignatures.prefixLength { return true }
+            default:
+                return false
+            }
+        }
+        return false
+    }
+
+    private static func isBox(in outer: Int, at offset: Int, of prefix: MediaPrefix) -> Bool {
+        guard let size = prefix.uint32(at: offset, .big), let code = prefix.code(at: offset + 4) else { return false }
+        return (8...outer - 8).contains(size)
+            && ["mvhd", "cmov", "rmra", "udta", "prfl", "iods", "meta"].contains(code)
+    }
+}

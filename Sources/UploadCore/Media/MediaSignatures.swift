@@ -1,0 +1,131 @@
+/// Tells pictures and videos by their first bytes, whatever their names say.
+public enum MediaSignatures {
+    /// How many bytes from the start of a file are looked at; more are ignored, fewer may do.
+    public static let prefixLength = 4096
+
+    /// One line of the table.
+    struct Signature: Sendable {
+        let type: MediaType
+        let matches: @Sendable (MediaPrefix) -> Bool
+
+        init(_ kind: MediaType.Kind, _ mime: String, _ matches: @escaping @Sendable (MediaPrefix) -> Bool) {
+            type = MediaType(kind: kind, mime: mime)
+            self.matches = matches
+        }
+    }
+
+    /// The first line that matches counts, so the special stands before the general.
+    static let table: [Signature] = [
+        Signature(.image, "image/jpeg", isJPEG),  // ITU-T T.81, annex B: SOI, then a marker
+        Signature(.image, "image/png") { $0.has([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) },  // W3C PNG, 5.2
+        Signature(.image, "image/gif", isGIF),  // GIF89a specification, 17 and 18
+        Signature(.image, "image/webp") { $0.has("RIFF") && $0.has("WEBPVP8", at: 8) },  // RFC 9649, 2.4
+        Signature(.image, "image/jxl") { $0.has(jpegXLBox) },  // ISO 18181-2, 9.1
+        Signature(.image, "image/jxl", JPEGXLCodestream.matches),  // ISO 18181-1, annex D
+        Signature(.image, "image/bmp", isBitmap),  // Microsoft: BITMAPFILEHEADER, BITMAPINFOHEADER
+        Signature(.image, "image/x-fuji-raf") { $0.has("FUJIFILMCCD-RAW ") },  // ExifTool FujiFilm.pm
+        Signature(.image, "image/x-olympus-orf", isOlympusRaw),  // ExifTool Exif.pm: "RO", "RS" for TIFF's 42
+        Signature(.image, "image/x-panasonic-rw2", isPanasonicRaw),  // ExifTool PanasonicRaw.pm
+        Signature(.image, "image/x-canon-cr2") { tiff($0) == .canon },  // ExifTool Canon.pm: "CR", version 2
+        Signature(.image, "image/x-adobe-dng") { tiff($0) == .dng },  // DNG 1.7: tag DNGVersion
+        Signature(.image, "image/x-nikon-nef") { tiff($0) == .nikon },  // ExifTool Nikon.pm: Make and SubIFDs
+        Signature(.image, "image/x-sony-arw") { tiff($0) == .sony },  // ExifTool Sony.pm: Make and SubIFDs
+        Signature(.image, "image/tiff") { tiff($0) == .plain },  // TIFF 6.0, section 2; BigTIFF
+        Signature(.image, "image/avif") { brand($0) == .avif },  // AV1 Image File Format, 6
+        Signature(.image, "image/heic") { brand($0) == .heic },  // ISO 23008-12, B.4.1
+        Signature(.image, "image/heic-sequence") { brand($0) == .heicSequence },  // ISO 23008-12, B.4.2
+        Signature(.image, "image/heif") { brand($0) == .heif },  // ISO 23008-12, 10.2
+        Signature(.image, "image/x-canon-cr3") { brand($0) == .canon },  // ExifTool QuickTime.pm: brand "crx "
+        Signature(.video, "video/quicktime") { brand($0) == .quickTime },  // QuickTime File Format: brand "qt  "
+        Signature(.video, "video/x-m4v") { brand($0) == .m4v },  // mp4ra.org: M4V, M4VH, M4VP
+        Signature(.video, "video/3gpp") { brand($0) == .threeGPP },  // 3GPP TS 26.244, 5.3
+        Signature(.video, "video/3gpp2") { brand($0) == .threeGPP2 },  // 3GPP2 C.S0050, 8.1
+        Signature(.video, "video/mp4") { brand($0) == .mp4 },  // ISO 14496-12 and -14, mp4ra.org
+        Signature(.video, "video/quicktime", BaseMedia.isQuickTimeWithoutBrand),  // QuickTime File Format, before 2001
+        Signature(.video, "video/webm") { ebml($0) == "webm" },  // webmproject.org: container
+        Signature(.video, "video/x-matroska") { ebml($0) == "matroska" },  // RFC 9559
+        Signature(.video, "video/x-msvideo") { $0.has("RIFF") && $0.has("AVI LIST", at: 8) },  // Microsoft: AVI RIFF
+        Signature(.video, "video/x-flv", isFlashVideo),  // Adobe FLV 10.1, annex E.2
+        Signature(.video, "video/mp2t", TransportStream.matches),  // ISO 13818-1, 2.4.3.2; M2TS: 4 bytes more
+        Signature(.video, "video/mpeg", ProgramStream.matches),  // ISO 13818-1, 2.5.3.3; ISO 11172-1, 2.4.3.2
+    ]
+
+    /// The type of a file.
+    ///
+    /// - Parameter prefix: its first bytes, best ``prefixLength`` of them or the whole file.
+    /// - Returns: nil for anything that is not one of the pictures and videos that are known.
+    public static func sniff(_ prefix: UnsafeRawBufferPointer) -> MediaType? {
+        let prefix = MediaPrefix(prefix)
+        return table.first { $0.matches(prefix) }?.type
+    }
+
+    /// The type of a file.
+    ///
+    /// - Parameter prefix: its first bytes, best ``prefixLength`` of them or the whole file.
+    /// - Returns: nil for anything that is not one of the pictures and videos that are known.
+    public static func sniff(_ prefix: [UInt8]) -> MediaType? {
+        prefix.withUnsafeBytes { sniff($0) }
+    }
+
+    /// What a file of this type is called in protocols: `[a-z0-9]{1,8}`, `bin` for what is not known.
+    public static func fileExtension(for type: MediaType) -> String {
+        extensions[type.mime] ?? "bin"
+    }
+
+    private static let extensions: [String: String] = [
+        "image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp", "image/jxl": "jxl",
+        "image/bmp": "bmp", "image/tiff": "tif", "image/avif": "avif", "image/heic": "heic", "image/heif": "heif",
+        "image/heic-sequence": "heics", "image/x-canon-cr2": "cr2", "image/x-canon-cr3": "cr3",
+        "image/x-adobe-dng": "dng", "image/x-nikon-nef": "nef", "image/x-sony-arw": "arw",
+        "image/x-fuji-raf": "raf", "image/x-olympus-orf": "orf", "image/x-panasonic-rw2": "rw2",
+        "video/mp4": "mp4", "video/quicktime": "mov", "video/x-m4v": "m4v", "video/3gpp": "3gp",
+        "video/3gpp2": "3g2", "video/webm": "webm", "video/x-matroska": "mkv", "video/x-msvideo": "avi",
+        "video/x-flv": "flv", "video/mp2t": "ts", "video/mpeg": "mpg",
+    ]
+
+    private static func brand(_ prefix: MediaPrefix) -> BaseMedia.Family? { BaseMedia.family(of: prefix) }
+    private static func tiff(_ prefix: MediaPrefix) -> TIFF.Family? { TIFF.family(of: prefix) }
+
+    private static func ebml(_ prefix: MediaPrefix) -> String? { Matroska.documentType(of: prefix) }
+    private static let jpegXLBox: [UInt8] = [0, 0, 0, 0x0C, 0x4A, 0x58, 0x4C, 0x20, 0x0D, 0x0A, 0x87, 0x0A]
+
+    private static func isJPEG(_ prefix: MediaPrefix) -> Bool {
+        guard prefix.has([0xFF, 0xD8, 0xFF]), let marker = prefix[3] else { return false }
+        // Any marker may follow but the ones that make no sense there: TEM, RSTn, SOI, EOI.
+        return marker >= 0xC0 && !(0xD0...0xD9).contains(marker)
+    }
+
+    /// A text may begin with these words; the screen descriptor behind them is hardly ever readable.
+    private static func isGIF(_ prefix: MediaPrefix) -> Bool {
+        (prefix.has("GIF87a") || prefix.has("GIF89a")) && prefix.count >= 13 && !prefix.looksLikeText(6..<13)
+    }
+
+    private static func isOlympusRaw(_ prefix: MediaPrefix) -> Bool {
+        if prefix.has("IIRO") || prefix.has("IIRS") { return prefix.uint32(at: 4, .little) == 8 }
+        return prefix.has("MMOR") && prefix.uint32(at: 4, .big) == 8
+    }
+
+    /// "BM" alone begins many texts, so the info header must be one that exists.
+    private static func isBitmap(_ prefix: MediaPrefix) -> Bool {
+        guard prefix.has("BM"), prefix.uint32(at: 6, .little) == 0,
+            let pixels = prefix.uint32(at: 10, .little), let header = prefix.uint32(at: 14, .little),
+            [12, 16, 40, 52, 56, 64, 108, 124].contains(header), pixels >= 14 + header, pixels < 1 << 20
+        else { return false }
+        let planes = header == 12 ? 22 : 26
+        guard prefix.uint16(at: planes, .little) == 1, let depth = prefix.uint16(at: planes + 2, .little) else {
+            return false
+        }
+        return [0, 1, 2, 4, 8, 16, 24, 32, 64].contains(depth)
+    }
+
+    /// RW2 is TIFF with a number of its own; its directory follows soon.
+    private static func isPanasonicRaw(_ prefix: MediaPrefix) -> Bool {
+        guard prefix.has([0x49, 0x49, 0x55, 0]), let directory = prefix.uint32(at: 4, .little) else { return false }
+        return (8..<prefixLength).contains(directory)
+    }
+
+    private static func isFlashVideo(_ prefix: MediaPrefix) -> Bool {
+        guard prefix.has([0x46, 0x4C, 0x56, 1]), let flags = prefix[4] else { return false }
+        return flags & 0xFA == 0 && prefix.uint32(at: 5, .big) == 9
+    }
+}

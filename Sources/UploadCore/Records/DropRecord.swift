@@ -1,0 +1,50 @@
+/// What the ledger keeps of one path in the outbox.
+public struct DropRecord: Equatable, Sendable {
+    /// Where the file is, relative to the outbox.
+    public var path: RelativePath
+    /// The file the key was computed from; nil before that.
+    public var identity: FileIdentity?
+    /// The content's key; nil before it is known.
+    public var key: ContentKey?
+    /// The state the path was last known in. Of the states on the way, only what survives a restart is stored: a path
+    /// with a key is `queued` or `paused`, everything else is found again by the scan.
+    public var state: FileState
+    /// Type, as told by magic bytes; nil before it is known or where it is not.
+    public var type: MediaType?
+    /// Whether nothing was sent for this path because the content was on its way, or there, already.
+    public var deduplicated: Bool
+    /// Why the path is where it is.
+    public var error: FileError?
+    /// The server's id and address of the content, for a path that is done.
+    public var remote: RemoteObject?
+    /// Name of the sidecar where it is not the usual one, because a foreign file bears that.
+    public var sidecarName: [UInt8]?
+    /// When the path was first seen.
+    public var acceptedAt: WallTime
+    /// When its first fragment was sent.
+    public var startedAt: WallTime?
+    /// When it reached a final state.
+    public var finishedAt: WallTime?
+
+    /// A path just seen.
+    public init(path: RelativePath, state: FileState, acceptedAt: WallTime) {
+        self.path = path
+        self.state = state
+        self.acceptedAt = acceptedAt
+        deduplicated = false
+    }
+}
+
+/// What the server calls a content.
+public struct RemoteObject: Hashable, Sendable {
+    /// The server's id of the upload.
+    public var id: String?
+    /// Where the content can be had, if the server says so.
+    public var url: String?
+
+    /// Puts an object's names together.
+    public init(id: String?, url: String?) {
+        self.id = id
+        self.url = url
+    }
+}

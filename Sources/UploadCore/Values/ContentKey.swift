@@ -1,0 +1,58 @@
+/// The key of a content: the MD5 of its bytes (RFC 1321), shown as 32 lower-case hexadecimal digits.
+public struct ContentKey: Hashable, Sendable {
+    /// The first eight bytes of the digest, big-endian.
+    public let high: UInt64
+    /// The last eight bytes of the digest, big-endian.
+    public let low: UInt64
+
+    /// Puts a key together from its two halves.
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Takes the 16 bytes of a digest.
+    ///
+    /// - Returns: nil when there are not exactly 16 bytes.
+    public init?(digest: some Collection<UInt8>) {
+        guard digest.count == 16 else { return nil }
+        high = digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        low = digest.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Reads 32 hexadecimal digits of either case.
+    ///
+    /// - Returns: nil for anything else.
+    public init?(hexadecimal text: some StringProtocol) {
+        guard text.utf8.count == 32, text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+            let high = UInt64(text.prefix(16), radix: 16), let low = UInt64(text.suffix(16), radix: 16)
+        else { return nil }
+        self.init(high: high, low: low)
+    }
+
+    /// The 16 bytes of the digest.
+    public var bytes: [UInt8] {
+        [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> UInt64(56 - $0 * 8)) } }
+    }
+}
+
+extension ContentKey: CustomStringConvertible {
+    /// 32 lower-case hexadecimal digits.
+    public var description: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(unsafeUninitializedCapacity: 32) { buffer in
+            for index in 0..<32 {
+                let half = index < 16 ? high : low
+                buffer[index] = digits[Int(truncatingIfNeeded: half >> UInt64(60 - (index % 16) * 4)) & 15]
+            }
+            return 32
+        }
+    }
+}
+
+extension ContentKey: Comparable {
+    /// Orders by the digest's bytes.
+    public static func < (left: ContentKey, right: ContentKey) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+
+struct All: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "All measures, sharing runs where they can: P1 with P3, P2 with P4, P5 with P6.")
+
+    @OptionGroup var options: Options
+    @OptionGroup var repetition: PairOptions
+    @Option(help: "Size of the large file (P1, P3).") var large = ByteCount(4 << 30)
+    @Option(help: "How many small files of 64 KiB (P2, P4).") var files = 10_000
+    @Option(help: "Size of the sparse file (P4).") var sparse = ByteCount(10 << 30)
+    @Option(help: "Drops of each kind (P5, P6).") var drops = 200
+
+    func run() throws {
+        try Report.run(options) { workplace, report in
+            report.add(try Idle().run(workplace))
+
+            let latency = Latency(count: drops)
+            latency.findings(try latency.run(workplace), ["P5", "P6"]).forEach { report.add($0) }
+
+            let large = LargeFile(size: large, pairs: repetition.pairs)
+            let largeSeries = try large.run(workplace)
+            report.add(large.time(largeSeries))
+            report.add(large.cpu(largeSeries))
+
+            let many = ManyFiles(count: files, size: ByteCount(64 << 10), pairs: repetition.pairs)
+            let manySeries = try many.run(workplace)
+            report.add(many.time(manySeries))
+            report.add(many.memory(manySeries))
+
+            report.add(try SparseFile(size: sparse, pairs: 1).run(workplace))
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Glibc
+import SystemPackage
+
+/// A program that was started, with its output in a file.
+final class ChildProcess {
+    /// What a program that ended has cost.
+    struct Cost {
+        /// User and system time, its own children included, in seconds.
+        let cpu: Double
+        /// The most memory it was seen to hold, in bytes.
+        let peakMemory: Int64
+    }
+
+    let name: String
+    let pid: pid_t
+    let log: String
+    private var ended = false
+
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - log: takes what it prints.
+    ///   - environment: set in addition to what is inherited.
+    init(_ program: String, _ arguments: [String], log: String, environment: [String: String] = [:]) throws {
+        name = program.split(separator: "/").last.map(String.init) ?? program
+        self.log = log
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
+        var pid: pid_t = 0
+        let code = Self.withCStrings([program] + arguments) { argv in
+            Self.withCStrings(Self.inherited.merging(environment) { $1 }.map { "\($0)=\($1)" }) { envp in
+                posix_spawn(&pid, program, &actions, nil, argv, envp)
+            }
+        }
+        guard code == 0 else { throw Failure("\(program): \(Errno(rawValue: code))") }
+        self.pid = pid
+    }
+
+    var reading: ProcessReading { ProcessReading(pid: pid) }
+
+    /// Waits until it ends by itself.
+    ///
+    /// - Throws: `Failure` if it ends otherwise than with exit status 0, or not within `patience`.
+    func finish(within patience: Duration) throws -> Cost {
+        let deadline = ContinuousClock.now + patience
+        var peak: Int64 = 0
+        var rounds = 0
+        while ContinuousClock.now < deadline {
+            if let (status, cpu) = try reap() {
+                guard status == 0 else { throw Failure("\(name) failed (wait status \(status)): \(lastWords)") }
+                return Cost(cpu: cpu, peakMemory: peak)
+            }
+            if rounds.isMultiple(of: 10) { peak = max(peak, reading.peakMemory ?? 0) }
+            rounds += 1
+            usleep(1000)
+        }
+        stop()
+        throw Failure("\(name) did not end within \(patience)")
+    }
+
+    /// Waits for a line of its output that begins like this, and returns what follows.
+    func announcement(_ beginning: String) throws -> String {
+        for _ in 0..<3000 {
+            try checkRunning()
+            let lines = TextFile.read(log)?.split(separator: "\n", omittingEmptySubsequences: false).dropLast() ?? []
+            if let line = lines.first(where: { $0.hasPrefix(beginning) }) {
+                return String(line.dropFirst(beginning.count))
+            }
+            usleep(10_000)
+        }
+        throw Failure("\(name) did not say \"\(beginning)…\" within 30 s: \(lastWords)")
+    }
+
+    /// - Throws: `Failure` if it has ended.
+    func checkRunning() throws {
+        guard try !ended && reap() == nil else { throw Failure("\(name) ended: \(lastWords)") }
+    }
+
+    /// Ends it: politely, and after 10 s for good.
+    func stop() {
+        guard !ended else { return }
+        kill(pid, SIGTERM)
+        for _ in 0..<1000 {
+            _ = try? reap()
+            if ended { return }
+            usleep(10_000)
+        }
+        kill(pid, SIGKILL)
+        while waitpid(pid, nil, 0) < 0, errno == EINTR {}
+        ended = true
+    }
+
+    /// Its status and CPU seconds if it has ended and nobody asked yet.
+    private func reap() throws -> (status: Int32, cpu: Double)? {
+        var status: Int32 = 0
+        var usage = rusage()
+        let found = wait4(pid, &status, WNOHANG, &usage)
+        if found == 0 { return nil }
+        guard found == pid else { throw Failure.system("waiting for \(name)") }
+        ended = true
+        return (status, Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime))
+    }
+
+    private var lastWords: String {
+        let text = TextFile.read(log) ?? ""
+        return String(text.suffix(600).split(separator: "\n").suffix(4).joined(separator: " | "))
+    }
+
+    private static func seconds(_ time: timeval) -> Double {
+        Double(time.tv_sec) + Double(time.tv_usec) / 1e6
+    }
+
+    /// Our environment without what would change the behaviour of a contender behind its back.
+    private static var inherited: [String: String] {
+        var variables: [String: String] = [:]
+        for entry in (TextFile.read("/proc/self/environ") ?? "").split(separator: "\0") {
+            let parts = entry.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { continue }
+            let name = parts[0].uppercased()
+            if name.hasPrefix("OUTBOX_") || name.hasPrefix("RCLONE_") || name.hasSuffix("_PROXY") { continue }
+            variables[String(parts[0])] = String(parts[1])
+        }
+        return variables
+    }
+
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+    ) -> Result {
+        let copies = strings.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        return body(copies + [nil])
+    }
+}

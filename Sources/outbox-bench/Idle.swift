@@ -1,0 +1,39 @@
+import ArgumentParser
+import Glibc
+
+/// What the agent costs when there is nothing to do (P8).
+struct Idle {
+    static let seconds: UInt32 = 10
+
+    func run(_ workplace: Workplace) throws -> Finding {
+        note("An idle agent, for \(Self.seconds) s")
+        return try workplace.withRoom("idle") { room in
+            let installation = try Installation(workplace.programs, in: room)
+            defer { installation.stop() }
+            let agent = installation.agent.reading
+            let switches = agent.voluntarySwitches
+            let cpu = agent.cpuSeconds ?? 0
+            sleep(Self.seconds)
+            try installation.agent.checkRunning()
+            let wakeUps = Double(agent.voluntarySwitches - switches) / Double(Self.seconds)
+            let used = (agent.cpuSeconds ?? 0) - cpu
+            let memory = Double(agent.memory ?? 0) / Double(1 << 20)
+            return Finding(
+                measure: "P8",
+                figures: [
+                    Finding.Figure(name: "wake-ups", value: wakeUps, unit: "/s", bar: 0),
+                    Finding.Figure(name: "memory", value: memory, unit: "MiB", bar: 30),
+                ], details: "idle for \(Self.seconds) s, CPU \(Text.milliseconds(used))", count: 1)
+        }
+    }
+}
+
+struct P8: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Wake-ups and memory of an idle agent.")
+
+    @OptionGroup var options: Options
+
+    func run() throws {
+        try Report.run(options) { $1.add(try Idle().run($0)) }
+    }
+}

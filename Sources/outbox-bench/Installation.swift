@@ -1,0 +1,67 @@
+import Glibc
+
+/// A receiver and an agent with the default configuration, both fresh, in a directory of their own.
+struct Installation {
+    /// `intake.settle` as it is by default.
+    static let settle = 0.25
+
+    let outbox: String
+    let agent: ChildProcess
+    private let receiver: ChildProcess
+
+    /// Starts both and waits until the agent is idle.
+    init(_ programs: Programs, in directory: String) throws {
+        outbox = try Workplace.makeDirectory("\(directory)/outbox")
+        receiver = try ChildProcess(
+            programs.receiver, ["--root", "\(directory)/received", "--listen", "127.0.0.1:0"],
+            log: "\(directory)/receiver.log")
+        do {
+            let url = try receiver.announcement("outbox-receiver listening on ")
+            let configuration = "\(directory)/agent.toml"
+            try TextFile.write(Self.configuration(url: url), to: configuration)
+            agent = try ChildProcess(
+                programs.outbox, ["run", "--config", configuration], log: "\(directory)/agent.log")
+        } catch {
+            receiver.stop()
+            throw error
+        }
+        do {
+            try waitUntilIdle()
+        } catch {
+            stop()
+            throw error
+        }
+    }
+
+    func stop() {
+        agent.stop()
+        receiver.stop()
+    }
+
+    private static func configuration(url: String) -> String {
+        """
+        outbox = "outbox"
+        state = "state"
+        avatars = "avatars"
+
+        [remote]
+        url = "\(url)"
+
+        [control]
+        dashboard = ""
+
+        """
+    }
+
+    /// Idle is: it watches, and uses next to no time.
+    private func waitUntilIdle() throws {
+        for _ in 0..<60 {
+            try agent.checkRunning()
+            let before = agent.reading.cpuSeconds ?? 0
+            usleep(500_000)
+            let used = (agent.reading.cpuSeconds ?? 0) - before
+            if agent.reading.hasInotifyWatch, used < 0.005 { return }
+        }
+        throw Failure("the agent was not idle within 30 s; see \(agent.log)")
+    }
+}

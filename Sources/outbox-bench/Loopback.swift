@@ -1,0 +1,73 @@
+import Glibc
+import SystemPackage
+
+/// TCP on 127.0.0.1.
+enum Loopback {
+    /// A socket that listens on any free port.
+    static func listen() throws -> FileDescriptor {
+        let listener = try makeSocket()
+        try withAddress(port: 0) { address, length in
+            guard bind(listener.rawValue, address, length) == 0, Glibc.listen(listener.rawValue, 16) == 0 else {
+                throw Failure.system("listening on 127.0.0.1")
+            }
+        }
+        return listener
+    }
+
+    /// The URL a listening socket is reached by.
+    static func address(of listener: FileDescriptor) throws -> String {
+        "http://127.0.0.1:\(try port(of: listener))"
+    }
+
+    /// A port nobody listens on now.
+    static func freePort() throws -> UInt16 {
+        let listener = try listen()
+        return try listener.closeAfter { try port(of: listener) }
+    }
+
+    /// Waits until somebody listens on a port.
+    static func waitUntilOpen(_ port: UInt16, served process: ChildProcess) throws {
+        for _ in 0..<300 {
+            try process.checkRunning()
+            let probe = try makeSocket()
+            let connected = try probe.closeAfter {
+                withAddress(port: port) { connect(probe.rawValue, $0, $1) == 0 }
+            }
+            if connected { return }
+            usleep(100_000)
+        }
+        throw Failure("\(process.name) did not listen within 30 s; see \(process.log)")
+    }
+
+    private static func makeSocket() throws -> FileDescriptor {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw Failure.system("socket") }
+        return FileDescriptor(rawValue: descriptor)
+    }
+
+    private static func port(of listener: FileDescriptor) throws -> UInt16 {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                getsockname(listener.rawValue, $0, &length)
+            }
+        }
+        guard code == 0 else { throw Failure.system("getsockname") }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    private static func withAddress<Result>(
+        port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
+    ) rethrows -> Result {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return try withUnsafePointer(to: &address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                try body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+/// The agent: cold, that is freshly started on an empty state directory, but idle when the files are dropped.
+struct OutboxContender: Contender {
+    let name = "outbox"
+    let programs: Programs
+
+    func upload(_ files: TestFiles, room: String) throws -> Sample {
+        let installation = try Installation(programs, in: room)
+        defer { installation.stop() }
+        let agent = installation.agent.reading
+        let watch = try SidecarWatch(installation.outbox)
+        let cpuBefore = agent.cpuSeconds ?? 0
+        let start = ContinuousClock.now
+        try files.move(from: files.directory, to: installation.outbox)
+        try watch.waitUntilDone(files.names, agent: installation.agent, patience: patience(for: files))
+        let wall = start.secondsAgo
+        guard let cpu = agent.cpuSeconds, let peak = agent.peakMemory else { throw Failure("the agent has ended") }
+        installation.stop()
+        try files.move(from: installation.outbox, to: files.directory)
+        return Sample(wall: wall, cpu: cpu - cpuBefore, peakMemory: peak)
+    }
+}

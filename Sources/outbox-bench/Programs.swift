@@ -1,0 +1,34 @@
+import Glibc
+
+/// Where the programs are that take part.
+struct Programs {
+    let outbox: String
+    let receiver: String
+    let bench: String
+
+    /// - Throws: `Failure` if a program of ours is missing.
+    init(directory: String?) throws {
+        guard let resolved = realpath("/proc/self/exe", nil) else { throw Failure.system("/proc/self/exe") }
+        defer { free(resolved) }
+        bench = String(cString: resolved)
+        let own = bench.split(separator: "/").dropLast().joined(separator: "/")
+        let directory = directory ?? "/\(own)"
+        outbox = "\(directory)/outbox"
+        receiver = "\(directory)/outbox-receiver"
+        for program in [outbox, receiver] where access(program, X_OK) != 0 {
+            throw Failure("\(program) is missing; build it first (make build) or say --bin-dir")
+        }
+    }
+
+    /// The path of a program of the system.
+    ///
+    /// - Throws: `Failure` if there is none.
+    static func find(_ name: String) throws -> String {
+        let directories = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
+        let candidates = directories.split(separator: ":").map { "\($0)/\(name)" }
+        guard let program = candidates.first(where: { access($0, X_OK) == 0 }) else {
+            throw Failure("there is no \(name) in PATH")
+        }
+        return program
+    }
+}

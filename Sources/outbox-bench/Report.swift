@@ -1,0 +1,41 @@
+import FoundationEssentials
+
+/// Prints findings as they come, or as one JSON object at the end.
+struct Report: Encodable {
+    let machine: Machine
+    private(set) var findings: [Finding] = []
+    private let isJSON: Bool
+
+    private enum CodingKeys: CodingKey {
+        case machine, findings
+    }
+
+    private init(machine: Machine, isJSON: Bool) {
+        self.machine = machine
+        self.isJSON = isJSON
+        if !isJSON { say(machine.text) }
+    }
+
+    /// Runs measures in a workplace, which is removed afterwards.
+    static func run(_ options: Options, _ measures: (Workplace, inout Report) throws -> Void) throws {
+        let workplace = try Workplace(options)
+        var report = Report(machine: Machine(directory: workplace.directory), isJSON: options.json)
+        do {
+            try measures(workplace, &report)
+        } catch {
+            note("What the programs said is in \(workplace.directory).")
+            throw error
+        }
+        workplace.remove()
+        if options.json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            say(String(decoding: try encoder.encode(report), as: UTF8.self))
+        }
+    }
+
+    mutating func add(_ finding: Finding) {
+        findings.append(finding)
+        if !isJSON { say(finding.text) }
+    }
+}

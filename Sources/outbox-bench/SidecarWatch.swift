@@ -1,0 +1,71 @@
+import Glibc
+import SystemPackage
+
+/// Tells which sidecars appear in a directory, by inotify (man 7 inotify).
+struct SidecarWatch: ~Copyable {
+    private static let suffix = ".outbox.json"
+
+    private let directory: String
+    private let queue: FileDescriptor
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 8)
+
+    init(_ directory: String) throws {
+        self.directory = directory
+        queue = FileDescriptor(rawValue: inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)))
+        guard queue.rawValue >= 0 else { throw Failure.system("inotify") }
+        let added = inotify_add_watch(queue.rawValue, directory, UInt32(IN_MOVED_TO | IN_CREATE))
+        guard added >= 0 else { throw Failure.system("watching \(directory)") }
+    }
+
+    deinit {
+        try? queue.close()
+        buffer.deallocate()
+    }
+
+    /// What happened meanwhile; waits at most a second for something to happen.
+    ///
+    /// - Returns: The names of files whose sidecar was put in place, oldest first; nil if the kernel lost count.
+    func next() throws -> [String]? {
+        var request = pollfd(fd: queue.rawValue, events: Int16(POLLIN), revents: 0)
+        guard poll(&request, 1, 1000) > 0 else { return [] }
+        let count = try queue.read(into: buffer)
+        var names: [String] = []
+        var offset = 0
+        while offset < count {
+            let event = buffer.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+            if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return nil }
+            let start = offset + MemoryLayout<inotify_event>.size
+            offset = start + Int(event.len)
+            let name = String(decoding: buffer[start..<offset].prefix { $0 != 0 }, as: UTF8.self)
+            if name.hasSuffix(Self.suffix) { names.append(String(name.dropLast(Self.suffix.count))) }
+        }
+        return names
+    }
+
+    /// Whether the sidecar of a file says `done`; false if there is none.
+    ///
+    /// - Throws: `Failure` if it says that the file will never be done.
+    func isDone(_ name: String) throws -> Bool {
+        guard let json = TextFile.read("\(directory)/\(name)\(Self.suffix)") else { return false }
+        // Names of test files and URLs of the receiver cannot hold this, and a JSON parser would cost contenders time.
+        guard let field = json.firstRange(of: "\"state\":") else { return false }
+        let state = json[field.upperBound...].drop { $0 != "\"" }.dropFirst().prefix { $0 != "\"" }
+        if ["failed", "cancelled", "rejected"].contains(state) { throw Failure("\(name) is not uploaded: \(json)") }
+        return state == "done"
+    }
+
+    /// Waits until all these files are done.
+    func waitUntilDone(_ names: [String], agent: ChildProcess, patience: Duration) throws {
+        let deadline = ContinuousClock.now + patience
+        var pending = Set(names)
+        while !pending.isEmpty {
+            try agent.checkRunning()
+            guard ContinuousClock.now < deadline else {
+                throw Failure("\(pending.count) of \(names.count) files were not done within \(patience)")
+            }
+            for name in Set(try next() ?? Array(pending)) where pending.contains(name) {
+                if try isDone(name) { pending.remove(name) }
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+
+/// Memory for one huge file that is a hole, against rclone and u2c (P4).
+struct SparseFile {
+    let size: ByteCount
+    let pairs: Int
+
+    func run(_ workplace: Workplace) throws -> Finding {
+        // Servers write the zeros out.
+        try workplace.require(freeBytes: size.bytes + size.bytes / 8 + (1 << 30))
+        note("One sparse file of \(size): outbox, rclone and u2c")
+        let series = try workplace.withTestFiles { directory in
+            let files = try TestFiles.makeSparse(size.bytes, in: directory)
+            let contenders = Rivals.withOutbox(workplace.programs)
+            return try Series(contenders, files: files, pairs: pairs, workplace: workplace)
+        }
+        return .ratio(
+            "P4", of: \.peakBytes, in: series, bar: 1, what: "peak memory, a sparse file of \(size)",
+            show: Text.memory)
+    }
+}
+
+struct P4: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Peak memory for one huge sparse file and for many small ones, against rclone and u2c.")
+
+    @OptionGroup var options: Options
+    @Option(help: "How often each contender runs.") var pairs = 1
+    @Option(help: "Size of the sparse file.") var size = ByteCount(10 << 30)
+    @Option(help: "How many small files.") var count = 10_000
+
+    func run() throws {
+        let many = ManyFiles(count: count, size: ByteCount(64 << 10), pairs: pairs)
+        try Report.run(options) { workplace, report in
+            report.add(try SparseFile(size: size, pairs: pairs).run(workplace))
+            report.add(many.memory(try many.run(workplace)))
+        }
+    }
+
+    func validate() throws {
+        guard pairs > 0 else { throw ValidationError("--pairs must be positive") }
+    }
+}

@@ -1,0 +1,100 @@
+import Glibc
+import SystemPackage
+
+/// Files to upload: all in one directory, no two alike.
+struct TestFiles {
+    /// A JPEG begins like this (JFIF 1.02), and an MP4 file like that (ISO 14496-12, `ftyp`).
+    static let jpegStart: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 0, 16] + Array("JFIF\0".utf8) + [1, 2]
+    private static let mp4Start: [UInt8] =
+        [0, 0, 0, 24] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isommp42".utf8)
+
+    let directory: String
+    let names: [String]
+    let bytesEach: Int64
+
+    var totalBytes: Int64 { bytesEach * Int64(names.count) }
+
+    /// Random bytes: pictures, or videos from 16 MiB on.
+    static func make(_ count: Int, of bytesEach: Int64, in directory: String) throws -> TestFiles {
+        let isVideo = bytesEach >= 16 << 20
+        let names = (0..<count).map { isVideo ? "video-\($0).mp4" : "picture-\($0).jpg" }
+        var bytes = RandomBytes(seed: UInt64(bytesEach))
+        for name in names {
+            try bytes.writeFile(
+                "\(directory)/\(name)", start: isVideo ? mp4Start : jpegStart, count: Int(bytesEach))
+        }
+        return TestFiles(directory: directory, names: names, bytesEach: bytesEach)
+    }
+
+    /// One video that is a hole but for its beginning.
+    static func makeSparse(_ bytes: Int64, in directory: String) throws -> TestFiles {
+        let name = "sparse.mp4"
+        let file = try FileDescriptor.open(
+            FilePath("\(directory)/\(name)"), .writeOnly, options: [.create, .closeOnExec],
+            permissions: .ownerReadWrite)
+        try file.closeAfter {
+            _ = try file.writeAll(mp4Start)
+            guard ftruncate(file.rawValue, Int(bytes)) == 0 else { throw Failure.system("making a sparse file") }
+        }
+        return TestFiles(directory: directory, names: [name], bytesEach: bytes)
+    }
+
+    /// Gives every contender the same start: nothing left to be written to the disk, and as much of the files in the
+    /// page cache as fits.
+    func level() throws {
+        sync()
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
+        for name in names {
+            let file = try FileDescriptor.open("\(directory)/\(name)", .readOnly, options: .closeOnExec)
+            try file.closeAfter { while try file.read(into: buffer) > 0 {} }
+        }
+    }
+
+    /// Moves the files to another directory, one rename each.
+    func move(from source: String, to destination: String) throws {
+        for name in names where rename("\(source)/\(name)", "\(destination)/\(name)") != 0 {
+            throw Failure.system("\(destination)/\(name)")
+        }
+    }
+}
+
+/// Bytes that no compression or deduplication can make use of, the same in every run (SplitMix64).
+struct RandomBytes {
+    private var state: UInt64
+    private var block = [UInt64](repeating: 0, count: 64 << 10)
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    /// Writes a file of `count` bytes which begins with `start`.
+    mutating func writeFile(_ path: String, start: [UInt8], count: Int) throws {
+        let file = try FileDescriptor.open(
+            path, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
+        try file.closeAfter { try write(to: file, start: start, count: count) }
+    }
+
+    /// Writes `count` bytes which begin with `start`.
+    mutating func write(to file: FileDescriptor, start: [UInt8], count: Int) throws {
+        var left = count
+        while left > 0 {
+            refill()
+            try block.withUnsafeMutableBytes { bytes in
+                if left == count { bytes.copyBytes(from: start) }
+                _ = try file.writeAll(bytes.prefix(left))
+                left -= min(left, bytes.count)
+            }
+        }
+    }
+
+    private mutating func refill() {
+        for index in block.indices {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var value = state
+            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+            block[index] = value ^ (value >> 31)
+        }
+    }
+}

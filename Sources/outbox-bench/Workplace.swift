@@ -1,0 +1,72 @@
+import Glibc
+
+/// A directory in which everything happens, removed at the end. After a failure the logs in it stay.
+final class Workplace {
+    let directory: String
+    let programs: Programs
+    private var rooms = 0
+
+    init(_ options: Options) throws {
+        programs = try Programs(directory: options.binDir)
+        let parent = options.workDir ?? Self.defaultParent
+        guard mkdir(parent, 0o700) == 0 || errno == EEXIST else { throw Failure.system(parent) }
+        guard let resolved = realpath(parent, nil) else { throw Failure.system(parent) }
+        defer { free(resolved) }
+        directory = try Self.makeDirectory("\(String(cString: resolved))/outbox-bench.\(getpid())")
+    }
+
+    /// Makes an empty directory.
+    func room(_ name: String) throws -> String {
+        rooms += 1
+        return try Self.makeDirectory("\(directory)/\(rooms)-\(name)")
+    }
+
+    /// Runs `body` in a new directory that is removed afterwards, unless `body` fails.
+    func withRoom<Result>(_ name: String, _ body: (String) throws -> Result) throws -> Result {
+        let room = try room(name)
+        let result = try body(room)
+        Self.remove(room)
+        return result
+    }
+
+    /// Runs `body` in a new directory for test files, which is removed whatever happens: they can be made again.
+    func withTestFiles<Result>(_ body: (String) throws -> Result) throws -> Result {
+        let room = try room("files")
+        defer { Self.remove(room) }
+        return try body(room)
+    }
+
+    /// - Throws: `Failure` if the disk has less room than this.
+    func require(freeBytes: Int64) throws {
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0 else { throw Failure.system(directory) }
+        let free = Int64(status.f_bavail) * Int64(status.f_frsize)
+        guard free >= freeBytes else {
+            throw Failure(
+                "\(directory) has \(Text.memory(free)) free, \(Text.memory(freeBytes)) are needed; choose another disk "
+                    + "with --work-dir or smaller files")
+        }
+    }
+
+    func remove() {
+        Self.remove(directory)
+    }
+
+    /// - Returns: The path.
+    @discardableResult static func makeDirectory(_ path: String) throws -> String {
+        guard mkdir(path, 0o700) == 0 else { throw Failure.system(path) }
+        return path
+    }
+
+    /// Removes a directory and all below it.
+    static func remove(_ path: String) {
+        if unlink(path) == 0 { return }
+        for name in TextFile.names(in: path) { remove("\(path)/\(name)") }
+        rmdir(path)
+    }
+
+    private static var defaultParent: String {
+        if access(".build", W_OK) == 0 { return ".build" }
+        return getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import Dispatch
+import Glibc
+import Logging
+import OutboxReceiver
+
+/// `outbox-receiver`: the reference server.
+@main
+struct Program: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "outbox-receiver",
+        abstract: "Takes uploads of the fileSection protocol and keeps them below a directory.",
+        discussion: """
+            Prints one line when it is ready: "outbox-receiver listening on URL". Logs go to stderr. \
+            SIGTERM and SIGINT stop it. Tokens are also taken from OUTBOX_RECEIVER_TOKENS.
+            """)
+
+    @Option(help: "The directory everything is stored in; created when missing.")
+    var root: String
+
+    @Option(help: "The address to listen on. Port 0 stands for any free port.")
+    var listen = "127.0.0.1:8787"
+
+    @Option(help: "A file with lines \"token user\"; read again when it changes. Needed for other than loopback.")
+    var tokenFile: String?
+
+    @Option(name: .customLong("public-url"), help: "What the URLs given out begin with (default: the address).")
+    var publicURL: String?
+
+    @Option(help: "Space that stays free on the disk; uploads beyond it are answered with 507.")
+    var freeSpaceFloor: ByteCount = ByteCount(512 << 20)
+
+    @Option(help: "The largest file taken.")
+    var maxFileSize: ByteCount = ByteCount(64 << 30)
+
+    @Option(help: "Unfinished uploads one user may have.")
+    var maxOpenUploads = 10_000
+
+    @Option(help: "trace, debug (every request), info, notice, warning, error or critical.")
+    var logLevel = "info"
+
+    mutating func validate() throws {
+        guard ListenAddress(listen) != nil else {
+            throw ValidationError("--listen must be HOST:PORT or [ADDRESS]:PORT, not \(listen)")
+        }
+        guard Logger.Level(rawValue: logLevel) != nil else {
+            throw ValidationError("--log-level: there is no level \(logLevel)")
+        }
+        guard maxOpenUploads > 0 else { throw ValidationError("--max-open-uploads must be positive") }
+        if let publicURL, !publicURL.hasPrefix("http://"), !publicURL.hasPrefix("https://") {
+            throw ValidationError("--public-url must begin with http:// or https://")
+        }
+    }
+
+    mutating func run() async throws {
+        guard let address = ListenAddress(listen) else { throw ExitCode(64) }
+        var configuration = ReceiverConfiguration(root: root, listen: address)
+        configuration.publicURL = publicURL
+        configuration.tokenFile = tokenFile
+        configuration.tokens = getenv("OUTBOX_RECEIVER_TOKENS").map { String(cString: $0) }
+        configuration.freeSpaceFloor = freeSpaceFloor.bytes
+        configuration.maximumFileSize = maxFileSize.bytes
+        configuration.maximumOpenUploads = maxOpenUploads
+        var logger = Logger(label: "outbox-receiver", factory: StreamLogHandler.standardError(label:))
+        logger.logLevel = Logger.Level(rawValue: logLevel) ?? .info
+        do {
+            let receiver = try Receiver(configuration, logger: logger)
+            try await receiver.run(
+                onReady: { url in
+                    print("outbox-receiver listening on \(url)")
+                    fflush(nil)
+                },
+                until: { await Signals.first(of: [SIGTERM, SIGINT]) })
+        } catch let failure as StartFailure {
+            Self.complain("outbox-receiver: \(failure)\n")
+            throw ExitCode(failure.exitCode)
+        }
+    }
+
+    private static func complain(_ line: String) {
+        let bytes = Array(line.utf8)
+        _ = write(STDERR_FILENO, bytes, bytes.count)
+    }
+}

@@ -1,0 +1,71 @@
+import AgentKit
+import Glibc
+import Logging
+import UploadCore
+
+/// How the log is written.
+enum LogFormat: String, CaseIterable, Sendable {
+    case text, json
+}
+
+/// Where log lines go: stderr, each in one write, so that lines of several threads don't mix.
+struct LogSink: Sendable {
+    private let format: LogFormat
+    private let hasColours: Bool
+    private let goesToJournal: Bool
+
+    init(format: LogFormat, environment: [String: String]) {
+        self.format = format
+        hasColours = Output.error.look(environment).hasColours
+        goesToJournal = Self.isJournal(environment["JOURNAL_STREAM"])
+    }
+
+    func write(_ line: LogLine) {
+        let text = format == .json ? line.json() : line.text(hasColours: hasColours)
+        Output.error.attempt(goesToJournal ? line.journalPrefix + text : text)
+    }
+
+    /// Whether stderr is the stream the variable names by device and inode (man 5 systemd.exec): a shell started by a
+    /// service has the variable as well.
+    private static func isJournal(_ variable: String?) -> Bool {
+        var status = stat()
+        guard let variable, fstat(STDERR_FILENO, &status) == 0 else { return false }
+        return variable == "\(status.st_dev):\(status.st_ino)"
+    }
+}
+
+/// Turns what is logged into lines.
+struct AgentLogHandler: LogHandler {
+    private let sink: LogSink
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level
+
+    init(sink: LogSink, level: Configuration.LogLevel) {
+        self.sink = sink
+        logLevel = Logger.Level(rawValue: level.rawValue) ?? .info
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var all = metadata
+        if let metadata = event.metadata { all.merge(metadata) { $1 } }
+        if let error = event.error { all["error"] = "\(error)" }
+        sink.write(
+            LogLine(
+                time: .now, level: Configuration.LogLevel(rawValue: event.level.rawValue) ?? .info,
+                message: "\(event.message)",
+                metadata: all.sorted { $0.key < $1.key }.map { ($0.key, "\($0.value)") }))
+    }
+}
+
+extension WallTime {
+    fileprivate static var now: WallTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return WallTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}

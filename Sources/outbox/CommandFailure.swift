@@ -1,0 +1,66 @@
+import AgentKit
+import ArgumentParser
+import Glibc
+
+/// Why a command did not succeed: the one table of exit statuses (docs/errors.md, man 3 sysexits).
+enum CommandFailure: Error {
+    /// The answer is no, and was said already.
+    case answerIsNo
+    /// A word on the command line names nothing.
+    case noSuchFile(name: String, reason: String)
+    /// The agent can't be asked.
+    case control(ControlError)
+    /// The agent can't run, or its ledger can't be read.
+    case agent(AgentFailure)
+    /// The configuration is wrong; `all` tells whether more than the first error is of interest.
+    case configuration(ConfigurationErrors, all: Bool)
+    /// A valid configuration does not do for this command.
+    case objection(ConfigurationError)
+    /// It did not work out now, and may later.
+    case tryAgain(String)
+    /// Something else went wrong with the system.
+    case system(String)
+
+    /// Takes an error over; nil for those of the argument parser.
+    init?(_ error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let failure as ControlError: self = .control(failure)
+        case let failure as AgentFailure: self = .agent(failure)
+        case let errors as ConfigurationErrors: self = .configuration(errors, all: false)
+        case is CleanExit, is ValidationError, is ExitCode: return nil
+        default:
+            // The parser's own error type is not public; its status tells it from failures of the system.
+            if Outbox.exitCode(for: error) != .failure { return nil }
+            self = .system("\(error)")
+        }
+    }
+
+    /// The exit status.
+    var status: Int32 {
+        switch self {
+        case .answerIsNo: 1
+        case .noSuchFile: EX_NOINPUT
+        case .control(.notRunning), .control(.failed): EX_UNAVAILABLE
+        case .control(.notAllowed): EX_NOPERM
+        case .agent(.alreadyRunning), .tryAgain: EX_TEMPFAIL
+        case .agent(.cannotCreate): EX_CANTCREAT
+        case .agent(.inputOutput), .system: EX_IOERR
+        case .agent(.configuration), .configuration, .objection: EX_CONFIG
+        }
+    }
+
+    /// What to say: what failed, about which path or key, why, and what to do.
+    var lines: [String] {
+        switch self {
+        case .answerIsNo: []
+        case .noSuchFile(let name, let reason): ["\(DisplayText.escaped(name)): \(reason)"]
+        case .control(let error): ["\(error)"]
+        case .agent(let error): ["\(error)"]
+        case .configuration(let errors, let all): (all ? errors.all : [errors.first]).map(\.description)
+        case .objection(let error): ["\(error)"]
+        case .tryAgain(let what): [what]
+        case .system(let reason): [reason]
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import AgentKit
+import ArgumentParser
+import Glibc
+
+/// What every command takes.
+struct CommonOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The configuration to use instead of the one that would be found.", valueName: "file"),
+        completion: .file(extensions: ["toml"]))
+    var config: String?
+
+    /// Reads the configuration.
+    ///
+    /// - Throws: `ConfigurationErrors`.
+    func effectiveConfiguration(in surroundings: Surroundings) throws(ConfigurationErrors) -> EffectiveConfiguration {
+        let loader = ConfigurationLoader(
+            home: surroundings.home, currentDirectory: surroundings.currentDirectory,
+            environment: surroundings.environment)
+        return try loader.load(named: config)
+    }
+}
+
+/// What surrounds the process, read once where a command begins.
+struct Surroundings {
+    let environment: [String: String]
+    let currentDirectory: String
+    let home: String
+
+    init() {
+        environment = Self.readEnvironment()
+        currentDirectory = Self.readCurrentDirectory()
+        home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? Self.readHome()
+    }
+
+    /// The bytes of a word on the command line: a name that is not UTF-8 was mended on its way into a `String`.
+    func bytes(of argument: String) -> [UInt8] {
+        guard argument.unicodeScalars.contains("\u{FFFD}") else { return Array(argument.utf8) }
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let raw = CommandLine.unsafeArgv[index], String(cString: raw) == argument else { continue }
+            return Array(UnsafeBufferPointer(start: raw, count: strlen(raw)).lazy.map { UInt8(bitPattern: $0) })
+        }
+        return Array(argument.utf8)
+    }
+
+    private static func readEnvironment() -> [String: String] {
+        var variables: [String: String] = [:]
+        var next = environ
+        while let entry = next.pointee {
+            let parts = String(cString: entry).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
+            next += 1
+        }
+        return variables
+    }
+
+    private static func readCurrentDirectory() -> String {
+        guard let path = getcwd(nil, 0) else { return "/" }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
+    private static func readHome() -> String {
+        guard let entry = getpwuid(getuid()), let directory = entry.pointee.pw_dir else { return "/" }
+        return String(cString: directory)
+    }
+}

@@ -1,0 +1,40 @@
+import AgentKit
+import ArgumentParser
+
+struct ConfigCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config", abstract: "Look at the configuration.", subcommands: [ConfigCheckCommand.self])
+}
+
+struct ConfigCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Check the configuration and print what is in force.",
+        discussion: """
+            Prints every key with its value and where that comes from; secrets are masked. When something is wrong, it \
+            prints all errors on stderr, a line each, and ends with status 78.
+
+            Examples:
+              outbox config check
+              outbox config check --config new.toml && systemctl --user restart outbox
+              outbox config check --json | jq '.settings[] | select(.origin != "default")'
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() throws {
+        let surroundings = Surroundings()
+        let effective: EffectiveConfiguration
+        do {
+            effective = try common.effectiveConfiguration(in: surroundings)
+        } catch {
+            throw CommandFailure.configuration(error, all: true)
+        }
+        if json { return try Output.standard.write(json: effective) }
+        for warning in effective.warnings { Output.error.attempt("outbox: warning: \(warning)") }
+        try Output.standard.write(lines: effective.lines().map(DisplayText.escaped))
+    }
+}

@@ -1,0 +1,54 @@
+import AgentKit
+import ArgumentParser
+import Glibc
+
+/// `outbox`: the agent, and the commands that talk to it.
+struct Outbox: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "outbox",
+        abstract: "Brings what you drop into a directory to a server, and says what became of it.",
+        discussion: """
+            `outbox run` is the agent; all other commands talk to it, or read its files while it is down. The \
+            configuration is looked for in --config, $OUTBOX_CONFIG, ./agent.toml, \
+            $XDG_CONFIG_HOME/outbox/agent.toml and /etc/outbox/agent.toml; without any, the defaults apply.
+
+            Exit status: 0 success, 1 the answer is no, 64 usage, 66 no such file, 69 the agent is not running, \
+            73 and 74 something cannot be created or used, 75 try again later, 77 not allowed, 78 wrong configuration.
+            """,
+        version: AgentVersion.current,
+        subcommands: [RunCommand.self, StatusCommand.self, WaitCommand.self, ConfigCommand.self])
+}
+
+@main
+enum Program {
+    static func main() async {
+        exit(await status(arguments: Array(CommandLine.arguments.dropFirst())))
+    }
+
+    /// Runs a command and says on stderr what went wrong; the one place that knows how a program ends.
+    private static func status(arguments: [String]) async -> Int32 {
+        do {
+            var command = try Outbox.parseAsRoot(arguments)
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            return 0
+        } catch {
+            return report(error)
+        }
+    }
+
+    private static func report(_ error: any Error) -> Int32 {
+        if let failure = CommandFailure(error) {
+            for line in failure.lines { Output.error.attempt("outbox: \(line)") }
+            return failure.status
+        }
+        // What the parser has to say: help and version are success, the rest is wrong usage.
+        let code = Outbox.exitCode(for: error)
+        let output = code == .success ? Output.standard : Output.error
+        output.attempt(Outbox.fullMessage(for: error))
+        return code.rawValue
+    }
+}

@@ -1,0 +1,57 @@
+import AgentKit
+import ArgumentParser
+import Logging
+
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Run the agent in the foreground.",
+        discussion: """
+            Watches the outbox and uploads what is dropped there until SIGTERM or SIGINT (Ctrl-C). What is left goes on \
+            with the next start. Logs go to stderr. Only one agent can run on a state directory; a second one ends at \
+            once with status 75.
+
+            Examples:
+              outbox run
+              outbox run --config ~/camera.toml --log-level debug
+              outbox run --log-format json 2>> agent.log
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: "The least severe level to log; otherwise log.level of the configuration.")
+    var logLevel: LogLevel?
+
+    @Option(help: "How to log: lines for people, or a JSON object a line.")
+    var logFormat = LogFormat.text
+
+    func run() async throws {
+        let surroundings = Surroundings()
+        let effective = try common.effectiveConfiguration(in: surroundings)
+        if let objection = effective.objectionToToken(environment: surroundings.environment) {
+            throw CommandFailure.objection(objection)
+        }
+        let sink = LogSink(format: logFormat, environment: surroundings.environment)
+        let level = logLevel?.level ?? effective.configuration.log.level
+        let logger = Logger(label: "outbox") { _ in AgentLogHandler(sink: sink, level: level) }
+        for warning in effective.warnings { logger.warning("\(warning)") }
+        let agent = Agent(
+            configuration: effective.configuration, environment: surroundings.environment,
+            version: AgentVersion.current, logger: logger)
+        try await agent.run()
+    }
+}
+
+/// A level on the command line.
+struct LogLevel: ExpressibleByArgument {
+    static let allValueStrings = Configuration.LogLevel.allCases.map(\.rawValue)
+
+    let level: Configuration.LogLevel
+
+    init?(argument: String) {
+        guard let level = Configuration.LogLevel(rawValue: argument) else { return nil }
+        self.level = level
+    }
+}
+
+extension LogFormat: ExpressibleByArgument {}

@@ -1,0 +1,74 @@
+import AgentKit
+
+/// What is known of all files at one moment.
+struct Snapshot {
+    /// Whether the agent itself said it.
+    let isRunning: Bool
+    /// What needs attention, a line each.
+    let problems: [String]
+    /// Every file, ordered by path.
+    let files: [FileEntry]
+
+    /// Asks the agent, or reads the ledger where none is running.
+    static func take(_ link: AgentLink) async throws -> Snapshot {
+        do {
+            return try await running(link)
+        } catch ControlError.notRunning {
+            return Snapshot(isRunning: false, problems: [], files: try ledger(link.configuration))
+        }
+    }
+
+    /// Asks the agent.
+    static func running(_ link: AgentLink) async throws(ControlError) -> Snapshot {
+        let problems = try await link.client.health().problems
+        return Snapshot(isRunning: true, problems: problems, files: try await link.client.files())
+    }
+
+    private static func ledger(_ configuration: Configuration) throws -> [FileEntry] {
+        do {
+            return try OfflineFiles.entries(configuration: configuration)
+        } catch {
+            guard case .alreadyRunning(let pid, let directory) = error else { throw error }
+            let who = pid.map { "the agent with pid \($0)" } ?? "an agent"
+            throw CommandFailure.tryAgain("\(who) on \(directory) is starting or ending and can't be asked; try again")
+        }
+    }
+
+    /// The files that words name, in the order of their paths.
+    ///
+    /// - Throws: `CommandFailure.noSuchFile` for a word that names none the agent knows.
+    func files(named words: [String], _ link: AgentLink) throws(CommandFailure) -> [FileEntry] {
+        let names = FileNames(place: link.place, files: files)
+        var targets: Set<WaitTarget> = []
+        for word in words {
+            switch names.find(link.surroundings.bytes(of: word)) {
+            case .known(let paths): targets.formUnion(paths.map(WaitTarget.file))
+            case .below(let directory): targets.insert(.below(directory))
+            case .unseen(let path) where link.configuration.neverTakes(path):
+                throw link.neverTaken(word)
+            case .unseen:
+                throw .noSuchFile(name: word, reason: "the agent has not seen it yet; `outbox wait` waits for it")
+            case .nothing: throw link.noSuchFile(word)
+            }
+        }
+        return files.filter { file in
+            guard let path = file.relativePath else { return false }
+            return targets.contains { $0.includes(path) }
+        }
+    }
+
+    /// What `--json` prints.
+    func report(_ files: [FileEntry]) -> StatusReport {
+        StatusReport(
+            running: isRunning, problems: problems, files: files, summary: FilesSummary(files).counts)
+    }
+}
+
+/// What `status --json` prints.
+struct StatusReport: Encodable, Equatable {
+    let running: Bool
+    let problems: [String]
+    let files: [FileEntry]
+    /// Number of files by state.
+    let summary: [String: Int]
+}

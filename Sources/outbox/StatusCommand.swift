@@ -1,0 +1,57 @@
+import AgentKit
+import ArgumentParser
+
+struct StatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Say what became of the files.",
+        discussion: """
+            Prints a line for each file (state, progress, size, speed, remaining time, path, error code) and a summary. \
+            On a terminal, files that ended are left out but for the last ten, unless --all is given. A PATH is looked \
+            for in the current directory, then in the outbox, and may be a directory; a KEY is the 32 hexadecimal \
+            digits of a content. While the agent is down, the ledger is read.
+
+            Examples:
+              outbox status
+              outbox status --watch
+              outbox status ~/Outbox/trip/beach.jpg
+              outbox status --json | jq -r '.files[] | select(.state == "failed") | .path'
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    @Argument(help: ArgumentHelp("The files to show; all, if none is named.", valueName: "path|key"))
+    var names: [String] = []
+
+    @Flag(help: "Show all files that ended, too.")
+    var all = false
+
+    @Flag(help: "Go on showing changes until Ctrl-C.")
+    var watch = false
+
+    @Flag(help: "Print a JSON object; with --watch one a line for each change.")
+    var json = false
+
+    func run() async throws {
+        let link = try AgentLink(common)
+        if watch {
+            var watch = StatusWatch(link: link, names: names, json: json)
+            return try await watch.run()
+        }
+        let snapshot = try await Snapshot.take(link)
+        let files = names.isEmpty ? snapshot.files : try snapshot.files(named: names, link)
+        if !snapshot.isRunning {
+            Output.error.attempt(
+                "outbox: the agent is not running; this is what its ledger says; start it with `outbox run`")
+        }
+        if json { return try Output.standard.write(json: snapshot.report(files)) }
+
+        for problem in snapshot.problems { Output.error.attempt("outbox: \(DisplayText.escaped(problem))") }
+        let look = Output.standard.look(link.surroundings.environment)
+        let isShort = look.isLive && !all && names.isEmpty
+        let selection = FileSelection(of: files, ended: isShort ? 10 : .max)
+        var lines = StatusTable(selection.shown, look: look).lines()
+        if selection.leftOut > 0 { lines.append("(\(selection.leftOut) more that ended: --all shows them)") }
+        try Output.standard.write(lines: lines + [FilesSummary(files).line(look)])
+    }
+}

@@ -1,0 +1,95 @@
+import AgentKit
+import ArgumentParser
+import UploadCore
+
+struct WaitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "wait",
+        abstract: "Wait until files are through.",
+        discussion: """
+            Returns when every named file reached a final state (done, failed, cancelled or rejected). A PATH is looked \
+            for in the current directory, then in the outbox; one that is there and that the agent has not seen yet is \
+            waited for. A directory stands for all the agent knows below it. Without names it waits for everything: \
+            until the agent has looked through the whole outbox and nothing has been under way for 0.3 s.
+
+            Ends with 0 if all are done, 1 if one is not, 75 when the --timeout is over, 69 when no agent is running.
+
+            Examples:
+              outbox wait
+              outbox wait ~/Outbox/trip/beach.jpg && echo there
+              outbox wait --timeout 10m --json
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    @Argument(help: ArgumentHelp("The files to wait for; all, if none is named.", valueName: "path|key"))
+    var names: [String] = []
+
+    @Option(help: "How long to wait at most: 500ms, 60s, 10m, 2h.")
+    var timeout: TimeSpan?
+
+    @Flag(
+        help: "Print {\"done\": […], \"failed\": […], \"pending\": […]} at the end, with paths relative to the outbox.")
+    var json = false
+
+    func run() async throws {
+        let link = try AgentLink(common)
+        let environment = link.surroundings.environment
+        let output: Output? = json ? (Output.error.look(environment).isLive ? .error : nil) : .standard
+        let display = ProgressDisplay(output: output, environment: environment)
+        let targets = try await targets(link)
+        var waiting = Waiting(link: link, targets: targets, display: display)
+        let isOver = try await waiting.run(timeout: timeout?.duration)
+
+        if json {
+            try Output.standard.write(json: WaitReport(waiting.course, isOver: isOver))
+        } else if isOver {
+            let look = Output.standard.look(environment)
+            try Output.standard.write(lines: [FilesSummary(waiting.course.known).line(look)])
+        }
+        guard isOver else { throw CommandFailure.tryAgain(lateness(waiting.course)) }
+        guard waiting.course.allDone else { throw CommandFailure.answerIsNo }
+    }
+
+    /// What the words on the command line stand for.
+    ///
+    /// - Throws: `CommandFailure.noSuchFile` for a word that names nothing that can be waited for.
+    private func targets(_ link: AgentLink) async throws -> Set<WaitTarget> {
+        let names = FileNames(place: link.place, files: try await link.client.files())
+        var targets: Set<WaitTarget> = self.names.isEmpty ? [.below(.root)] : []
+        for word in self.names {
+            switch names.find(link.surroundings.bytes(of: word)) {
+            case .known(let paths): targets.formUnion(paths.map(WaitTarget.file))
+            case .below(let directory): targets.insert(.below(directory))
+            case .unseen(let path):
+                guard !link.configuration.neverTakes(path) else { throw link.neverTaken(word) }
+                targets.insert(.file(path))
+            case .nothing: throw link.noSuchFile(word)
+            }
+        }
+        return targets
+    }
+
+    private func lateness(_ course: WaitCourse) -> String {
+        let report = WaitReport(course, isOver: false)
+        let count = report.pending.count
+        let limit = timeout.map { " after \($0.text)" } ?? ""
+        let first = course.known.first { !$0.isFinal }.map { "\($0.shownPath) is \($0.state)" }
+        let unseen = course.unknown.first.map { "\(DisplayText.escaped($0.description)) was not seen yet" }
+        let example = (first ?? unseen).map { ": " + $0 } ?? ""
+        return "wait: \(count) of \(count + report.done.count + report.failed.count) files are not through\(limit)"
+            + "\(example); the agent goes on, wait again or see `outbox status`"
+    }
+}
+
+/// A duration on the command line.
+struct TimeSpan: ExpressibleByArgument {
+    let text: String
+    let duration: Duration
+
+    init?(argument: String) {
+        guard let duration = Duration(written: argument) else { return nil }
+        self.duration = duration
+        text = argument
+    }
+}

@@ -1,0 +1,81 @@
+@testable import AgentKit
+import Testing
+
+@Suite("What status prints")
+struct StatusTests {
+    @Test("lines are aligned, and columns that are empty take no room")
+    func aligned() throws {
+        let files = [
+            try entry("a.jpg", "uploading", size: 4_834_205, progress: 0.3, speed: 1_200_000, eta: 125),
+            try entry("trip/b.jpg", "waiting", error: "dns"), try entry("c.jpg", "done", progress: 1),
+        ]
+        #expect(
+            StatusTable(files, look: .plain).lines() == [
+                "uploading   30%  4.8 MB  1.2 MB/s  2 min 5 s  a.jpg",
+                "waiting      0%  1.0 kB                       trip/b.jpg  dns",
+                "done       100%  1.0 kB                       c.jpg",
+            ])
+        #expect(StatusTable([files[2]], look: .plain).lines() == ["done  100%  1.0 kB  c.jpg"])
+    }
+
+    @Test("on a terminal paths are cut to fit, elsewhere never")
+    func fits() throws {
+        let name = String(repeating: "long/", count: 40) + "picture.jpg"
+        let files = [try entry(name, "failed", error: "refused")]
+        let line = StatusTable(files, look: .terminal(60)).lines()[0]
+        #expect(DisplayText.width(line) == 60)
+        #expect(line.hasSuffix("picture.jpg  refused"))
+        #expect(StatusTable(files, look: .plain).lines()[0].contains(name))
+    }
+
+    @Test("a name can't write to the terminal")
+    func hostile() throws {
+        let line = StatusTable([try entry("a\u{1B}[2J.jpg", "done")], look: .plain).lines()[0]
+        #expect(line.hasSuffix(#"a\u{1B}[2J.jpg"#))
+    }
+
+    @Test("states have colours where colours are wanted")
+    func colours() throws {
+        let look = ConsoleLook(isLive: true, hasColours: true, hasUnicode: true, columns: 80)
+        #expect(try entry("a.jpg", "done", size: 4_834_205).outcomeLine(look) == "\u{1B}[32mdone\u{1B}[0m a.jpg 4.8 MB")
+        #expect(StatusTable([try entry("a", "failed")], look: look).lines()[0].hasPrefix("\u{1B}[31mfailed\u{1B}[0m"))
+    }
+
+    @Test("what ended otherwise than done says why")
+    func outcome() throws {
+        #expect(
+            try entry("a.jpg", "failed", error: "refused").outcomeLine(.plain) == "failed a.jpg: because of refused")
+    }
+
+    @Test("the summary counts states, and tells the pace")
+    func summary() throws {
+        let files = [
+            try entry("a", "uploading", size: 10_000_000, progress: 0.5, key: "1", speed: 100_000),
+            try entry("copy of a", "uploading", size: 10_000_000, progress: 0.5, key: "1", speed: 100_000),
+            try entry("b", "queued", size: 1_000_000, key: "2"), try entry("c", "done"), try entry("d", "odd-state"),
+        ]
+        let summary = FilesSummary(files)
+        #expect(summary.line(.plain) == "2 uploading, 1 queued, 1 done, 1 odd-state — 100 kB/s, 1 min left")
+        #expect(summary.counts["uploading"] == 2)
+        #expect(summary.counts["failed"] == 0)
+        #expect(summary.counts.count == 13)
+    }
+
+    @Test("the summary of nothing says so")
+    func nothing() {
+        #expect(FilesSummary([]).line(.plain) == "no files yet")
+    }
+
+    @Test("the short list has what is not final, and what ended last")
+    func selection() throws {
+        let files = [
+            try entry("a", "done", finishedAt: "2026-11-21T10:00:00.000Z"),
+            try entry("b", "done", finishedAt: "2026-11-21T12:00:00.000Z"), try entry("c", "queued"),
+            try entry("d", "failed", finishedAt: "2026-11-21T11:00:00.000Z"),
+        ]
+        let selection = FileSelection(of: files, ended: 2)
+        #expect(selection.shown.map(\.path) == ["b", "c", "d"])
+        #expect(selection.leftOut == 1)
+        #expect(FileSelection(of: files, ended: .max).leftOut == 0)
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("A file that changes", .agents)
+struct ChangeTests {
+    /// Slow enough that a file of 40 fragments is under way for seconds.
+    private func slowServer() throws -> FaultServer { try FaultServer(uploadDelay: .milliseconds(60)) }
+    private let oneByOne: Settings = ["upload.fragments_in_flight": 1]
+    private let size = 40 * 524_288
+
+    @Test("is not taken while its writer holds it open")
+    func heldOpen() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let bytes = SampleMedia.jpeg.bytes(size: 900_000, seed: 1)
+        let descriptor = open(agent.path("slow.jpg"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        let writer = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try writer.write(contentsOf: bytes.prefix(400_000))
+
+        // Another file that is dropped later and done shows that the agent had all the time it needs.
+        try agent.drop("witness.jpg", .jpeg, size: 2000)
+        try await agent.reached("witness.jpg", .done)
+        #expect(try [nil, .settling].contains(agent.sidecar("slow.jpg")?.state))
+        #expect(server.count(.preLoad) == 1)
+
+        try writer.write(contentsOf: bytes.dropFirst(400_000))
+        try writer.close()
+        #expect(try await agent.reached("slow.jpg", .done).key == Digest.md5(bytes))
+        #expect(server.store.mixtures == [])
+        #expect(server.finished.count == 2)
+    }
+
+    @Test("by being overwritten while it uploads is never finished as a mixture")
+    func overwritten() async throws {
+        let server = try slowServer()
+        let agent = try Agent(remote: server.url, oneByOne)
+        try await agent.start()
+        try agent.drop("a.mp4", .mp4, size: size, seed: 1)
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
+
+        let key = try agent.drop("a.mp4", .mp4, size: size, seed: 2)
+
+        try await agent.reached("a.mp4", .done, where: { $0.key == key })
+        expectClean(server, finished: [key])
+        #expect(!server.store.deleted.isEmpty, "the old content's upload is cancelled on the server")
+    }
+
+    @Test("in place while it uploads, size and times put back, is never finished as a mixture")
+    func patched() async throws {
+        let server = try slowServer()
+        let agent = try Agent(remote: server.url, oneByOne)
+        try await agent.start()
+        let path = agent.path("a.mp4")
+        try agent.drop("a.mp4", .mp4, size: size, seed: 1)
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
+
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        try Files.patch(path, at: UInt64(size - 1000), with: Array("changed".utf8))
+        let times = [status.st_atim, status.st_mtim]
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+        let key = try Digest.md5(file: path)
+
+        try await agent.reached("a.mp4", .done, where: { $0.key == key })
+        expectClean(server, finished: [key])
+    }
+
+    @Test("its name only keeps its upload")
+    func renamedWhileUploading() async throws {
+        let server = try slowServer()
+        let agent = try Agent(remote: server.url, oneByOne)
+        try await agent.start()
+        let key = try agent.drop("a.mp4", .mp4, size: size, seed: 1)
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
+
+        try Files.makeDirectory(agent.path("sub"))
+        try Files.rename(agent.path("a.mp4"), to: agent.path("sub/b.mp4"))
+
+        #expect(try await agent.reached("sub/b.mp4", .done).path == "sub/b.mp4")
+        try await Poll.until("the old sidecar to go") { try agent.sidecar("a.mp4") == nil }
+        expectClean(server, finished: [key])
+        #expect(server.store.repeated <= 1, "no more than what was in flight is sent again")
+    }
+
+    @Test("its mode only keeps its progress")
+    func chmodWhileUploading() async throws {
+        let server = try slowServer()
+        let agent = try Agent(remote: server.url, oneByOne)
+        try await agent.start()
+        let key = try agent.drop("a.mp4", .mp4, size: size, seed: 1)
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
+
+        #expect(chmod(agent.path("a.mp4"), 0o600) == 0)
+
+        try await agent.reached("a.mp4", .done)
+        expectClean(server, finished: [key])
+        #expect(server.store.repeated <= 1)
+    }
+
+    @Test("by being removed before it is done is cancelled, here and on the server")
+    func removedBeforeDone() async throws {
+        let server = try slowServer()
+        let agent = try Agent(remote: server.url, oneByOne)
+        try await agent.start()
+        try agent.drop("a.mp4", .mp4, size: size, seed: 1)
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
+
+        agent.remove("a.mp4")
+
+        try await agent.reached("a.mp4", .cancelled)
+        try await Poll.until("the server to be told", lastState: { agent.log }) { !server.store.deleted.isEmpty }
+        #expect(server.finished == [])
+    }
+
+    @Test("by being removed for a moment and put back under the same name goes on")
+    func removedForAMoment() async throws {
+        let server = try slowServer()
+        let agent = try Agent(remote: server.url, oneByOne)
+        try await agent.start()
+        let key = try agent.drop("a.mp4", .mp4, size: size, seed: 1)
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
+
+        let aside = agent.directory.path("aside.mp4")
+        try Files.rename(agent.path("a.mp4"), to: aside)
+        try Files.rename(aside, to: agent.path("a.mp4"))
+
+        try await agent.reached("a.mp4", .done)
+        expectClean(server, finished: [key])
+        #expect(server.store.deleted.isEmpty)
+    }
+
+    @Test("after it was done is uploaded anew")
+    func overwrittenAfterDone() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let first = try agent.drop("a.jpg", .jpeg, size: 4000, seed: 1)
+        try await agent.reached("a.jpg", .done)
+
+        let second = try agent.drop("a.jpg", .jpeg, size: 4000, seed: 2)
+
+        try await agent.reached("a.jpg", .done, where: { $0.key == second })
+        expectClean(server, finished: [first, second])
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("The command line", .agents)
+struct CommandLineTests {
+    private static let nowhere = "http://127.0.0.1:1"
+
+    @Test("an unknown flag is a usage error", arguments: [["run", "--nonsense"], ["--nonsense"], ["no-such-command"]])
+    func usage(arguments: [String]) async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        let output = try await Program.run(
+            "outbox", arguments, environment: ["PATH": "/usr/bin:/bin", "HOME": agent.directory.path],
+            directory: agent.directory.path)
+        #expect(output.code == 64)
+        #expect(!output.standardError.isEmpty)
+    }
+
+    @Test(
+        "an unknown key ends with 78 and names file, line, key and the nearest known key", arguments: ["run", "status"])
+    func unknownKey(command: String) async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        let text = "outbox = \"outbox\"\nstate = \"state\"\n\n[upload]\nfiles_in_fligth = 3\n"
+        try text.write(toFile: agent.config, atomically: true, encoding: .utf8)
+
+        let output = try await agent.command(command)
+
+        #expect(output.code == 78)
+        for expected in ["agent.toml", "5", "files_in_fligth", "files_in_flight"] {
+            #expect(output.standardError.contains(expected), "\(output.standardError)")
+        }
+        #expect(output.standardError.split(separator: "\n").count == 1, "an error is one line")
+    }
+
+    @Test(
+        "a wrong type or bad value ends with 78 and names the key",
+        arguments: [
+            ("[upload]\nfiles_in_flight = \"many\"\n", "files_in_flight"), ("[intake]\nsettle = \"soon\"\n", "settle"),
+            ("[intake]\nmedia_only = 3\n", "media_only"), ("[remote]\nprotocol = \"carrier-pigeon\"\n", "protocol"),
+            ("[control]\ndashboard = \"0.0.0.0:80\"\n", "dashboard"),
+            ("[upload]\nfragment_size = \"1MiB\"\n", "fragment_size"),
+            ("[upload\n", "agent.toml"),
+        ])
+    func badValue(text: String, name: String) async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        try text.write(toFile: agent.config, atomically: true, encoding: .utf8)
+        let output = try await agent.command("config", "check")
+        #expect(output.code == 78)
+        #expect(output.standardError.contains(name), "\(output.standardError)")
+    }
+
+    @Test("a second agent on the same state directory is refused with 75, naming the first")
+    func secondInstance() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        try await agent.start()
+        let pid = try #require(agent.program?.pid)
+
+        let output = try await agent.command("run", timeout: .seconds(30))
+
+        #expect(output.code == 75)
+        #expect(output.standardError.contains(String(pid)), "\(output.standardError)")
+        #expect(agent.program?.ending == nil)
+    }
+
+    @Test("config check prints the effective configuration, also from the environment, with secrets masked")
+    func configCheck() async throws {
+        let agent = try Agent(
+            remote: Self.nowhere, ["upload.files_in_flight": 3],
+            environment: ["OUTBOX_UPLOAD_FRAGMENTS_IN_FLIGHT": "2", "OUTBOX_TOKEN": "topsecret"])
+
+        let plain = try await agent.command("config", "check")
+        let json = try await agent.command("config", "check", "--json")
+
+        #expect(plain.code == 0)
+        #expect(plain.standardOutput.contains("files_in_flight"))
+        #expect(json.code == 0)
+        #expect((try? JSONSerialization.jsonObject(with: Data(json.standardOutput.utf8))) is [String: Any])
+        #expect(json.standardOutput.contains("OUTBOX_UPLOAD_FRAGMENTS_IN_FLIGHT"), "where a value came from")
+        #expect(!(plain.standardOutput + json.standardOutput).contains("topsecret"))
+    }
+
+    @Test("every failure of a command without an agent is one of the contract's codes")
+    func noAgent() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        let paused = try await agent.command("wait", "--timeout", "1s")
+        #expect([69, 75].contains(paused.code), "\(paused)")
+        let unknown = try await agent.command("status", "no-such-file.jpg")
+        #expect(unknown.code == 66, "\(unknown)")
+    }
+
+    @Test("an outbox that is not there, or a configuration that is not, is said with its path")
+    func missing() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        let output = try await Program.run(
+            "outbox", ["run", "--config", "/no/such/agent.toml"], environment: ["HOME": agent.directory.path],
+            directory: agent.directory.path)
+        #expect([66, 78].contains(output.code), "\(output)")
+        #expect(output.standardError.contains("/no/such/agent.toml"))
+    }
+
+    @Test(
+        "SIGTERM and SIGINT end the agent with 0 in the middle of an upload, and it goes on afterwards",
+        arguments: [
+            SIGTERM, SIGINT,
+        ])
+    func shutdown(signal: Int32) async throws {
+        let server = try FaultServer(uploadDelay: .milliseconds(60))
+        let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 2])
+        try await agent.start()
+        let key = try agent.drop("a.mp4", .mp4, size: 40 * 524_288)
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 3 }
+
+        agent.program?.kill(signal)
+        let ending = try await agent.program?.wait(timeout: .seconds(10))
+        #expect(ending == .exited(0))
+        #expect(server.finished == [])
+
+        try await agent.start()
+        try await agent.reached("a.mp4", .done)
+        expectClean(server, finished: [key])
+        #expect(server.store.repeated <= 2, "at most the fragments in flight are repeated")
+    }
+
+    @Test("state, socket and files in the state directory are for the owner alone")
+    func modes() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        try await agent.start()
+        var status = stat()
+        #expect(stat(agent.state, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o700)
+        #expect(stat("\(agent.state)/control.sock", &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test("with --log-format json every line of the log is an object")
+    func jsonLog() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        let program = try Program(
+            "outbox", ["run", "--config", agent.config, "--log-format", "json"],
+            environment: ["HOME": agent.directory.path], directory: agent.directory.path,
+            outputPrefix: agent.directory.path("json"))
+        try agent.drop("a.jpg", .jpeg, size: 3000)
+        try await agent.reached("a.jpg", .waiting)
+        program.kill(SIGTERM)
+        try await program.wait()
+
+        let lines = program.standardError.split(separator: "\n")
+        #expect(!lines.isEmpty)
+        for line in lines {
+            #expect((try? JSONSerialization.jsonObject(with: Data(line.utf8))) is [String: Any], "\(line)")
+        }
+    }
+}

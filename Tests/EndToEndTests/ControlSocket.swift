@@ -1,0 +1,54 @@
+import Foundation
+import Glibc
+
+/// One request at a time over the agent's Unix socket, by hand: the agent's own client is what is being tested.
+enum ControlSocket {
+    /// Asks `GET target`; nil where nobody listens or the answer is not HTTP.
+    static func get(_ target: String, socket path: String) -> (status: Int, body: Data)? {
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var limit = timeval(tv_sec: 5, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        guard withAddress(path, { connect(descriptor, $0, $1) }) == 0 else { return nil }
+
+        let request = Array("GET \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
+        guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return nil }
+        var reply = Data()
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 {
+            reply.append(contentsOf: buffer[..<count])
+        }
+        guard let end = reply.range(of: Data("\r\n\r\n".utf8)),
+            let status = String(decoding: reply.prefix(12), as: UTF8.self).split(separator: " ").last.flatMap({
+                Int($0)
+            })
+        else { return nil }
+        return (status, reply[end.upperBound...])
+    }
+
+    /// Binds a listening socket to `path`, for tests that need one to stand in the way; the caller closes it.
+    static func listen(at path: String) -> Int32 {
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard withAddress(path, { bind(descriptor, $0, $1) }) == 0 else {
+            close(descriptor)
+            return -1
+        }
+        return descriptor
+    }
+
+    private static func withAddress(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return -1 }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+
+/// An in-memory fileSection server (contract 4) that checks what it is sent and misbehaves on request.
+final class FaultServer: Sendable {
+    enum Endpoint: String, CaseIterable, CustomStringConvertible {
+        case preLoad, upload, isFinish, delete, other
+
+        init(target: String) {
+            let name = target.split(separator: "/").last?.split(separator: ".").first.map(String.init) ?? ""
+            self = target.hasPrefix("/fileSection/") ? Endpoint(rawValue: name) ?? .other : .other
+        }
+
+        var description: String { rawValue }
+    }
+
+    /// What happens to one request instead of the right answer.
+    enum Fault: Equatable {
+        /// An HTTP status with the message `server says <status>`; nothing is done.
+        case status(Int, retryAfter: String? = nil)
+        /// HTTP 200 whose body carries this code; nothing is done.
+        case bodyCode(Int)
+        /// HTTP 200 with bytes that are no JSON.
+        case garbage
+        /// HTTP 200 with the page of a captive portal.
+        case html
+        /// A JSON reply of over 1 MiB.
+        case tooLong
+        /// 302 to another server.
+        case redirect(String)
+        /// The connection is reset before an answer.
+        case reset
+        /// The work is done, then the connection closes without an answer.
+        case lostReply
+        /// The answer stops after the first bytes.
+        case truncated
+        /// No answer ever.
+        case hang
+        /// isFinish: still assembling.
+        case assembling
+        /// isFinish: the fragments are lost and the ids named as failed.
+        case assemblyFailed
+        /// isFinish: assembled, but to another MD5.
+        case otherDigest
+        /// isFinish: a bare 404 where several ids are asked for; one alone is answered.
+        case notFoundForSeveral
+    }
+
+    /// Asked for each request, with its number among those of its endpoint, from 1.
+    typealias Hook = @Sendable (Endpoint, Int) -> Fault?
+
+    struct Record {
+        let endpoint: Endpoint
+        let fault: Fault?
+        let at: ContinuousClock.Instant
+        let authorization: String?
+        /// The body, kept for everything but fragments.
+        let body: Data
+    }
+
+    struct Shared {
+        var store = SectionStore()
+        var records: [Record] = []
+        var counts: [Endpoint: Int] = [:]
+        var hook: Hook
+        var token: String?
+    }
+
+    /// Apart from the server, because the listener's threads hold it.
+    final class Desk: Sendable {
+        let shared: Mutex<Shared>
+        init(_ shared: consuming sending Shared) { self.shared = Mutex(shared) }
+    }
+
+    private let desk: Desk
+    private let listener: ScriptedServer
+
+    /// Starts listening.
+    ///
+    /// - Parameters:
+    ///   - port: 0 for a free one.
+    ///   - uploadDelay: how long the answer to each fragment takes, so that there is a while in which things can
+    ///     happen to it.
+    ///   - keepsContent: false: fragments are counted and thrown away, so that a file of any size costs no memory.
+    ///   - tellsExisting: preLoad names content that is finished already.
+    ///   - token: requests without this bearer token are answered with 401.
+    ///   - faults: what goes wrong.
+    init(
+        port: UInt16 = 0, uploadDelay: Duration = .zero, keepsContent: Bool = true, tellsExisting: Bool = false,
+        token: String? = nil, faults: @escaping Hook = { _, _ in nil }
+    ) throws {
+        var store = SectionStore()
+        store.keepsContent = keepsContent
+        store.tellsExisting = tellsExisting
+        let desk = Desk(Shared(store: store, hook: faults, token: token))
+        self.desk = desk
+        let pause = UInt32(uploadDelay / .microseconds(1))
+        listener = try ScriptedServer(port: port, longestKeptBody: keepsContent ? .max : 65_536) { request in
+            let reply = desk.answer(request)
+            if pause > 0 && Endpoint(target: request.target) == .upload { usleep(pause) }
+            return reply
+        }
+    }
+
+    deinit { listener.stop() }
+
+    // MARK: What tests look at and change
+
+    /// A copy of what the server has in mind.
+    var store: SectionStore { desk.shared.withLock { $0.store } }
+    var records: [Record] { desk.shared.withLock { $0.records } }
+    var finished: [String] { store.finished }
+    var url: String { listener.url }
+    var port: UInt16 { listener.port }
+
+    func count(_ endpoint: Endpoint) -> Int { desk.shared.withLock { $0.counts[endpoint] ?? 0 } }
+    func change(_ body: @Sendable (inout SectionStore) -> Void) { desk.shared.withLock { body(&$0.store) } }
+    func setFaults(_ hook: @escaping Hook) { desk.shared.withLock { $0.hook = hook } }
+    /// From now on only requests with this bearer token are answered other than with 401.
+    func require(token: String?) { desk.shared.withLock { $0.token = token } }
+    func stop() { listener.stop() }
+}
+
+// MARK: - Answers
+
+extension FaultServer.Desk {
+    typealias Endpoint = FaultServer.Endpoint
+    typealias Fault = FaultServer.Fault
+    typealias Reply = ScriptedServer.Reply
+
+    /// Does what one request asks for, or what the hook wants instead.
+    func answer(_ request: ScriptedServer.Request) -> Reply {
+        let endpoint = Endpoint(target: request.target)
+        let body = Data(request.body)
+        return shared.withLock { shared in
+            let number = (shared.counts[endpoint] ?? 0) + 1
+            shared.counts[endpoint] = number
+            var fault = shared.hook(endpoint, number)
+            let authorization = request.header("Authorization")
+            if let token = shared.token, authorization != "Bearer \(token)" { fault = .status(401) }
+            shared.records.append(
+                FaultServer.Record(
+                    endpoint: endpoint, fault: fault, at: .now, authorization: authorization,
+                    body: endpoint == .upload ? Data() : body))
+            if let fault, let reply = Self.misbehave(fault, body: body, store: &shared.store) { return reply }
+            let answer = Self.work(endpoint, request, body: body, store: &shared.store)
+            if fault == .lostReply { return .close }
+            let reply = Self.reply(status: answer.code, answer)
+            guard fault == .truncated, case .response(let status, _, let bytes) = reply else { return reply }
+            return .truncated(status: status, promised: bytes.count, body: Array(bytes.prefix(5)))
+        }
+    }
+
+    private static func work(
+        _ endpoint: Endpoint, _ request: ScriptedServer.Request, body: Data, store: inout SectionStore
+    ) -> SectionStore.Answer {
+        switch endpoint {
+        case .preLoad: return store.preLoad(body)
+        case .upload:
+            let block = request.header("file_block")
+            guard store.keepsContent else { return store.count(fileBlock: block, bodyLength: request.bodyLength) }
+            return store.upload(fileBlock: block, contentType: request.header("Content-Type"), body: body)
+        case .isFinish: return store.isFinish(body)
+        case .delete: return store.delete(body)
+        case .other:
+            store.violations.append("a request to somewhere else")
+            return SectionStore.Answer(code: 404, message: "no such place")
+        }
+    }
+
+    /// The reply of a fault; nil where the work is to be done first.
+    private static func misbehave(_ fault: Fault, body: Data, store: inout SectionStore) -> Reply? {
+        switch fault {
+        case .status(let status, let retryAfter):
+            let answer = SectionStore.Answer(code: status, message: "server says \(status)")
+            return reply(status: status, answer, headers: retryAfter.map { [("Retry-After", $0)] } ?? [])
+        case .bodyCode(let code):
+            return reply(status: 200, SectionStore.Answer(code: code, message: "server says \(code)"))
+        case .garbage: return .response(status: 200, headers: [], body: [0x7B, 0xFF, 0x00, 0x22, 0x7D])
+        case .html:
+            let page = "<!DOCTYPE html><html><body>Please sign in to this network</body></html>"
+            return .response(status: 200, headers: [("Content-Type", "text/html")], body: Array(page.utf8))
+        case .tooLong:
+            let text = "{\"code\":200,\"message\":\"" + String(repeating: "x", count: 1_100_000) + "\",\"data\":{}}"
+            return .response(status: 200, headers: json, body: Array(text.utf8))
+        case .redirect(let place): return .response(status: 302, headers: [("Location", place)], body: [])
+        case .reset: return .reset
+        case .hang: return .hang
+        case .assembling: return reply(status: 200, .init(data: ["finishStatus": 2, "failFileIds": ""]))
+        case .assemblyFailed:
+            let ids = SectionStore.identifiers(body)
+            store.loseBlocks(ids)
+            return reply(
+                status: 200, .init(data: ["finishStatus": 0, "failFileIds": ids.joined(separator: ",")]))
+        case .otherDigest:
+            let ids = SectionStore.identifiers(body)
+            store.loseBlocks(ids)
+            let digests = Dictionary(ids.map { ($0, String(repeating: "0", count: 32)) }) { first, _ in first }
+            return reply(status: 200, .init(data: ["finishStatus": 1, "failFileIds": "", "md5": digests]))
+        case .notFoundForSeveral:
+            guard SectionStore.identifiers(body).count > 1 else { return nil }
+            return reply(status: 404, SectionStore.Answer(code: 404, message: "not found"))
+        case .lostReply, .truncated: return nil
+        }
+    }
+
+    private static let json = [("Content-Type", "application/json")]
+
+    private static func reply(
+        status: Int, _ answer: SectionStore.Answer, headers: [(String, String)] = []
+    ) -> Reply {
+        let envelope: [String: Any] = ["code": answer.code, "message": answer.message, "data": answer.data]
+        let body = (try? JSONSerialization.data(withJSONObject: envelope)) ?? Data()
+        return .response(status: status, headers: json + headers, body: Array(body))
+    }
+}

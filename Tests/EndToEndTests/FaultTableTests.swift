@@ -1,0 +1,189 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The table of contract 4, one reply at a time on one request at a time.
+@Suite("Contract 4: a reply", .agents)
+struct FaultTableTests {
+    typealias Endpoint = FaultServer.Endpoint
+    typealias Fault = FaultServer.Fault
+
+    static let requests: [Endpoint] = [.preLoad, .upload, .isFinish]
+
+    static let temporaryFaults: [Fault] =
+        [407, 408, 425, 429, 500, 502, 503, 504, 507, 511, 599].map { .status($0) }
+        + [
+            .bodyCode(500), .bodyCode(503), .garbage, .html, .tooLong, .redirect("http://127.0.0.1:9/"), .reset,
+            .truncated,
+        ]
+
+    @Test("that is temporary means waiting, then done", arguments: temporaryFaults, requests)
+    func temporary(fault: Fault, request: Endpoint) async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == request ? fault : nil })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 1_200_000)
+
+        let waiting = try await agent.reached("a.jpg", .waiting)
+        #expect(waiting.error?.retryable == true)
+        #expect(Sidecar.date(waiting.next_attempt_at) != nil)
+        #expect(waiting.progress < 1)
+        server.setFaults { _, _ in nil }
+
+        try await agent.reached("a.jpg", .done)
+        expectClean(server, finished: [key])
+    }
+
+    @Test("that never comes is given up after reply_timeout and asked for again", arguments: requests)
+    func hang(request: Endpoint) async throws {
+        let server = try FaultServer(faults: { endpoint, number in endpoint == request && number == 1 ? .hang : nil })
+        let agent = try Agent(remote: server.url, ["upload.reply_timeout": "1s", "upload.stall_timeout": "1s"])
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 400_000)
+
+        try await agent.reached("a.jpg", .done)
+        expectClean(server, finished: [key])
+    }
+
+    @Test(
+        "404, 405 or 410 to preLoad is a wrong URL: temporary",
+        arguments: [
+            Fault.status(404), .status(405), .status(410), .bodyCode(404),
+        ])
+    func wrongURL(fault: Fault) async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == .preLoad ? fault : nil })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .waiting)
+        server.setFaults { _, _ in nil }
+        try await agent.reached("a.jpg", .done)
+        expectClean(server, finished: [key])
+    }
+
+    static let permanentFaults: [Fault] =
+        [400, 402, 406, 409, 413, 415, 422, 451, 501, 505].map { .status($0) } + [.bodyCode(400), .bodyCode(501)]
+
+    @Test(
+        "that is permanent means failed, in the server's words, and the end of it", arguments: permanentFaults, requests
+    )
+    func permanent(fault: Fault, request: Endpoint) async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == request ? fault : nil })
+        let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 1_200_000)
+
+        let failed = try await agent.reached("a.jpg", .failed)
+
+        #expect(failed.error?.retryable == false)
+        #expect(failed.error?.message.contains("server says") == true, "\(String(describing: failed.error))")
+        #expect(failed.next_attempt_at == nil)
+        #expect(server.finished == [])
+        #expect(server.count(request) == 1)
+    }
+
+    @Test(
+        "404 or 410 on an id the server gave means preLoad again, for that content alone",
+        arguments: [
+            Fault.status(404), .status(410), .bodyCode(404),
+        ], [Endpoint.upload, .isFinish])
+    func forgotten(fault: Fault, request: Endpoint) async throws {
+        let server = try FaultServer(faults: { endpoint, number in endpoint == request && number == 1 ? fault : nil })
+        let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 1_200_000)
+
+        try await agent.reached("a.jpg", .done)
+
+        #expect(server.finished == [key])
+        #expect(server.count(.preLoad) == 2)
+        #expect(server.store.mixtures == [])
+    }
+
+    @Test("naming an unknown id in isFinish starts that one over and leaves the other")
+    func unknownFileIds() async throws {
+        let server = try FaultServer(faults: { endpoint, number in
+            endpoint == .isFinish && number <= 2 ? .assembling : nil
+        })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let keys = [try agent.drop("a.jpg", .jpeg, size: 600_000), try agent.drop("b.jpg", .jpeg, size: 600_000)]
+        try await Poll.until("a first isFinish", lastState: { agent.log }) { server.count(.isFinish) > 0 }
+        let lost = try #require(server.store.uploads.first { $0.value.md5 == keys[0] }?.key)
+        server.change { $0.forget(lost) }
+
+        for name in ["a.jpg", "b.jpg"] { try await agent.reached(name, .done) }
+
+        #expect(server.finished.sorted() == keys.sorted())
+        #expect(server.store.arrivals[keys[1]]?.values.allSatisfy { $0 == 1 } == true)
+    }
+
+    @Test("a bare 404 to several ids is asked again id by id")
+    func bareNotFound() async throws {
+        let server = try FaultServer(faults: { endpoint, number in
+            guard endpoint == .isFinish else { return nil }
+            return number <= 3 ? .assembling : .notFoundForSeveral
+        })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let keys = try (0..<4).map { try agent.drop("\($0).jpg", .jpeg, size: 600_000) }
+
+        for index in 0..<4 { try await agent.reached("\(index).jpg", .done) }
+
+        expectClean(server, finished: keys)
+        #expect(server.store.repeated == 0)
+    }
+
+    @Test("that redirects is never followed")
+    func redirect() async throws {
+        let other = try FaultServer()
+        let place = other.url + "/fileSection/preLoad.do"
+        let server = try FaultServer(faults: { _, number in number < 3 ? .redirect(place) : nil })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .done)
+        expectClean(server, finished: [key])
+        #expect(other.records.isEmpty)
+    }
+
+    @Test(
+        "with Retry-After, in seconds or as a date, is obeyed", arguments: [false, true], [Endpoint.preLoad, .upload])
+    func retryAfter(asDate: Bool, request: Endpoint) async throws {
+        let server = try FaultServer(faults: { endpoint, number in
+            guard endpoint == request && number == 1 else { return nil }
+            let format = Date.VerbatimFormatStyle(
+                format:
+                    "\(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \(year: .defaultDigits) \(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits):\(second: .twoDigits) GMT",
+                locale: Locale(identifier: "en_US_POSIX"), timeZone: .gmt, calendar: Calendar(identifier: .gregorian))
+            return .status(503, retryAfter: asDate ? Date(timeIntervalSinceNow: 5).formatted(format) : "4")
+        })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 2000)
+
+        let waiting = try await agent.reached("a.jpg", .waiting)
+        let next = try #require(Sidecar.date(waiting.next_attempt_at))
+        let updated = try #require(Sidecar.date(waiting.updated_at))
+        #expect(next.timeIntervalSince(updated) > 2.5)
+        #expect(next.timeIntervalSince(updated) < 10)
+
+        try await agent.reached("a.jpg", .done)
+        let times = server.records.filter { $0.endpoint == request }.map(\.at)
+        #expect(times[0].duration(to: times[1]) > .seconds(2.9))
+        expectClean(server, finished: [key])
+    }
+
+    @Test("of failure again and again makes no hot loop", arguments: requests)
+    func noHotLoop(request: Endpoint) async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == request ? .status(503) : nil })
+        let agent = try Agent(remote: server.url, ["upload.retry_interval": "2m", "upload.fragments_in_flight": 1])
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 3_000_000)
+
+        // Backoff from 1 s, doubling, with jitter: the fourth attempt comes seconds after the first.
+        try await Poll.until("a fourth attempt", lastState: { agent.log }) { server.count(request) >= 4 }
+        let times = server.records.filter { $0.endpoint == request }.map(\.at)
+        #expect(times[0].duration(to: times[3]) > .seconds(1.5))
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Glibc
+
+/// Files by system call, for names and moments that Foundation smooths over.
+enum Files {
+    /// Creates or overwrites in place, never through a temporary file, and closes.
+    static func write(_ bytes: [UInt8], to path: String) throws {
+        try write(bytes, to: Array(path.utf8))
+    }
+
+    /// The same for a path that need not be UTF-8.
+    static func write(_ bytes: [UInt8], to path: [UInt8]) throws {
+        let name = path.map { CChar(bitPattern: $0) } + [0]
+        let descriptor = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            throw Surprise("cannot create \(String(decoding: path, as: UTF8.self)): \(errno)")
+        }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try file.write(contentsOf: bytes)
+        try file.close()
+    }
+
+    /// What the file holds; nil where it cannot be opened. The path need not be UTF-8.
+    static func read(_ path: [UInt8]) -> [UInt8]? {
+        let descriptor = open(path.map { CChar(bitPattern: $0) } + [0], O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        return (try? file.readToEnd()).flatMap { $0.map(Array.init) }
+    }
+
+    /// Overwrites bytes in place without changing the length.
+    static func patch(_ path: String, at offset: UInt64, with bytes: [UInt8]) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: offset)
+        try file.write(contentsOf: bytes)
+        try file.close()
+    }
+
+    static func rename(_ old: String, to new: String) throws {
+        guard Glibc.rename(old, new) == 0 else { throw Surprise("cannot rename \(old) to \(new): \(errno)") }
+    }
+
+    static func makeDirectory(_ path: String) throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    /// Every name below `path`, relative to it.
+    static func tree(_ path: String) -> [String] {
+        FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
+    }
+
+    /// The regular files below `path`, relative to it.
+    static func regularFiles(_ path: String) -> [String] {
+        tree(path).filter { name in
+            var status = stat()
+            return lstat("\(path)/\(name)", &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        }
+    }
+}

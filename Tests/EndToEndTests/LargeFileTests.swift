@@ -1,0 +1,48 @@
+import TestSupport
+import Testing
+
+/// TRIALS.md R18 and P4, in small. `OUTBOX_TRIAL_SPARSE_GIB` sets the size.
+@Suite("A large file", .heavy, .serialized)
+struct LargeFileTests {
+    @Test("uploads in 64 MiB of memory")
+    func memory() async throws {
+        let size = (Trial.number("OUTBOX_TRIAL_SPARSE_GIB") ?? 1) << 30
+        let server = try FaultServer(keepsContent: false)
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try SampleMedia.mp4.writeSparse(to: agent.path("large.mp4"), size: size)
+
+        var peak = 0
+        try await Poll.until(
+            "the large file", timeout: .seconds(120 + 60 * (size >> 30)), every: .milliseconds(100),
+            lastState: { agent.log }
+        ) {
+            peak = max(peak, agent.program?.peakResidentBytes ?? 0)
+            return try agent.sidecar("large.mp4")?.state == .done
+        }
+
+        print("large file: \(size >> 30) GiB, peak resident \(peak >> 20) MiB")
+        #expect(peak > 0)
+        #expect(peak <= 64 << 20)
+        let store = server.store
+        #expect(store.arrivedBytes == size)
+        #expect(store.repeated == 0)
+        #expect(store.violations == [])
+        #expect(store.finished.count == 1)
+    }
+
+    @Test("does not starve small ones, nor they it")
+    func fairness() async throws {
+        let server = try FaultServer(uploadDelay: .milliseconds(30))
+        let agent = try Agent(remote: server.url, ["upload.files_in_flight": 2, "upload.fragments_in_flight": 1])
+        try await agent.start()
+        try agent.drop("large.mp4", .mp4, size: 120 * 524_288)
+        try await Poll.until("the large file on its way", lastState: { agent.log }) { server.count(.upload) > 2 }
+        for index in 0..<10 { try agent.drop("\(index).jpg", .jpeg, size: 2000 + index) }
+
+        for index in 0..<10 { try await agent.reached("\(index).jpg", .done) }
+        #expect(try agent.sidecar("large.mp4")?.state == .uploading)
+        try await agent.reached("large.mp4", .done)
+        #expect(server.finished.count == 11)
+    }
+}

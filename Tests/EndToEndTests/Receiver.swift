@@ -1,0 +1,76 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// A running `outbox-receiver` with a root of its own.
+final class Receiver {
+    let directory: TemporaryDirectory
+    let root: String
+    private(set) var program: Program?
+    private(set) var port = 0
+
+    /// Makes the root; starts nothing.
+    init() throws {
+        directory = try TemporaryDirectory(prefix: "outbox-recv")
+        root = directory.path("root")
+        try Files.makeDirectory(root)
+    }
+
+    /// A receiver that listens already.
+    static func started() async throws -> Receiver {
+        let receiver = try Receiver()
+        try await receiver.start()
+        return receiver
+    }
+
+    deinit { program?.kill(SIGKILL) }
+
+    var url: String { "http://127.0.0.1:\(port)" }
+
+    /// Starts it, on the port it had before where it had one, and waits until it says where it listens.
+    func start() async throws {
+        let announced = announcements.count
+        let program = try Program(
+            "outbox-receiver", ["--root", root, "--listen", "127.0.0.1:\(port)"],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": directory.path, "LANG": "C.UTF-8"],
+            directory: directory.path,
+            outputPrefix: directory.path("receiver"))
+        self.program = program
+        let line = try await Poll.value("the receiver to listen", lastState: { program.errorTail() }) {
+            if let ending = program.ending {
+                throw Surprise("the receiver ended while starting: \(ending)\n\(program.errorTail())")
+            }
+            return announcements.count > announced ? announcements.last : nil
+        }
+        port = line.split(separator: ":").last.flatMap { Int($0) } ?? 0
+    }
+
+    private var announcements: [String] {
+        let text = FileManager.default.contents(atPath: directory.path("receiver.out")) ?? Data()
+        // A line counts once it is whole.
+        return String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            .map(String.init).filter { $0.hasPrefix("outbox-receiver listening on http://") }
+    }
+
+    /// `kill -9` and waits for the end.
+    func kill() async throws {
+        program?.kill(SIGKILL)
+        try await program?.wait()
+        program = nil
+    }
+
+    // MARK: What it stores
+
+    /// The readable tree, relative paths with the MD5 of each file.
+    func files() throws -> [String: String] {
+        let tree = "\(root)/files"
+        return try Dictionary(
+            uniqueKeysWithValues: Files.regularFiles(tree).map { ($0, try Digest.md5(file: "\(tree)/\($0)")) })
+    }
+
+    /// The MD5 of each stored object, one for each file in `objects/`.
+    func objects() throws -> [String] {
+        let tree = "\(root)/objects"
+        return try Files.regularFiles(tree).map { try Digest.md5(file: "\(tree)/\($0)") }.sorted()
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("What is not taken", .agents)
+struct RejectionTests {
+    /// Things that no bytes can be uploaded from, each made at the path it is given.
+    enum Obstacle: String, CaseIterable, CustomTestStringConvertible {
+        case fifo, socket, deviceNode, symlinkToFile, symlinkToDirectory, danglingSymlink, emptyFile, tooLarge
+        case textNamedJpg
+
+        var testDescription: String { rawValue }
+
+        /// Returns what has to be kept open, or -1.
+        func make(at path: String, outside: String) throws -> Int32 {
+            switch self {
+            case .fifo: #expect(mkfifo(path, 0o644) == 0)
+            case .socket: return ControlSocket.listen(at: path)
+            case .deviceNode: #expect(mknod(path, S_IFCHR | 0o644, 0x0103) == 0)
+            case .symlinkToFile:
+                try SampleMedia.jpeg.write(to: outside, size: 2000, seed: 1)
+                #expect(symlink(outside, path) == 0)
+            case .symlinkToDirectory:
+                try Files.makeDirectory(outside)
+                try SampleMedia.jpeg.write(to: "\(outside)/inner.jpg", size: 2000, seed: 1)
+                #expect(symlink(outside, path) == 0)
+            case .danglingSymlink: #expect(symlink("/nowhere/at/all", path) == 0)
+            case .emptyFile: try Files.write([], to: path)
+            case .tooLarge: try SampleMedia.jpeg.write(to: path, size: 70_000, seed: 1)
+            case .textNamedJpg: try Files.write(Array("These are words, no picture.\n".utf8), to: path)
+            }
+            return -1
+        }
+    }
+
+    @Test("gets a sidecar that says why, and nothing else suffers", arguments: Obstacle.allCases, [true, false])
+    func rejected(obstacle: Obstacle, before start: Bool) async throws {
+        if obstacle == .deviceNode && getuid() != 0 { return }
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.max_file_size": "64KiB"])
+        if !start { try await agent.start() }
+        let kept = try obstacle.make(at: agent.path("bad.jpg"), outside: agent.directory.path("outside"))
+        defer { if kept >= 0 { close(kept) } }
+        let key = try agent.drop("good.jpg", .jpeg, size: 4000)
+        if start { try await agent.start() }
+
+        let sidecar = try await agent.reached("bad.jpg", .rejected)
+
+        let error = try #require(sidecar.error)
+        #expect(error.code.wholeMatch(of: /[a-z0-9]+(_[a-z0-9]+)*/) != nil, "\(error.code)")
+        #expect(!error.message.isEmpty)
+        #expect(!error.retryable)
+        #expect(sidecar.path == "bad.jpg")
+        try await agent.reached("good.jpg", .done)
+        expectClean(server, finished: [key])
+    }
+
+    @Test("any regular file is taken where media_only is false, but neither empty ones nor symlinks")
+    func anyFile() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.media_only": false])
+        try await agent.start()
+        let words = Array("These are words.\n".utf8)
+        try agent.drop("words.txt", words)
+        try agent.drop("empty.txt", [])
+
+        #expect(try await agent.reached("words.txt", .done).kind == "other")
+        try await agent.reached("empty.txt", .rejected)
+        expectClean(server, finished: [Digest.md5(words)])
+    }
+
+    @Test("a file that cannot be read fails and says so", .enabled(if: getuid() != 0, "root reads everything"))
+    func unreadable() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        let bytes = SampleMedia.jpeg.bytes(size: 4000, seed: 1)
+        try agent.drop("locked.jpg", bytes)
+        #expect(chmod(agent.path("locked.jpg"), 0) == 0)
+        try await agent.start()
+
+        #expect(try await agent.reached("locked.jpg", .failed, .rejected).error != nil)
+    }
+
+    @Test("a file that vanishes at once harms nothing")
+    func vanishing() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        for index in 0..<50 {
+            try agent.drop("flash\(index).jpg", .jpeg, size: 3000, seed: UInt64(index))
+            agent.remove("flash\(index).jpg")
+        }
+
+        let key = try agent.drop("stays.jpg", .jpeg, size: 3000, seed: 99)
+
+        try await agent.reached("stays.jpg", .done)
+        #expect(server.finished.contains(key))
+        #expect(server.store.violations == [])
+        #expect(server.store.mixtures == [])
+    }
+
+    @Test(
+        "names that the configuration ignores get no sidecar and no upload",
+        arguments: [
+            ".hidden.jpg", "a.part", "a.partial", "a.crdownload", "a.tmp", "a.jpg~", ".dir/inside.jpg",
+        ])
+    func ignored(name: String) async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop(name, .jpeg, size: 3000, seed: 1)
+
+        let key = try agent.drop("later.jpg", .jpeg, size: 3000, seed: 2)
+        try await agent.reached("later.jpg", .done)
+
+        #expect(try agent.sidecar(name) == nil)
+        expectClean(server, finished: [key])
+    }
+
+    @Test("a download that is renamed from its temporary name when complete is taken then")
+    func renamedFromIgnored() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let key = try agent.drop("film.mp4.part", .mp4, size: 700_000)
+
+        try Files.rename(agent.path("film.mp4.part"), to: agent.path("film.mp4"))
+
+        try await agent.reached("film.mp4", .done)
+        expectClean(server, finished: [key])
+    }
+
+    @Test("no sidecars for what is not taken, where the configuration says so")
+    func silent() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["sidecars.rejected": false])
+        try await agent.start()
+        try agent.drop("words.jpg", Array("words".utf8))
+
+        try agent.drop("good.jpg", .jpeg, size: 3000)
+        try await agent.reached("good.jpg", .done)
+
+        #expect(try agent.sidecar("words.jpg") == nil)
+    }
+
+    @Test("a rejected file that is overwritten with a picture is taken")
+    func becomesPicture() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop("a.jpg", Array("words".utf8))
+        try await agent.reached("a.jpg", .rejected)
+
+        let key = try agent.drop("a.jpg", .jpeg, size: 3000)
+
+        try await Poll.until("the picture to be done", lastState: { agent.log }) {
+            try agent.sidecar("a.jpg")?.state == .done
+        }
+        expectClean(server, finished: [key])
+    }
+}

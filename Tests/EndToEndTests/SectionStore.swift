@@ -1,0 +1,208 @@
+import Crypto
+import Foundation
+
+/// What a fileSection server keeps in mind, as a value: uploads, their fragments, finished objects, and everything a
+/// client did that contract 4 does not allow.
+struct SectionStore {
+    struct Upload {
+        var fileName: String
+        var size: Int
+        var md5: String
+        var blocks: [Int: Data] = [:]
+        var received: Set<Int> = []
+        var finished = false
+    }
+
+    /// An outcome in the protocol's own terms: `data` of a reply with this `code`.
+    struct Answer {
+        var code = 200
+        var message = "ok"
+        var data: [String: any Sendable] = [:]
+    }
+
+    /// Where false, bodies are counted and thrown away, so that a file of any size costs no memory.
+    var keepsContent = true
+    /// Where true, preLoad names finished content in `existing`.
+    var tellsExisting = false
+
+    private(set) var uploads: [String: Upload] = [:]
+    private(set) var deleted: Set<String> = []
+    /// One entry for each object that was assembled, by MD5: more than one is a duplicate.
+    private(set) var finished: [String] = []
+    /// How often each fragment arrived whole, by content and block number.
+    private(set) var arrivals: [String: [Int: Int]] = [:]
+    private(set) var arrivedBytes = 0
+    private(set) var mixtures: [String] = []
+    var violations: [String] = []
+    private var lastID = 40
+
+    /// Fragments that came more often than once.
+    var repeated: Int {
+        arrivals.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1 - 1 } }
+    }
+
+    mutating func forget(_ id: String) { uploads[id] = nil }
+
+    mutating func addFinished(md5: String, size: Int) {
+        lastID += 1
+        uploads[String(lastID)] = Upload(fileName: "known", size: size, md5: md5, finished: true)
+        finished.append(md5)
+    }
+
+    // MARK: Requests
+
+    private struct PreLoad: Decodable {
+        struct File: Decodable {
+            var fileName: String
+            var totalSize: Int
+            var md5: String
+            var mimeType: String
+        }
+        var fileCount: Int
+        var files: [File]
+    }
+
+    private struct Identifiers: Decodable {
+        var fileIds: [String]
+    }
+
+    mutating func preLoad(_ body: Data) -> Answer {
+        guard let request = try? JSONDecoder().decode(PreLoad.self, from: body) else {
+            return refuse("preLoad body: \(String(decoding: body, as: UTF8.self))")
+        }
+        guard request.fileCount == request.files.count, (1...50).contains(request.fileCount) else {
+            return refuse("preLoad of \(request.fileCount) files that are \(request.files.count)")
+        }
+        var ids: [String] = []
+        var existing: [String] = []
+        for file in request.files {
+            guard file.md5.count == 32, file.md5.allSatisfy({ $0.isHexDigit && !$0.isUppercase }), file.totalSize > 0
+            else { return refuse("preLoad of \(file)") }
+            if tellsExisting, let known = uploads.first(where: { $1.finished && $1.md5 == file.md5 })?.key {
+                ids.append(known)
+                existing.append(known)
+                continue
+            }
+            lastID += 1
+            uploads[String(lastID)] = Upload(fileName: file.fileName, size: file.totalSize, md5: file.md5)
+            ids.append(String(lastID))
+        }
+        return Answer(data: ["fileIds": ids, "existing": existing])
+    }
+
+    mutating func upload(fileBlock: String?, contentType: String?, body: Data) -> Answer {
+        let part: SectionPart
+        do {
+            part = try SectionPart(fileBlock: fileBlock, contentType: contentType, body: body)
+        } catch {
+            return refuse("\(error)")
+        }
+        let id = part.block.id
+        guard var upload = uploads[id] else { return Answer(code: 404, message: "no upload \(id)") }
+        guard part.block.totalSize == upload.size else { return refuse("totalSize of \(part.block)") }
+        let number = part.block.blockNo
+        if upload.finished { violations.append("block \(number) of \(id) sent after it was confirmed") }
+        arrivals[upload.md5, default: [:]][number, default: 0] += 1
+        arrivedBytes += part.content.count
+        if let earlier = upload.blocks[number], earlier != part.content {
+            mixtures.append("block \(number) of \(id) came with two contents")
+        }
+        if keepsContent { upload.blocks[number] = Data(part.content) }
+        upload.received.insert(number)
+        uploads[id] = upload
+        return Answer()
+    }
+
+    /// Takes a fragment's word for what it is, where bodies are thrown away before anybody can look.
+    mutating func count(fileBlock: String?, bodyLength: Int) -> Answer {
+        guard let header = fileBlock, let block = SectionPart.block(header), var upload = uploads[block.id] else {
+            return Answer(code: 404, message: "no upload for \(fileBlock ?? "no file_block")")
+        }
+        let expected = min(SectionPart.size, upload.size - (block.blockNo - 1) * SectionPart.size)
+        guard expected > 0, (expected...expected + 2048).contains(bodyLength) else {
+            return refuse("a body of \(bodyLength) bytes for \(block)")
+        }
+        arrivals[upload.md5, default: [:]][block.blockNo, default: 0] += 1
+        arrivedBytes += expected
+        upload.received.insert(block.blockNo)
+        uploads[block.id] = upload
+        return Answer()
+    }
+
+    mutating func isFinish(_ body: Data) -> Answer {
+        guard let request = try? JSONDecoder().decode(Identifiers.self, from: body), !request.fileIds.isEmpty else {
+            return refuse("isFinish body: \(String(decoding: body, as: UTF8.self))")
+        }
+        var failed: [String] = []
+        var unknown: [String] = []
+        var urls: [String: String] = [:]
+        var digests: [String: String] = [:]
+        for id in request.fileIds {
+            switch assemble(id) {
+            case nil: unknown.append(id)
+            case false: failed.append(id)
+            case true:
+                urls[id] = "http://127.0.0.1/f/\(id)"
+                digests[id] = uploads[id]?.md5
+            }
+        }
+        if unknown.count == request.fileIds.count { return Answer(code: 404, message: "no upload \(unknown[0])") }
+        return Answer(data: [
+            "finishStatus": failed.isEmpty ? 1 : 0, "failFileIds": failed.joined(separator: ","), "urls": urls,
+            "md5": digests, "unknownFileIds": unknown.joined(separator: ","),
+        ])
+    }
+
+    /// Whether the object is whole now; nil where the id is not known.
+    private mutating func assemble(_ id: String) -> Bool? {
+        guard var upload = uploads[id] else { return nil }
+        if upload.finished { return true }
+        let total = (upload.size + SectionPart.size - 1) / SectionPart.size
+        guard upload.received.count == total else {
+            violations.append("isFinish of \(id) with \(upload.received.count) of \(total) blocks sent")
+            return false
+        }
+        if keepsContent {
+            var digest = Insecure.MD5()
+            for number in 1...total { digest.update(data: upload.blocks[number] ?? Data()) }
+            guard Digest.hex(digest.finalize()) == upload.md5 else {
+                mixtures.append("\(upload.fileName) (\(id)) is not the content its key names")
+                return false
+            }
+        }
+        upload.finished = true
+        // Kept no longer than needed to tell a mixture: many large trials share one process.
+        upload.blocks = [:]
+        uploads[id] = upload
+        finished.append(upload.md5)
+        return true
+    }
+
+    /// Rolls an upload back, as a server does whose assembly failed.
+    mutating func loseBlocks(_ ids: [String]) {
+        for id in ids {
+            uploads[id]?.blocks = [:]
+            uploads[id]?.received = []
+        }
+    }
+
+    mutating func delete(_ body: Data) -> Answer {
+        guard let request = try? JSONDecoder().decode(Identifiers.self, from: body) else {
+            return refuse("delete body: \(String(decoding: body, as: UTF8.self))")
+        }
+        for id in request.fileIds {
+            uploads[id] = nil
+            deleted.insert(id)
+        }
+        return Answer()
+    }
+
+    static func identifiers(_ body: Data) -> [String] {
+        (try? JSONDecoder().decode(Identifiers.self, from: body))?.fileIds ?? []
+    }
+
+    private mutating func refuse(_ why: String) -> Answer {
+        violations.append(why)
+        return Answer(code: 400, message: why)
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("A server that is away", .agents)
+struct ServerAwayTests {
+    @Test("means waiting with a reason and a time, and going on when it comes")
+    func comesLater() async throws {
+        let receiver = try await Receiver.started()
+        try await receiver.kill()
+        let agent = try Agent(remote: receiver.url)
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 700_000)
+
+        let waiting = try await agent.reached("a.jpg", .waiting)
+        #expect(Sidecar.date(waiting.next_attempt_at) != nil)
+        #expect(waiting.error?.retryable == true)
+        #expect(waiting.error?.code.isEmpty == false)
+        #expect(waiting.attempts >= 1)
+
+        try await receiver.start()
+        let done = try await agent.reached("a.jpg", .done)
+        #expect(done.error == nil)
+        #expect(done.next_attempt_at == nil)
+        #expect(try receiver.objects() == [key])
+    }
+
+    @Test("and files that come meanwhile wait as well, over a restart of the agent")
+    func overRestart() async throws {
+        let receiver = try await Receiver.started()
+        try await receiver.kill()
+        let agent = try Agent(remote: receiver.url)
+        try await agent.start()
+        var keys = [try agent.drop("a.jpg", .jpeg, size: 2000)]
+        try await agent.reached("a.jpg", .waiting)
+        try await agent.kill()
+        keys.append(try agent.drop("b.jpg", .jpeg, size: 2000))
+        try await agent.start()
+        keys.append(try agent.drop("c.jpg", .jpeg, size: 2000))
+        try await agent.reached("c.jpg", .waiting)
+
+        try await receiver.start()
+
+        for name in ["a.jpg", "b.jpg", "c.jpg"] { try await agent.reached(name, .done) }
+        #expect(try receiver.objects() == keys.sorted())
+    }
+
+    @Test("because of a name that does not resolve is waited for as well")
+    func unresolvable() async throws {
+        let agent = try Agent(remote: "http://no-such-host.invalid:8787")
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        #expect(try await agent.reached("a.jpg", .waiting).error?.retryable == true)
+    }
+
+    @Test("the receiver keeps fragments over its own kill, and what it stores is whole")
+    func receiverKeepsFragments() async throws {
+        let receiver = try await Receiver.started()
+        let agent = try Agent(remote: receiver.url, ["upload.bandwidth_limit": "8MiB"])
+        try await agent.start()
+        let key = try agent.drop("a.mp4", .mp4, size: 24_000_000)
+        let before = try await agent.reached("a.mp4", .uploading, where: { ($0.fragments?.finished ?? 0) >= 8 })
+
+        try await receiver.kill()
+        try await receiver.start()
+
+        let next = try await agent.reached("a.mp4", .uploading, .verifying, .waiting, .done)
+        #expect((next.fragments?.finished ?? 0) >= (before.fragments?.finished ?? 0), "no progress is lost")
+        try await agent.reached("a.mp4", .done)
+        #expect(try receiver.objects() == [key])
+    }
+}

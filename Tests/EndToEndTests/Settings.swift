@@ -1,0 +1,43 @@
+/// What a test sets in `agent.toml`, by dotted key: `["upload.retry_interval": "1s"]`.
+typealias Settings = [String: Setting]
+
+/// One value of the configuration.
+enum Setting: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByArrayLiteral, ExpressibleByStringInterpolation
+{
+    case string(String)
+    case integer(Int)
+    case boolean(Bool)
+    case list([String])
+
+    init(stringLiteral value: String) { self = .string(value) }
+    init(integerLiteral value: Int) { self = .integer(value) }
+    init(booleanLiteral value: Bool) { self = .boolean(value) }
+    init(arrayLiteral elements: String...) { self = .list(elements) }
+
+    var toml: String {
+        switch self {
+        case .string(let value): Self.quoted(value)
+        case .integer(let value): String(value)
+        case .boolean(let value): String(value)
+        case .list(let values): "[" + values.map(Self.quoted).joined(separator: ", ") + "]"
+        }
+    }
+
+    private static func quoted(_ value: String) -> String {
+        "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+
+    /// The whole file: plain keys first, then a table for each section.
+    static func document(_ settings: Settings) -> String {
+        var sections: [String: [String]] = [:]
+        for (key, value) in settings.sorted(by: { $0.key < $1.key }) {
+            let parts = key.split(separator: ".", maxSplits: 1)
+            let section = parts.count == 2 ? String(parts[0]) : ""
+            sections[section, default: []].append("\(parts[parts.count - 1]) = \(value.toml)")
+        }
+        return sections.sorted { $0.key < $1.key }.map { section, lines in
+            (section.isEmpty ? [] : ["[\(section)]"]) + lines
+        }.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The sidecar", .agents)
+struct SidecarTests {
+    @Test("has exactly the keys, types and nulls of contract 3, and ends with a newline")
+    func shape() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let key = try agent.drop("trip/beach.jpg", .jpeg, size: 1_300_000)
+        let sidecar = try await agent.reached("trip/beach.jpg", .done)
+
+        let data = try #require(FileManager.default.contents(atPath: agent.path("trip/beach.jpg.outbox.json")))
+        #expect(data.last == UInt8(ascii: "\n"))
+        let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        #expect(Sidecar.keys.subtracting(object.keys) == [], "keys that are missing")
+        for absent in ["duration", "next_attempt_at", "error"] {
+            #expect(object[absent] is NSNull, "\(absent) is null where there is none")
+        }
+        #expect(object["path_bytes"] == nil)
+        #expect(sidecar.version == 1)
+        #expect(sidecar.path == "trip/beach.jpg")
+        #expect(sidecar.key == key)
+        #expect(sidecar.progress == 1)
+        #expect(sidecar.remote?.protocol == "filesection")
+        #expect(sidecar.remote?.id == server.store.uploads.keys.first)
+        #expect(sidecar.remote?.url == sidecar.remote?.id.map { "http://127.0.0.1/f/\($0)" })
+        #expect(!sidecar.deduplicated)
+        #expect(sidecar.attempts >= 1)
+        if let width = sidecar.width { #expect(width == 640) }
+        if let height = sidecar.height { #expect(height == 480) }
+    }
+
+    @Test("tells its times in UTC with milliseconds, in order")
+    func times() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        let sidecar = try await agent.reached("a.jpg", .done)
+
+        let texts = [sidecar.accepted_at, sidecar.started_at, sidecar.finished_at, sidecar.updated_at]
+        for text in texts {
+            let text = try #require(text)
+            #expect(text.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil, "\(text)")
+        }
+        let dates = texts.compactMap(Sidecar.date)
+        #expect(dates.count == 4)
+        #expect(dates == dates.sorted())
+    }
+
+    @Test("comes soon, while the server is away, and is never half of one")
+    func comesSoon() async throws {
+        let agent = try Agent(remote: "http://127.0.0.1:1")
+        try await agent.start()
+
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+
+        // The promise is 100 ms on an idle machine; tests share theirs.
+        try await Poll.until("a sidecar", timeout: .seconds(10), every: .milliseconds(1)) {
+            try agent.sidecar("a.jpg") != nil
+        }
+    }
+
+    @Test("counts progress that the server acknowledged, and stays below 1 until it is done")
+    func progress() async throws {
+        let server = try FaultServer(uploadDelay: .milliseconds(40))
+        let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
+        try await agent.start()
+        try agent.drop("a.mp4", .mp4, size: 30 * 524_288)
+        var seen: [Sidecar] = []
+
+        try await Poll.until("the upload's end", lastState: { agent.log }) {
+            if let sidecar = try agent.sidecar("a.mp4"), sidecar != seen.last { seen.append(sidecar) }
+            return seen.last?.state == .done
+        }
+
+        let underway = seen.filter { $0.state == .uploading }
+        #expect(underway.count >= 2, "progress was shown")
+        #expect(seen.filter { $0.state != .done }.allSatisfy { $0.progress < 1 })
+        #expect(seen.map(\.progress) == seen.map(\.progress).sorted())
+        // A path with nothing left to send may already be verifying when the last progress is written.
+        for sidecar in underway { #expect(sidecar.fragments?.total == 30) }
+    }
+
+    @Test("moves along when a finished file is renamed, and nothing is sent again")
+    func renamed() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let key = try agent.drop("old.jpg", .jpeg, size: 600_000)
+        try await agent.reached("old.jpg", .done)
+
+        try Files.rename(agent.path("old.jpg"), to: agent.path("new.jpg"))
+
+        let sidecar = try await agent.reached("new.jpg", .done)
+        #expect(sidecar.path == "new.jpg")
+        try await Poll.until("the old sidecar to go") { try agent.sidecar("old.jpg") == nil }
+        expectClean(server, finished: [key])
+        #expect(server.store.repeated == 0)
+    }
+
+    @Test("goes at once when a finished file is removed")
+    func removedAfterDone() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .done)
+
+        agent.remove("a.jpg")
+
+        try await Poll.until("the sidecar to go", lastState: { agent.log }) { try agent.sidecar("a.jpg") == nil }
+        #expect(server.count(.delete) == 0, "what is confirmed stays on the server")
+    }
+
+    @Test("stands in a mirror tree where the configuration says so")
+    func mirrorTree() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["sidecars.directory": "mirror"])
+        try await agent.start()
+        try agent.drop("trip/a.jpg", .jpeg, size: 2000)
+
+        let mirrored = agent.directory.path("mirror/trip/a.jpg.outbox.json")
+        try await Poll.until("the mirrored sidecar to say done", lastState: { agent.log }) {
+            guard let data = FileManager.default.contents(atPath: mirrored) else { return false }
+            return try JSONDecoder().decode(Sidecar.self, from: data).state == .done
+        }
+        #expect(try agent.sidecar("trip/a.jpg") == nil)
+    }
+
+    @Test("is not read back as truth, and writing it uploads nothing")
+    func notTruth() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.media_only": false])
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .done)
+        try await agent.stop()
+        agent.remove("a.jpg.outbox.json")
+
+        try await agent.start()
+
+        let sidecar = try await agent.reached("a.jpg", .done)
+        #expect(sidecar.key == key)
+        expectClean(server, finished: [key])
+        #expect(server.count(.preLoad) == 1, "neither the file nor a sidecar was sent again")
+    }
+}

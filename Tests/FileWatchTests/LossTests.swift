@@ -1,0 +1,122 @@
+import Foundation
+import Glibc
+import LinuxSystem
+import SystemPackage
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import FileWatch
+
+/// What happens when the kernel loses events, or the outbox itself is lost.
+@Suite struct LossTests {
+    @Test func `a removed outbox is lost, and taken up again when it is back`() async throws {
+        let outbox = try Outbox()
+        try await outbox.start()
+        #expect(rmdir(outbox.root) == 0)
+        try await outbox.sees("lost")
+        #expect(mkdir(outbox.root, 0o700) == 0)
+        try outbox.write("a")
+        try await outbox.sees("its return") { $0.hasPrefix("back") }
+        try await outbox.sees("ready a")
+        try outbox.write("b")
+        try await outbox.sees("ready b")
+    }
+
+    @Test func `an outbox that is moved away and back is the same, and none of its files is gone`() async throws {
+        let outbox = try Outbox()
+        try outbox.write("a")
+        try await outbox.start()
+        try await outbox.sees("ready a")
+        #expect(rename(outbox.root, outbox.directory.path("elsewhere")) == 0)
+        try await outbox.sees("lost")
+        #expect(rename(outbox.directory.path("elsewhere"), outbox.root) == 0)
+        try await outbox.sees("back true")
+        #expect(!outbox.story.contains("gone a"))
+        try outbox.write("b")
+        try await outbox.sees("ready b")
+    }
+
+    @Test func `an outbox whose place another directory takes is lost`() async throws {
+        let outbox = try Outbox()
+        try outbox.write("a")
+        try await outbox.start()
+        try await outbox.sees("ready a")
+        let other = outbox.directory.path("other")
+        try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+        #expect(exchange(outbox.root, other) == 0)
+        try await outbox.sees("lost")
+        try await outbox.sees("back false")
+        #expect(!outbox.story.contains("gone a"))
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root may mount"))
+    func `an unmounted outbox is lost, its mount point is not taken for it, and remounting brings it back`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let root = directory.path("outbox")
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+        try #require(try run("mount", "-t", "tmpfs", "none", root))
+        defer { _ = try? run("umount", root) }
+        let outbox = try Outbox(in: directory)
+        try outbox.write("a")
+        try await outbox.start()
+        try await outbox.sees("ready a")
+        try #require(try run("umount", root))
+        try await outbox.sees("lost")
+        try outbox.write("below the mount point")
+        try #require(try run("mount", "-t", "tmpfs", "none", root))
+        try outbox.write("b")
+        try await outbox.sees("ready b")
+        #expect(outbox.story.contains("back false"))
+        #expect(!outbox.story.contains { $0.hasPrefix("gone") || $0.contains("below") })
+    }
+
+    private func run(_ program: String...) throws -> Bool {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = program
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+
+    @Test func `an overflow is told of, and a scan finds what it hid`() async throws {
+        let limit = try String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
+        let outbox = try Outbox(openQueue: { wakeup throws(Errno) in
+            try InotifyQueue(wakeup: wakeup, hasReader: false)
+        })
+        try await outbox.start()
+        // The kernel joins equal events that follow each other, hence two files.
+        for name in ["a", "b"] { try outbox.write(name) }
+        let enough = try #require(Int(limit.trimmingCharacters(in: .whitespacesAndNewlines)))
+        for index in 0...enough { #expect(chmod(outbox.path(index % 2 == 0 ? "a" : "b"), 0o600) == 0) }
+        try outbox.write("hidden")
+        _ = try await outbox.rescan()
+        try await outbox.sees("overflowed")
+        try await outbox.sees("ready hidden")
+    }
+
+    @Test func `directories that cannot be watched are polled, and told of once`() async throws {
+        let outbox = try Outbox(openQueue: { _ throws(Errno) in throw .tooManyOpenFiles })
+        try outbox.makeDirectory("a/b")
+        try await outbox.start()
+        try outbox.write("a/b/f")
+        try await outbox.sees("ready a/b/f")
+        try outbox.makeDirectory("a/c")
+        try outbox.write("a/c/g")
+        try await outbox.sees("ready a/c/g")
+        #expect(outbox.scans.first?.unwatched == 3)
+        let limits = outbox.events.compactMap { if case .watchLimit(let limit) = $0 { limit } else { nil } }
+        #expect(limits.map(\.directory) == [.root])
+        #expect(limits.first?.remedy.contains("max_user_instances") == true)
+    }
+
+    @Test func `a missing outbox is an error from the start`() throws {
+        let directory = try TemporaryDirectory()
+        #expect(throws: (any Error).self) {
+            try FileWatch(root: directory.path("nothing"), options: .quick()) { _ in }
+        }
+    }
+}

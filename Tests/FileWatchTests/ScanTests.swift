@@ -1,0 +1,150 @@
+import FileWatch
+import Foundation
+import Glibc
+import LinuxSystem
+import SystemPackage
+import TestSupport
+import Testing
+import UploadCore
+
+/// What scans find, and how they make up for what events do not tell.
+@Suite struct ScanTests {
+    @Test func `files that are there at the start are ready at once`() async throws {
+        let outbox = try Outbox(.quick(settle: .zero))
+        try outbox.makeDirectory("a/b")
+        try outbox.write("a/b/f")
+        try await outbox.start()
+        #expect(outbox.story == ["ready a/b/f", "scanned 1"])
+    }
+
+    @Test func `a known file is left out but counted`() async throws {
+        let outbox = try Outbox(.quick(isKnown: { path, _ in path.description == "known" }))
+        try outbox.write("known")
+        try outbox.write("unknown")
+        try await outbox.start()
+        try await outbox.sees("ready unknown")
+        #expect(!outbox.story.contains { $0.hasSuffix(" known") })
+        #expect(outbox.scans.first?.contains(try relative("known")) == true)
+        #expect(outbox.scans.first?.contains(try relative("other")) == false)
+    }
+
+    @Test func `a file that is being written when the scan comes by is not ready before it is closed`() async throws {
+        let outbox = try Outbox()
+        let file = try Writer(outbox.path("slow"))
+        try file.append("x")
+        try await outbox.start()
+        try outbox.write("marker")
+        try await outbox.sees("ready marker")
+        #expect(outbox.story.contains("seen slow") && !outbox.story.contains("ready slow"))
+        file.close()
+        try await outbox.sees("ready slow")
+    }
+
+    @Test func `a change without an event is found by the next scan`() async throws {
+        let outbox = try Outbox(.quick(isKnown: { _, status in status.size == 7 }))
+        try outbox.write("a", "content")
+        try await outbox.start()
+        #expect(truncate(outbox.path("a"), 3) == 0)
+        _ = try await outbox.rescan()
+        try await outbox.sees("ready a")
+    }
+
+    @Test func `a directory that cannot be listed is told of, and nothing below it counts as absent`() async throws {
+        // Root may list everything but what nests too deep to be named.
+        let outbox = try Outbox()
+        let name = String(repeating: "n", count: 250)
+        let parent = try Directory(path: outbox.root)
+        var directory = parent
+        for _ in 0..<17 {
+            #expect(mkdirat(directory.rawValue, name, 0o700) == 0)
+            directory = try directory.directory(Array(name.utf8))
+        }
+        try await outbox.start()
+        let summary = try #require(outbox.scans.first)
+        let unreadable = try #require(summary.unreadable.first)
+        #expect(summary.contains(unreadable.appending(Array("f".utf8))))
+        #expect(outbox.events.contains(.unreadable(unreadable, .fileNameTooLong)))
+        try remove(nested: name, in: parent, depth: 17)
+    }
+
+    private func remove(nested name: String, in directory: Directory, depth: Int) throws {
+        if depth == 0 { return }
+        try remove(nested: name, in: directory.directory(Array(name.utf8)), depth: depth - 1)
+        #expect(unlinkat(directory.rawValue, name, AT_REMOVEDIR) == 0)
+    }
+
+    @Test(.enabled(if: getuid() != 0, "root may read everything"))
+    func `a file that may not be read is told of, and taken once it may`() async throws {
+        let outbox = try Outbox()
+        try await outbox.start()
+        try outbox.write("a")
+        #expect(chmod(outbox.path("a"), 0) == 0)
+        try await outbox.sees("unreadable a")
+        #expect(chmod(outbox.path("a"), 0o600) == 0)
+        try await outbox.sees("ready a")
+    }
+
+    @Test func `symbolic links, FIFOs and sockets are odd and never opened`() async throws {
+        let outbox = try Outbox()
+        try await outbox.start()
+        #expect(symlink("/etc/passwd", outbox.path("link")) == 0)
+        #expect(mkfifo(outbox.path("fifo"), 0o600) == 0)
+        #expect(mknod(outbox.path("socket"), S_IFSOCK | 0o600, 0) == 0)
+        for name in ["link", "fifo", "socket"] { try await outbox.sees("odd \(name)") }
+        #expect(!outbox.story.contains { $0.hasPrefix("ready") })
+    }
+
+    @Test func `a symbolic link to a directory is not followed`() async throws {
+        let outbox = try Outbox()
+        let outside = outbox.directory.path("outside")
+        try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: false)
+        try Data("x".utf8).write(to: URL(filePath: outside + "/f"))
+        #expect(symlink(outside, outbox.path("link")) == 0)
+        try await outbox.start()
+        #expect(outbox.story == ["odd link", "scanned 1"])
+    }
+
+    @Test func `the outbox itself may be a symbolic link`() async throws {
+        let directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(atPath: directory.path("real"), withIntermediateDirectories: false)
+        #expect(symlink("real", directory.path("outbox")) == 0)
+        let outbox = try Outbox(in: directory)
+        try await outbox.start()
+        try outbox.write("a")
+        try await outbox.sees("ready a")
+    }
+
+    @Test func `files that come during a scan are in its summary`() async throws {
+        let outbox = try Outbox()
+        for index in 0..<2000 { try outbox.write("old\(index)", "x") }
+        outbox.watch.start()
+        for index in 0..<500 { try outbox.write("new\(index)", "x") }
+        let summary = try await outbox.rescan()
+        #expect(summary.files == 2500)
+    }
+
+    @Test func `no file moved about during scans is missing from a summary`() async throws {
+        let outbox = try Outbox()
+        let count = 50
+        for index in 0..<count {
+            try outbox.makeDirectory("a\(index)")
+            try outbox.makeDirectory("b\(index)")
+            try outbox.write("a\(index)/f", "x")
+        }
+        try await outbox.start()
+        for round in 0..<20 {
+            let (from, to) = round % 2 == 0 ? ("a", "b") : ("b", "a")
+            let before = outbox.scans.count
+            outbox.watch.rescan()
+            for index in 0..<count {
+                #expect(rename(outbox.path("\(from)\(index)/f"), outbox.path("\(to)\(index)/f")) == 0)
+            }
+            try await Poll.until("a scan", timeout: .seconds(20)) { outbox.scans.count > before }
+            let summary = outbox.scans[before]
+            for index in 0..<count {
+                let isThere = try summary.contains(relative("a\(index)/f")) || summary.contains(relative("b\(index)/f"))
+                #expect(isThere)
+            }
+        }
+    }
+}

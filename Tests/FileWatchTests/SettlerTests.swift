@@ -1,0 +1,166 @@
+import Foundation
+import LinuxSystem
+import SystemPackage
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import FileWatch
+
+@Suite final class SettlerTests {
+    private let file: RelativePath
+    private let status: FileStatus
+    private var settler = Settler(settle: .milliseconds(250), unknownWriterWait: .seconds(10))
+
+    init() throws {
+        file = try relative("a/b.jpg")
+        status = try FileStatus(path: "/")
+    }
+
+    private func note(_ cause: Settler.Cause, at time: UInt64) -> Bool { settler.note(file, cause, now: at(time)) }
+
+    private func found(_ path: RelativePath, _ look: Look, age: Duration) -> (verdict: Settler.Verdict, isSeen: Bool) {
+        settler.found(path, look, age: age, now: at(0))
+    }
+
+    private func takeDue(at time: UInt64, limit: Int = 10) -> [RelativePath] {
+        settler.takeDue(now: at(time), limit: limit)
+    }
+
+    private func look(_ look: Look, at time: UInt64) -> Settler.Verdict? {
+        takeDue(at: time).first.map { settler.looked(at: $0, look, now: at(time)) }
+    }
+
+    @Test func `a file is told of once however many events it has`() {
+        #expect(note(.appeared, at: 0))
+        #expect(!note(.written, at: 1))
+        #expect(!note(.touched, at: 2))
+    }
+
+    @Test func `a quiet file without writer is ready`() {
+        _ = note(.appeared, at: 0)
+        #expect(look(.free(status), at: 249) == nil)
+        #expect(look(.free(status), at: 250) == .ready(status, unlessKnown: false))
+        #expect(!settler.contains(file))
+    }
+
+    @Test func `every event starts the quiet time anew`() {
+        _ = note(.appeared, at: 0)
+        _ = note(.written, at: 200)
+        #expect(look(.free(status), at: 250) == nil)
+        #expect(settler.deadline == at(450))
+        #expect(look(.free(status), at: 450) == .ready(status, unlessKnown: false))
+    }
+
+    @Test func `a file that is being written is looked at less and less often`() {
+        _ = note(.appeared, at: 0)
+        var time: UInt64 = 250
+        for pause: UInt64 in [500, 1000, 2000, 4000, 5000, 5000] {
+            #expect(look(.busy, at: time) == .wait)
+            #expect(settler.deadline == at(time + pause))
+            time += pause
+        }
+    }
+
+    @Test func `closing a file ends the long pause`() {
+        _ = note(.appeared, at: 0)
+        for time: UInt64 in [250, 750, 1750, 3750] { #expect(look(.busy, at: time) == .wait) }
+        _ = note(.written, at: 4000)
+        #expect(settler.deadline == at(4250))
+        #expect(look(.free(status), at: 4250) == .ready(status, unlessKnown: false))
+        #expect(look(.free(status), at: 100_000) == nil)
+    }
+
+    @Test func `without a lease a closed file is taken after the quiet time`() {
+        _ = note(.written, at: 0)
+        #expect(look(.unknown(status), at: 250) == .ready(status, unlessKnown: false))
+    }
+
+    @Test func `without a lease a file that only appeared must stand unchanged`() {
+        _ = note(.appeared, at: 0)
+        #expect(look(.unknown(status), at: 250) == .wait)
+        var changed = status
+        changed.size += 1
+        #expect(look(.unknown(changed), at: 10_250) == .wait)
+        #expect(settler.deadline == at(20_250))
+        #expect(look(.unknown(changed), at: 20_250) == .ready(changed, unlessKnown: false))
+    }
+
+    @Test func `a vanished file that was told of is gone at the second look`() {
+        _ = note(.appeared, at: 0)
+        #expect(look(.missing, at: 250) == .wait)
+        #expect(look(.missing, at: 500) == .gone)
+    }
+
+    @Test func `a vanished file that was never told of is nothing`() {
+        #expect(!note(.touched, at: 0))
+        #expect(look(.missing, at: 250) == .wait)
+        #expect(look(.missing, at: 500) == .nothing)
+    }
+
+    @Test func `a touched file is ready unless it is known`() {
+        _ = note(.touched, at: 0)
+        #expect(look(.free(status), at: 250) == .ready(status, unlessKnown: true))
+    }
+
+    @Test func `a reconsidered file is ready without being told of again`() {
+        #expect(!note(.reconsidered, at: 0))
+        #expect(look(.free(status), at: 250) == .ready(status, unlessKnown: false))
+    }
+
+    @Test func `what is no file is told of at once and dropped`() {
+        _ = note(.appeared, at: 0)
+        #expect(look(.odd(status), at: 250) == .odd(status, unlessKnown: false))
+        #expect(!settler.contains(file))
+    }
+
+    @Test func `a directory that took the name is handed over`() {
+        _ = note(.appeared, at: 0)
+        #expect(look(.directory, at: 250) == .directory)
+    }
+
+    @Test func `an unreadable file is told of and dropped`() {
+        _ = note(.appeared, at: 0)
+        #expect(look(.unreadable(.permissionDenied), at: 250) == .unreadable(.permissionDenied))
+        #expect(!settler.contains(file))
+    }
+
+    @Test func `a scan takes an old file at once and lets a young one settle`() throws {
+        let old = found(file, .free(status), age: .milliseconds(250))
+        #expect(old.verdict == .ready(status, unlessKnown: false) && !old.isSeen)
+        let young = found(file, .free(status), age: .milliseconds(249))
+        #expect(young.verdict == .wait && young.isSeen)
+        let future = found(try relative("c"), .free(status), age: .seconds(-5))
+        #expect(future.verdict == .wait && future.isSeen)
+    }
+
+    @Test func `a file found without lease is not looked at for the whole wait`() {
+        let found = found(file, .unknown(status), age: .seconds(100))
+        #expect(found.verdict == .wait)
+        #expect(look(.unknown(status), at: 250) == .wait)
+        #expect(settler.deadline == at(10_000))
+        #expect(look(.unknown(status), at: 10_000) == .ready(status, unlessKnown: false))
+    }
+
+    @Test func `a renamed directory takes its files along`() throws {
+        _ = note(.appeared, at: 0)
+        settler.move(from: try relative("a"), to: try relative("z"), isDirectory: true)
+        #expect(!settler.contains(file))
+        #expect(takeDue(at: 250, limit: 10) == [try relative("z/b.jpg")])
+    }
+
+    @Test func `a removed directory forgets its files and no others`() throws {
+        let neighbour = try relative("ab/c")
+        _ = note(.appeared, at: 0)
+        _ = settler.note(neighbour, .appeared, now: at(0))
+        settler.remove(try relative("a"), isDirectory: true)
+        #expect(takeDue(at: 250, limit: 10) == [neighbour])
+    }
+
+    @Test func `due files come in the order of their deadlines and no more than asked`() throws {
+        let names = try (0..<5).map { try relative("f\($0)") }
+        for index in [3, 0, 4, 1, 2] { _ = settler.note(names[index], .appeared, now: at(UInt64(index))) }
+        #expect(takeDue(at: 1000, limit: 3) == Array(names[..<3]))
+        #expect(takeDue(at: 1000, limit: 3) == Array(names[3...]))
+    }
+}

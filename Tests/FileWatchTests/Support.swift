@@ -1,0 +1,147 @@
+import CLinux
+import Foundation
+import Glibc
+import LinuxSystem
+import SystemPackage
+import Synchronization
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import FileWatch
+
+/// A watched directory and everything that was told of it.
+final class Outbox: Sendable {
+    /// Holds the outbox; what lies beside it is not watched.
+    let directory: TemporaryDirectory
+    let root: String
+    let watch: FileWatch
+    private let log = EventLog()
+
+    init(
+        _ options: FileWatch.Options = .quick(), in directory: TemporaryDirectory? = nil,
+        openQueue: @escaping InotifyQueue.Opener = { wakeup throws(Errno) in try InotifyQueue(wakeup: wakeup) }
+    ) throws {
+        self.directory = try directory ?? TemporaryDirectory()
+        root = self.directory.path("outbox")
+        if !FileManager.default.fileExists(atPath: root) {
+            try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+        }
+        let log = log
+        watch = try FileWatch(root: root, options: options, openQueue: openQueue) { log.append($0) }
+    }
+
+    deinit { watch.stop() }
+
+    var events: [WatchEvent] { log.all }
+
+    /// What is left of the events when their details are taken away, for readable comparisons.
+    var story: [String] { events.map(\.headline) }
+
+    /// Starts, and waits for the first full scan to end.
+    func start() async throws {
+        watch.start()
+        try await sees("the first scan") { $0.hasPrefix("scanned") }
+    }
+
+    func path(_ name: String) -> String { "\(root)/\(name)" }
+
+    func write(_ name: String, _ text: String = "content") throws {
+        // Foundation writes another file and renames it.
+        let file = try Writer(path(name))
+        try file.append(text)
+        file.close()
+    }
+
+    func makeDirectory(_ name: String) throws {
+        try FileManager.default.createDirectory(atPath: path(name), withIntermediateDirectories: true)
+    }
+
+    func sees(_ what: String, _ isIt: (String) -> Bool) async throws {
+        try await Poll.until(what, timeout: .seconds(20), lastState: { story.suffix(40).joined(separator: ", ") }) {
+            story.contains(where: isIt)
+        }
+    }
+
+    func sees(_ headline: String, times: Int = 1) async throws {
+        try await Poll.until(
+            headline, timeout: .seconds(20), lastState: { story.suffix(40).joined(separator: ", ") }
+        ) { story.count { $0 == headline } >= times }
+    }
+
+    /// Asks for a full scan, waits for it and returns what it found: everything before it was told by then.
+    func rescan() async throws -> ScanSummary {
+        let before = scans.count
+        watch.rescan()
+        try await Poll.until("a scan", timeout: .seconds(20)) { scans.count > before }
+        return scans[before]
+    }
+
+    var scans: [ScanSummary] {
+        events.compactMap { if case .scanned(let summary) = $0 { summary } else { nil } }
+    }
+}
+
+final class EventLog: Sendable {
+    private let events = Mutex<[WatchEvent]>([])
+    var all: [WatchEvent] { events.withLock { $0 } }
+    func append(_ batch: [WatchEvent]) { events.withLock { $0 += batch } }
+}
+
+extension FileWatch.Options {
+    /// Settles quickly and never rescans by itself.
+    static func quick(
+        settle: Duration = .milliseconds(50), unknownWriterWait: Duration = .milliseconds(200),
+        isIgnored: @escaping @Sendable (RelativePath, Bool) -> Bool = { _, _ in false },
+        isKnown: @escaping @Sendable (RelativePath, FileStatus) -> Bool = { _, _ in false }
+    ) -> FileWatch.Options {
+        FileWatch.Options(
+            settle: settle, rescan: .seconds(3600), unknownWriterWait: unknownWriterWait,
+            pollInterval: .milliseconds(50), isIgnored: isIgnored, isKnown: isKnown)
+    }
+}
+
+extension WatchEvent {
+    var headline: String {
+        switch self {
+        case .seen(let path): "seen \(path)"
+        case .ready(let path, _): "ready \(path)"
+        case .odd(let path, _): "odd \(path)"
+        case .unreadable(let path, _): "unreadable \(path)"
+        case .gone(let path): "gone \(path)"
+        case .renamed(let from, let to, _): "renamed \(from) \(to)"
+        case .scanned(let summary): "scanned \(summary.files)"
+        case .overflowed: "overflowed"
+        case .watchLimit(let limit): "limit \(limit.directory)"
+        case .rootLost: "lost"
+        case .rootBack(let isSame): "back \(isSame)"
+        }
+    }
+}
+
+/// A path that is known to be a proper one.
+func relative(_ path: String) throws -> RelativePath { try #require(RelativePath(path)) }
+
+/// A moment so many milliseconds after the start of time.
+func at(_ milliseconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: milliseconds * 1_000_000) }
+
+/// Lets two names change places (man 2 renameat2, RENAME_EXCHANGE); the result is that of the system call.
+func exchange(_ one: String, _ other: String) -> Int32 {
+    outbox_renameat2(AT_FDCWD, one, AT_FDCWD, other, 2)
+}
+
+/// A file kept open for writing.
+final class Writer {
+    private let descriptor: Int32
+
+    init(_ path: String) throws {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        if descriptor < 0 { throw Errno(rawValue: errno) }
+    }
+
+    func append(_ text: String) throws {
+        if Glibc.write(descriptor, text, text.utf8.count) < 0 { throw Errno(rawValue: errno) }
+    }
+
+    func close() { _ = Glibc.close(descriptor) }
+}

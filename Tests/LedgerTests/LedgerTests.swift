@@ -1,0 +1,139 @@
+import Foundation
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Ledger
+
+struct LedgerTests {
+    private let directory: TemporaryDirectory
+    private let ledger: Ledger
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        ledger = try openLedger(directory.path("state"))
+    }
+
+    @Test func directoryAndFilesAreForTheOwnerAlone() throws {
+        #expect(try permissions("state") == 0o700)
+        #expect(try permissions("state/ledger.lmdb") == 0o600)
+        #expect(try permissions("state/ledger.lmdb-lock") == 0o600)
+    }
+
+    @Test func whatWasAwaitedIsThereAfterAKill() async throws {
+        await ledger.commit([.drop(fullDrop(try path("a.jpg"))), .upload(sampleUpload())])
+        // A copy taken while the ledger is open is what a kill would leave.
+        try FileManager.default.createDirectory(atPath: directory.path("killed"), withIntermediateDirectories: false)
+        try FileManager.default.copyItem(
+            atPath: directory.path("state/ledger.lmdb"), toPath: directory.path("killed/ledger.lmdb"))
+        let again = try openLedger(directory.path("killed"))
+        #expect(try again.drop(at: path("a.jpg")) == fullDrop(path("a.jpg")))
+        #expect(try again.upload(sampleKey) == sampleUpload())
+        #expect(try again.digestSecret() == ledger.digestSecret())
+    }
+
+    @Test func aForgottenDropIsGoneFromItsContentToo() async throws {
+        await ledger.commit([.drop(fullDrop(try path("a"))), .drop(fullDrop(try path("b")))])
+        #expect(try Set(ledger.drops(of: sampleKey)) == [path("a"), path("b")])
+        await ledger.commit([.forgetDrop(try path("a"))])
+        #expect(try ledger.drop(at: path("a")) == nil)
+        #expect(try ledger.drops(of: sampleKey) == [path("b")])
+    }
+
+    @Test func aDropWhoseKeyChangesLeavesItsOldContent() async throws {
+        await ledger.commit([.drop(fullDrop(try path("a")))])
+        var changed = fullDrop(try path("a"))
+        changed.key = ContentKey(high: 1, low: 1)
+        await ledger.commit([.drop(changed)])
+        #expect(try ledger.drops(of: sampleKey) == [])
+        #expect(try ledger.drops(of: ContentKey(high: 1, low: 1)) == [path("a")])
+    }
+
+    @Test func fragmentPagesAreJoinedAndCutToThePlan() async throws {
+        let plan = FragmentPlan(size: 5000 * UInt64(FragmentPlan.sectionSize))
+        await ledger.commit([
+            .fragments(sampleKey, FragmentPage(index: 0, words: [0b101], receipts: [2: "etag"])),
+            .fragments(sampleKey, FragmentPage(index: 1, words: [UInt64](repeating: .max, count: 64))),
+        ])
+        let stored = try ledger.fragments(of: sampleKey, plan: plan)
+        #expect(stored.acknowledged.count == 2 + (5000 - 4096))
+        #expect(stored.acknowledged.contains(2) && stored.acknowledged.contains(4999))
+        #expect(stored.receipts == [2: "etag"])
+        await ledger.commit([.forgetFragments(sampleKey)])
+        #expect(try ledger.fragments(of: sampleKey, plan: plan).acknowledged.count == 0)
+    }
+
+    @Test func digestsAreFoundByBlockAndGoWithTheUpload() async throws {
+        await ledger.commit([.digests(sampleKey, (0..<5000).map { UInt64($0) * 3 })])
+        #expect(try ledger.digest(of: sampleKey, block: 4999) == 14997)
+        #expect(try ledger.digest(of: sampleKey, block: 5000) == nil)
+        await ledger.commit([.forgetUpload(sampleKey)])
+        #expect(try ledger.digest(of: sampleKey, block: 0) == nil)
+    }
+
+    @Test func aConfirmationBelongsToOneScope() async throws {
+        await ledger.commit([.confirmation(sampleConfirmation())])
+        #expect(try ledger.confirmation(of: sampleKey, scope: sampleScope) == sampleConfirmation())
+        #expect(try ledger.confirmation(of: sampleKey, scope: RemoteScope("other")) == nil)
+        await ledger.commit([.forgetConfirmation(sampleKey, sampleScope)])
+        #expect(try ledger.confirmation(of: sampleKey, scope: sampleScope) == nil)
+    }
+
+    @Test func aSettingIsKeptUntilItIsRemoved() async throws {
+        await ledger.commit([.setting("paused", [1])])
+        #expect(try ledger.setting("paused") == [1])
+        await ledger.commit([.setting("paused", nil)])
+        #expect(try ledger.setting("paused") == nil)
+    }
+
+    @Test func pathsWhoseHashesCollideAreKeptApart() async throws {
+        let colliding = try Ledger(
+            directory: directory.path("colliding"), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            mapSize: 64 << 20, drops: DropTable(hash: { _ in [UInt8](repeating: 1, count: 16) }), onTrouble: { _ in })
+        for name in ["a", "b", "c"] { await colliding.commit([.drop(fullDrop(try path(name)))]) }
+        await colliding.commit([.forgetDrop(try path("a")), .drop(fullDrop(try path("c"), state: .failed))])
+        #expect(try colliding.drop(at: path("a")) == nil)
+        #expect(try colliding.drop(at: path("b"))?.state == .done)
+        #expect(try colliding.drop(at: path("c"))?.state == .failed)
+    }
+
+    @Test func aHundredThousandDropsAreWalkedOnceEach() async throws {
+        for start in stride(from: 0, to: 100_000, by: 1000) {
+            let writes = try (start..<start + 1000).map {
+                try LedgerWrite.drop(
+                    DropRecord(path: path("d/\($0)"), state: .queued, acceptedAt: .init(milliseconds: 1)))
+            }
+            ledger.commit(writes) {}
+        }
+        await ledger.commit([])
+        var seen: Set<RelativePath> = []
+        try ledger.forEachDrop { drop in
+            seen.insert(drop.path)
+            return true
+        }
+        #expect(seen.count == 100_000)
+    }
+
+    @Test func aDamagedDropIsReportedAndTheWalkGoesOn() async throws {
+        await ledger.commit([.drop(fullDrop(try path("a"))), .drop(fullDrop(try path("b")))])
+        let slot = LedgerKeys.pathHash(try path("a").bytes) + [0]
+        try ledger.environment.write { transaction throws(LMDBError) in
+            try transaction.put(LedgerTable.drops.table, slot, [1, 2, 3])
+        }
+        var names: [String] = []
+        var damages: [LedgerError] = []
+        try ledger.forEachDrop(
+            {
+                names.append("\($0.path)"); return true
+            }, damaged: { damages.append($0) })
+        #expect(names == ["b"])
+        #expect(damages == [.damagedRecord(table: .drops, key: slot)])
+        #expect(throws: LedgerError.self) { try ledger.drop(at: path("a")) }
+    }
+
+    private func permissions(_ name: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: directory.path(name))[.posixPermissions] as? Int
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Logging
+import OutboxReceiver
+import Testing
+
+@Suite struct AccountTests {
+    private static let tokens = "alice-token alice, bob-token bob"
+
+    @Test func aTokenIsNeededWhereThereAreTokens() async throws {
+        try await TestServer.run(configure: { $0.tokens = Self.tokens }) { server in
+            let anonymous = try server.isFinish(["x"])
+            #expect(anonymous.status == 401)
+            #expect(try server.isFinish(["x"], token: "wrong").status == 401)
+            #expect(try server.isFinish(["x"], token: "bob-token").status == 404)
+        }
+    }
+
+    @Test func usersDoNotSeeEachOther() async throws {
+        try await TestServer.run(configure: { $0.tokens = Self.tokens }) { server in
+            let content = TestServer.content(1000)
+            let first = try server.upload(content, token: "alice-token")
+            #expect(try server.isFinish([first.id], token: "bob-token").status == 404)
+            #expect(try server.sendBlock(1, of: content, id: first.id, token: "bob-token").status == 404)
+            _ = try server.post("/fileSection/delete.do", ["fileIds": [first.id]], token: "bob-token")
+            #expect(try server.finishedPath(first.id, token: "alice-token") == first.urlPath)
+
+            #expect(!(try server.preLoad(content, token: "bob-token").isExisting))
+            let second = try server.upload(content, token: "bob-token")
+            #expect(second.urlPath != first.urlPath)
+            #expect(server.files("objects").count == 1)
+            #expect(server.files("files") == ["alice/a.jpg", "bob/a.jpg"])
+        }
+    }
+
+    @Test func withoutTokensOnlyLoopbackIsListenedOn() throws {
+        var configuration = ReceiverConfiguration(root: "/nowhere", listen: ListenAddress(host: "0.0.0.0", port: 0))
+        #expect(throws: StartFailure.self) { try Receiver(configuration, logger: Logger(label: "test")) }
+        configuration.tokens = "one-word"
+        #expect(throws: StartFailure.self) { try Receiver(configuration, logger: Logger(label: "test")) }
+    }
+
+    @Test func aRootIsUsedByOneReceiverOnly() async throws {
+        try await TestServer.run { server in
+            let configuration = ReceiverConfiguration(root: server.root.path)
+            let error = #expect(throws: StartFailure.self) {
+                try Receiver(configuration, logger: Logger(label: "test"))
+            }
+            #expect(error?.exitCode == 75)
+        }
+    }
+}

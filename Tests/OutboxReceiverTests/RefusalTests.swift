@@ -1,0 +1,154 @@
+import Foundation
+import OutboxReceiver
+import Testing
+
+@Suite struct RefusalTests {
+    private static let content = TestServer.content(1000)
+
+    private static func block(
+        _ id: String, size: Int = 1000, total: Int = 1, number: Int = 1
+    ) -> [String: Any] {
+        ["id": id, "totalSize": size, "blockTotal": total, "blockNo": number]
+    }
+
+    /// Sends `body` for an upload of 1000 bytes and expects a 4xx that leaves the upload as it was.
+    private func expectRefused(_ body: Data) async throws {
+        try await TestServer.run { server in
+            let (id, _) = try server.preLoad(Self.content)
+            let reply = try server.sendBody(body, block: Self.block(id))
+            #expect((400..<500).contains(reply.status))
+            #expect(reply.json["code"] as? Int == reply.status)
+            _ = try server.sendBlock(1, of: Self.content, id: id)
+            #expect(try server.finishedPath(id).hasPrefix("/f/"))
+        }
+    }
+
+    @Test func aFragmentThatIsTooShortIsRefused() async throws {
+        try await expectRefused(TestServer.multipart(Self.content.dropLast()))
+    }
+
+    @Test func aFragmentThatIsTooLongIsRefused() async throws {
+        try await expectRefused(TestServer.multipart(Self.content + Data([0])))
+    }
+
+    @Test func aBodyWithoutItsLastBoundaryIsRefused() async throws {
+        try await expectRefused(TestServer.multipart(Self.content).dropLast(6))
+    }
+
+    @Test func aPartOfAnotherNameIsRefused() async throws {
+        try await expectRefused(TestServer.multipart(Self.content, name: "file"))
+    }
+
+    @Test func aSecondPartIsRefused() async throws {
+        try await expectRefused(
+            TestServer.multipart(Self.content, end: "\r\n") + TestServer.multipart(Self.content))
+    }
+
+    @Test func endlessPartHeadersAreRefused() async throws {
+        let fields = String(repeating: "X-Long: \(String(repeating: "a", count: 1000))\r\n", count: 20)
+        try await expectRefused(Data("--\(TestServer.boundary)\r\n\(fields)\r\n".utf8) + Self.content)
+    }
+
+    @Test func aBodyThatIsNoMultipartIsRefused() async throws {
+        try await expectRefused(Self.content)
+    }
+
+    @Test func aConnectionLostMidwayDoesNotCountAsArrived() async throws {
+        try await TestServer.run { server in
+            let (id, _) = try server.preLoad(Self.content)
+            let whole = TestServer.multipart(Self.content)
+            do {
+                let connection = try server.connection()
+                try connection.send(
+                    "POST", "/fileSection/upload.do", try server.uploadHeaders(Self.block(id)),
+                    body: whole.dropLast(100), length: whole.count)
+            }
+            #expect(try server.isFinish([id]).data["finishStatus"] as? Int == 0)
+            _ = try server.sendBlock(1, of: Self.content, id: id)
+            #expect(try server.finishedPath(id).hasPrefix("/f/"))
+        }
+    }
+
+    @Test(arguments: [(999, 1, 1), (1000, 2, 1), (1000, 1, 0), (1000, 1, 2), (1000, 1, -1), (1000, 1, Int.max)])
+    func blocksThatDoNotFitTheFileAreRefused(size: Int, total: Int, number: Int) async throws {
+        try await TestServer.run { server in
+            let (id, _) = try server.preLoad(Self.content)
+            let block = Self.block(id, size: size, total: total, number: number)
+            #expect(try server.sendBody(TestServer.multipart(Self.content), block: block).status == 400)
+        }
+    }
+
+    @Test(arguments: [
+        #"{"fileCount":1,"files":[]}"#, #"{"fileCount":2,"files":[{"fileName":"a","totalSize":1,"md5":"x"}]}"#,
+        #"{"files":[{"fileName":"a","totalSize":1,"md5":"x"}]}"#, "{", "", "[]",
+        #"{"files":[{"fileName":"a","totalSize":-1,"md5":"9e107d9d372bb6826bd81d3542a419d6"}]}"#,
+        #"{"files":[{"fileName":"a","totalSize":99999999999999,"md5":"9e107d9d372bb6826bd81d3542a419d6"}]}"#,
+        #"{"files":[{"fileName":"a","totalSize":1e300,"md5":"9e107d9d372bb6826bd81d3542a419d6"}]}"#,
+    ])
+    func brokenPreLoadsAreRefused(body: String) async throws {
+        try await TestServer.run { server in
+            let connection = try server.connection()
+            try connection.send("POST", "/fileSection/preLoad.do", body: Data(body.utf8))
+            let reply = try connection.reply()
+            #expect((400..<500).contains(reply.status))
+            #expect(reply.json["message"] is String)
+        }
+    }
+
+    @Test func unknownIdsAreNotFound() async throws {
+        try await TestServer.run { server in
+            let unknown = String(repeating: "0", count: 32)
+            let (id, _) = try server.upload(Self.content)
+            #expect(try server.isFinish([unknown, "../x"]).status == 404)
+            #expect(try server.isFinish([unknown, id]).data["unknownFileIds"] as? String == unknown)
+            let body = TestServer.multipart(Self.content)
+            #expect(try server.sendBody(body, block: Self.block(unknown)).status == 404)
+            #expect(try server.get("/nothing").status == 404)
+            #expect(try server.get("/f/\(unknown)/a.jpg").status == 404)
+        }
+    }
+
+    @Test(arguments: [
+        ("../../../etc/passwd", "etc/passwd"), ("/a.jpg", "a.jpg"), ("a/./../b.jpg", "a/b.jpg"), ("..", "a.jpg"),
+        ("x\u{0}\n.jpg", "x__.jpg"), ("", "a.jpg"),
+        (String(repeating: "é", count: 200) + ".jpg", String(repeating: "é", count: 118) + ".jpg"),
+    ])
+    func hostilePathsStayInside(path: String, stored: String) async throws {
+        try await TestServer.run { server in
+            try server.upload(Self.content, path: path)
+            #expect(server.files("files") == ["local/\(stored)"])
+        }
+    }
+
+    @Test func aSymbolicLinkInTheTreeIsNotFollowed() async throws {
+        try await TestServer.run { server in
+            try server.upload(TestServer.content(10))
+            let link = server.root.appending(path: "files/local/trip")
+            try FileManager.default.createSymbolicLink(
+                at: link, withDestinationURL: server.root.appending(path: "uploads"))
+            try server.upload(Self.content, path: "trip/b.jpg")
+            #expect(server.files("uploads").isEmpty)
+            #expect(FileManager.default.fileExists(atPath: server.root.path + "/files/local/trip (2)/b.jpg"))
+        }
+    }
+
+    @Test func aFullDiskIsSaidBeforeAnythingIsSent() async throws {
+        try await TestServer.run(configure: { $0.freeSpaceFloor = .max / 2 }) { server in
+            let reply = try server.post(
+                "/fileSection/preLoad.do",
+                ["files": [["fileName": "a", "totalSize": 10, "md5": TestServer.md5(Self.content)]]])
+            #expect(reply.status == 507)
+        }
+    }
+
+    @Test func tooManyOpenUploadsAreRefused() async throws {
+        try await TestServer.run(configure: { $0.maximumOpenUploads = 1 }) { server in
+            _ = try server.preLoad(Self.content)
+            let reply = try server.post(
+                "/fileSection/preLoad.do",
+                ["files": [["fileName": "a", "totalSize": 10, "md5": TestServer.md5(Data([1]))]]])
+            #expect(reply.status == 429)
+            #expect(reply.headers["retry-after"] != nil)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import OutboxReceiver
+import Testing
+
+@Suite struct ServingTests {
+    @Test(arguments: [
+        ("bytes=10-19", 206, 10..<20), ("bytes=990-", 206, 990..<1000), ("bytes=-5", 206, 995..<1000),
+        ("bytes=10-5000", 206, 10..<1000), ("bytes=1000-", 416, 0..<0), ("bytes=1-2,5-6", 200, 0..<1000),
+    ])
+    func rangesAreServed(range: String, status: Int, bytes: Range<Int>) async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(1000)
+            let (_, path) = try server.upload(content)
+            let reply = try server.get(path, ["Range": range])
+            #expect(reply.status == status)
+            if status != 416 { #expect(reply.body == content[bytes]) }
+            if status == 206 {
+                #expect(reply.headers["content-range"] == "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/1000")
+            }
+        }
+    }
+
+    @Test func anUnchangedFileIsNotSentAgain() async throws {
+        try await TestServer.run { server in
+            let (_, path) = try server.upload(TestServer.content(1000))
+            let tag = try #require(try server.get(path, method: "HEAD").headers["etag"])
+            let reply = try server.get(path, ["If-None-Match": tag])
+            #expect(reply.status == 304)
+            #expect(reply.body.isEmpty)
+        }
+    }
+
+    @Test func headTellsTheLengthWithoutTheBytes() async throws {
+        try await TestServer.run { server in
+            let (_, path) = try server.upload(TestServer.content(1000))
+            let reply = try server.get(path, method: "HEAD")
+            #expect(reply.status == 200)
+            #expect(reply.headers["content-length"] == "1000")
+        }
+    }
+
+    @Test(arguments: [
+        ("image/jpeg", false), ("video/mp4", false), ("image/svg+xml", true), ("text/html", true), ("no\r\ntype", true),
+    ])
+    func onlyPicturesAndVideosAreShownInPlace(type: String, isAttachment: Bool) async throws {
+        try await TestServer.run { server in
+            let (_, path) = try server.upload(TestServer.content(10), name: "ä\"b", type: type)
+            let headers = try server.get(path).headers
+            #expect(headers["x-content-type-options"] == "nosniff")
+            #expect(headers["content-disposition"]?.hasPrefix("attachment") ?? false == isAttachment)
+        }
+    }
+
+    @Test func eachPortraitHasAURLOfItsOwn() async throws {
+        try await TestServer.run { server in
+            let picture = Data([0xff, 0xd8, 0xff, 0xe0]) + TestServer.content(5000)
+            let first = try Self.sendPortrait(picture, to: server)
+            let second = try Self.sendPortrait(picture, to: server)
+            #expect(first != second)
+            #expect(first.hasSuffix(".jpg!150x150"))
+            #expect(try server.get(first).body == picture)
+            #expect(try server.get(String(first.prefix { $0 != "!" })).body == picture)
+        }
+    }
+
+    @Test func aPortraitThatIsNoJPEGIsRefused() async throws {
+        try await TestServer.run { server in
+            let connection = try server.connection()
+            try connection.send(
+                "POST", "/user/portrait.do", ["Content-Type": "multipart/form-data; boundary=\(TestServer.boundary)"],
+                body: TestServer.multipart(TestServer.content(5000), name: "portrait"))
+            #expect(try connection.reply().status == 415)
+            #expect(server.files("portraits").isEmpty)
+        }
+    }
+
+    private static func sendPortrait(_ picture: Data, to server: TestServer) throws -> String {
+        let connection = try server.connection()
+        try connection.send(
+            "POST", "/user/portrait.do", ["Content-Type": "multipart/form-data; boundary=\(TestServer.boundary)"],
+            body: TestServer.multipart(picture, name: "portrait"))
+        let url = try #require(try connection.reply().data["userImg"] as? String)
+        let path = try #require(url.range(of: "/u/"))
+        return String(url[path.lowerBound...])
+    }
+
+    @Test func aCommitIsRecordedOnceForGood() async throws {
+        let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        var urls: [String] = []
+        var ids: [String] = []
+        for round in 0..<2 {
+            try await TestServer.run(root: root) { server in
+                if round == 0 { ids = [try server.upload(TestServer.content(10)).id] }
+                for title in ["A day <at> the sea", "changed"] {
+                    let reply = try server.post("/source/commit.do", Self.commit(ids, title: title))
+                    let url = try #require((reply.data["url"] as? String).flatMap { URL(string: $0) })
+                    urls.append(url.path)
+                }
+                let page = String(decoding: try server.get(urls[0]).body, as: UTF8.self)
+                #expect(page.contains("A day &lt;at&gt; the sea"))
+            }
+        }
+        #expect(Set(urls).count == 1)
+    }
+
+    @Test func aCommitOfUnknownOrUnfinishedFilesIsRefused() async throws {
+        try await TestServer.run { server in
+            let (open, _) = try server.preLoad(TestServer.content(10))
+            #expect(try server.post("/source/commit.do", Self.commit([open], title: "")).status == 409)
+            #expect(try server.post("/source/commit.do", Self.commit(["x"], title: "")).status == 404)
+        }
+    }
+
+    private static func commit(_ ids: [String], title: String) -> [String: Any] {
+        [
+            "sourceId": "s1", "revision": 1, "title": title, "cover": ids[0], "fileIds": ids,
+            "createDate": "2026-11-21 09:30:00",
+        ]
+    }
+}

@@ -1,0 +1,196 @@
+import Crypto
+import Foundation
+import Logging
+import OutboxReceiver
+import Synchronization
+import Testing
+
+/// A receiver running inside the test on a free port, in a directory that goes with it.
+final class TestServer: Sendable {
+    static let boundary = "test-boundary"
+    static let blockSize = 524_288
+
+    let root: URL
+    let port: Int
+    private let task: Task<Void, any Error>
+    private let ownsRoot: Bool
+
+    private init(root: URL, port: Int, task: Task<Void, any Error>, ownsRoot: Bool) {
+        self.root = root
+        self.port = port
+        self.task = task
+        self.ownsRoot = ownsRoot
+    }
+
+    /// Runs `body` with a server, then stops it and removes its directory.
+    static func run(
+        root: URL? = nil, configure: (inout ReceiverConfiguration) -> Void = { _ in },
+        now: (@Sendable () -> Int64)? = nil, _ body: (TestServer) async throws -> Void
+    ) async throws {
+        let directory = root ?? FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
+        defer { if root == nil { try? FileManager.default.removeItem(at: directory) } }
+        let server = try await start(directory, configure, now)
+        do {
+            try await body(server)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    private static func start(
+        _ root: URL, _ configure: (inout ReceiverConfiguration) -> Void, _ now: (@Sendable () -> Int64)?
+    ) async throws -> TestServer {
+        var configuration = ReceiverConfiguration(root: root.path, listen: ListenAddress(host: "127.0.0.1", port: 0))
+        configure(&configuration)
+        let receiver = try await opened(configuration, now)
+        let (ready, isReady) = AsyncStream.makeStream(of: Int.self)
+        let task = Task {
+            defer { isReady.finish() }
+            try await receiver.run(onReady: { url in isReady.yield(URL(string: url)?.port ?? 0) })
+        }
+        for await port in ready { return TestServer(root: root, port: port, task: task, ownsRoot: true) }
+        try await task.value
+        throw CancellationError()
+    }
+
+    /// A server that was stopped lets go of its root when its last task has ended, a moment later.
+    private static func opened(
+        _ configuration: ReceiverConfiguration, _ now: (@Sendable () -> Int64)?
+    ) async throws -> Receiver {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            do {
+                return try Receiver(
+                    configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: now)
+            } catch {
+                guard error.exitCode == 75, ContinuousClock.now < deadline else { throw error }
+                await Task.yield()
+            }
+        }
+    }
+
+    func stop() async {
+        task.cancel()
+        _ = await task.result
+    }
+
+    // MARK: Requests
+
+    func connection() throws -> HTTPConnection { try HTTPConnection(port: port) }
+
+    func post(_ path: String, _ object: Any, token: String? = nil) throws -> HTTPConnection.Reply {
+        let connection = try connection()
+        try connection.send(
+            "POST", path, headers(token), body: try JSONSerialization.data(withJSONObject: object))
+        return try connection.reply()
+    }
+
+    func get(_ path: String, _ headers: [String: String] = [:], method: String = "GET") throws -> HTTPConnection.Reply {
+        let connection = try connection()
+        try connection.send(method, path, headers)
+        return try connection.reply(hasBody: method != "HEAD")
+    }
+
+    private func headers(_ token: String?) -> [String: String] {
+        token.map { ["Authorization": "Bearer \($0)"] } ?? [:]
+    }
+
+    func preLoad(
+        _ content: Data, name: String = "a.jpg", type: String = "image/jpeg", md5: String? = nil, size: Int? = nil,
+        path: String? = nil, token: String? = nil
+    ) throws -> (id: String, isExisting: Bool) {
+        var file: [String: Any] = [
+            "fileName": name, "totalSize": size ?? content.count, "md5": md5 ?? Self.md5(content), "mimeType": type,
+            "modified": "2026-01-02T03:04:05.678Z",
+        ]
+        if let path { file["path"] = path }
+        let reply = try post("/fileSection/preLoad.do", ["fileCount": 1, "files": [file]], token: token)
+        let id = try #require((reply.data["fileIds"] as? [String])?.first)
+        return (id, (reply.data["existing"] as? [String])?.contains(id) ?? false)
+    }
+
+    func sendBlock(_ number: Int, of content: Data, id: String, token: String? = nil) throws -> HTTPConnection.Reply {
+        let start = (number - 1) * Self.blockSize
+        let block = content.dropFirst(start).prefix(Self.blockSize)
+        return try sendBody(
+            Self.multipart(Data(block)),
+            block: ["id": id, "totalSize": content.count, "blockTotal": Self.blocks(content), "blockNo": number],
+            token: token)
+    }
+
+    func sendBody(_ body: Data, block: [String: Any], token: String? = nil) throws -> HTTPConnection.Reply {
+        let connection = try connection()
+        try connection.send("POST", "/fileSection/upload.do", try uploadHeaders(block, token), body: body)
+        return try connection.reply()
+    }
+
+    func uploadHeaders(_ block: [String: Any], _ token: String? = nil) throws -> [String: String] {
+        let json = try JSONSerialization.data(withJSONObject: [block])
+        var headers = headers(token)
+        headers["file_block"] = String(decoding: json, as: UTF8.self)
+        headers["Content-Type"] = "multipart/form-data; boundary=\(Self.boundary)"
+        return headers
+    }
+
+    func isFinish(_ ids: [String], token: String? = nil) throws -> HTTPConnection.Reply {
+        try post("/fileSection/isFinish.do", ["fileIds": ids], token: token)
+    }
+
+    /// Uploads all of `content` and returns its URL's path.
+    @discardableResult
+    func upload(
+        _ content: Data, name: String = "a.jpg", type: String = "image/jpeg", path: String? = nil, token: String? = nil
+    ) throws -> (id: String, urlPath: String) {
+        let (id, isExisting) = try preLoad(content, name: name, type: type, path: path, token: token)
+        if !isExisting {
+            for number in 1...Self.blocks(content) {
+                #expect(try sendBlock(number, of: content, id: id, token: token).status == 200)
+            }
+        }
+        return (id, try finishedPath(id, token: token))
+    }
+
+    func finishedPath(_ id: String, token: String? = nil) throws -> String {
+        let reply = try isFinish([id], token: token)
+        #expect(reply.data["finishStatus"] as? Int == 1)
+        let url = try #require((reply.data["urls"] as? [String: String])?[id].flatMap { URL(string: $0) })
+        return url.path(percentEncoded: true)
+    }
+
+    /// Paths of regular files below `folder`, relative to it.
+    func files(_ folder: String) -> [String] {
+        let base = root.appending(path: folder).path
+        let all = FileManager.default.enumerator(atPath: base)?.compactMap { $0 as? String } ?? []
+        return all.filter { path in
+            var isDirectory: ObjCBool = false
+            return FileManager.default.fileExists(atPath: base + "/" + path, isDirectory: &isDirectory)
+                && !isDirectory.boolValue
+        }.sorted()
+    }
+
+    // MARK: Values
+
+    static func blocks(_ content: Data) -> Int { (content.count + blockSize - 1) / blockSize }
+
+    static func md5(_ content: Data) -> String {
+        Insecure.MD5.hash(data: content).map { String(format: "%02x", $0) }.joined()
+    }
+
+    static func multipart(_ payload: Data, name: String = "sectionFile", end: String = "--\r\n") -> Data {
+        Data("--\(boundary)\r\nContent-Disposition: form-data; name=\"\(name)\"; filename=\"x-0.jpg\"\r\n\r\n".utf8)
+            + payload + Data("\r\n--\(boundary)\(end)".utf8)
+    }
+
+    /// Bytes that are different for each seed.
+    static func content(_ count: Int, seed: UInt64 = 1) -> Data {
+        var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
+        var bytes = [UInt8](repeating: 0, count: count)
+        for index in bytes.indices {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            bytes[index] = UInt8(truncatingIfNeeded: state >> 56)
+        }
+        return Data(bytes)
+    }
+}

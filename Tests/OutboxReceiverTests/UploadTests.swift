@@ -1,0 +1,178 @@
+import Foundation
+import Logging
+import Synchronization
+import Testing
+
+@testable import OutboxReceiver
+
+@Suite struct UploadTests {
+    @Test func aFileSentInOneFragmentIsFinishedAtOnce() async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(64 * 1024)
+            let (_, path) = try server.upload(content, name: "beach.jpg")
+            #expect(server.files("files") == ["local/beach.jpg"])
+            #expect(try Data(contentsOf: server.root.appending(path: "files/local/beach.jpg")) == content)
+            #expect(server.files("uploads").isEmpty)
+            #expect(try server.get(path).body == content)
+        }
+    }
+
+    @Test func theTimeOfTheOriginalIsKept() async throws {
+        try await TestServer.run { server in
+            try server.upload(TestServer.content(10))
+            let path = server.root.appending(path: "files/local/a.jpg").path
+            let date = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+            #expect(date?.timeIntervalSince1970 == 1_767_323_045)
+        }
+    }
+
+    @Test func fragmentsMayComeInAnyOrderAndTwice() async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(5 * TestServer.blockSize + 17)
+            let (id, _) = try server.preLoad(content)
+            for number in [6, 3, 1, 3, 5, 1, 2, 4, 4] {
+                #expect(try server.sendBlock(number, of: content, id: id).status == 200)
+            }
+            let path = try server.finishedPath(id)
+            #expect(try server.get(path).body == content)
+        }
+    }
+
+    @Test func fragmentsMayComeInParallel() async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(12 * TestServer.blockSize)
+            let (id, _) = try server.preLoad(content)
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 1...12 {
+                    group.addTask { try server.sendBlock(number, of: content, id: id).status }
+                }
+                for try await status in group { #expect(status == 200) }
+            }
+            let path = try server.finishedPath(id)
+            #expect(try server.get(path).body == content)
+        }
+    }
+
+    @Test func aRestartGoesOnWithTheFragmentsThatArrived() async throws {
+        let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        let content = TestServer.content(3 * TestServer.blockSize)
+        let id = Mutex("")
+        try await TestServer.run(root: root) { server in
+            let given = try server.preLoad(content).id
+            id.withLock { $0 = given }
+            _ = try server.sendBlock(1, of: content, id: given)
+            _ = try server.sendBlock(3, of: content, id: given)
+        }
+        try await TestServer.run(root: root) { server in
+            let id = id.withLock { $0 }
+            _ = try server.sendBlock(2, of: content, id: id)
+            let path = try server.finishedPath(id)
+            #expect(try server.get(path).body == content)
+        }
+        try await TestServer.run(root: root) { server in
+            _ = try server.finishedPath(id.withLock { $0 })
+        }
+    }
+
+    @Test func contentThatDoesNotMatchItsDigestCanBeSentAgain() async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(1000)
+            let (id, _) = try server.preLoad(content)
+            #expect(try server.sendBlock(1, of: TestServer.content(1000, seed: 2), id: id).status == 200)
+            let reply = try server.isFinish([id])
+            #expect(reply.data["finishStatus"] as? Int == 0)
+            #expect(reply.data["failFileIds"] as? String == id)
+            #expect(server.files("files").isEmpty)
+            _ = try server.sendBlock(1, of: content, id: id)
+            #expect(try server.finishedPath(id).hasPrefix("/f/"))
+        }
+    }
+
+    @Test func anUploadWithMissingFragmentsIsNotFinished() async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(TestServer.blockSize + 1)
+            let (id, _) = try server.preLoad(content)
+            _ = try server.sendBlock(1, of: content, id: id)
+            #expect(try server.isFinish([id]).data["failFileIds"] as? String == id)
+            _ = try server.sendBlock(2, of: content, id: id)
+            #expect(try server.finishedPath(id).hasPrefix("/f/"))
+        }
+    }
+
+    @Test func contentThatIsThereAlreadyIsNotSentAgain() async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(1000)
+            let first = try server.upload(content, name: "a.jpg")
+            let second = try server.preLoad(content, name: "b.jpg")
+            #expect(second.isExisting)
+            #expect(try server.finishedPath(second.id) == first.urlPath)
+            #expect(server.files("files") == ["local/a.jpg", "local/b.jpg"])
+            #expect(server.files("objects").count == 1)
+        }
+    }
+
+    @Test func twoUploadsOfOneContentEndAsOneFile() async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(1000)
+            let first = try server.preLoad(content).id
+            let second = try server.preLoad(content).id
+            _ = try server.sendBlock(1, of: content, id: first)
+            _ = try server.sendBlock(1, of: content, id: second)
+            #expect(try server.finishedPath(first) == server.finishedPath(second))
+            #expect(server.files("files") == ["local/a.jpg"])
+            #expect(server.files("objects").count == 1)
+        }
+    }
+
+    @Test func otherContentOfTheSameNameGetsANumber() async throws {
+        try await TestServer.run { server in
+            try server.upload(TestServer.content(10, seed: 1), path: "trip/a.jpg")
+            try server.upload(TestServer.content(10, seed: 2), path: "trip/a.jpg")
+            #expect(server.files("files") == ["local/trip/a (2).jpg", "local/trip/a.jpg"])
+        }
+    }
+
+    @Test func contentThatVanishedIsNotCalledExisting() async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(1000)
+            let first = try server.upload(content)
+            for path in server.files("objects") {
+                try FileManager.default.removeItem(at: server.root.appending(path: "objects/\(path)"))
+            }
+            #expect(try server.isFinish([first.id]).status == 404)
+            #expect(!(try server.preLoad(content).isExisting))
+        }
+    }
+
+    @Test func deletedUploadsAreForgottenAndConfirmedContentStays() async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(TestServer.blockSize * 2)
+            let (open, _) = try server.preLoad(content)
+            _ = try server.sendBlock(1, of: content, id: open)
+            let done = try server.upload(TestServer.content(10))
+            #expect(try server.post("/fileSection/delete.do", ["fileIds": [open, done.id, "x"]]).status == 200)
+            #expect(server.files("uploads").isEmpty)
+            #expect(try server.isFinish([open, done.id]).status == 404)
+            #expect(try server.get(done.urlPath).status == 200)
+        }
+    }
+
+    @Test func uploadsWithoutProgressExpire() async throws {
+        let clock = Mutex(Int64(1_800_000_000))
+        let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        let limits = Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 10)
+        let store = try Store(
+            path: root.path, limits: limits, logger: Logger(label: "test"), now: { clock.withLock { $0 } })
+        let plan = UploadPlan(
+            user: "a", size: 10, md5: .random(), fileName: "a", path: nil, type: "image/jpeg", modified: nil)
+        let id = try #require(try store.preLoad([plan], user: "a").first?.id)
+        clock.withLock { $0 += Catalog.memory }
+        store.expire()
+        #expect(store.answer(for: id, user: "a") == .failed)
+        clock.withLock { $0 += 1 }
+        store.expire()
+        #expect(store.answer(for: id, user: "a") == .unknown)
+    }
+}

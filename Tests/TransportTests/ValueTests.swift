@@ -1,0 +1,94 @@
+import Testing
+
+@testable import Transport
+
+struct ProgressWatchTests {
+    private let second: UInt64 = 1_000_000_000
+
+    private func seen(
+        written: Int64 = 0, complete: Bool = false, connected: Bool = true, throttled: Bool = false
+    ) -> ProgressWatch.Observation {
+        .init(
+            connected: connected, written: written, complete: complete, throttled: throttled)
+    }
+
+    @Test func `sending without a byte moved for the timeout is a stall`() {
+        var watch = ProgressWatch(stall: .seconds(3), reply: .seconds(100))
+        #expect(watch.observe(seen(written: 10), at: 0) == .fine)
+        #expect(watch.observe(seen(written: 10), at: 3 * second - 1) == .fine)
+        #expect(watch.observe(seen(written: 10), at: 3 * second) == .stalled)
+    }
+
+    @Test func `a byte moved starts the time anew`() {
+        var watch = ProgressWatch(stall: .seconds(3), reply: .seconds(100))
+        #expect(watch.observe(seen(written: 10), at: 0) == .fine)
+        #expect(watch.observe(seen(written: 11), at: 3 * second) == .fine)
+        #expect(watch.observe(seen(written: 11), at: 6 * second) == .stalled)
+    }
+
+    @Test func `the reply timeout counts from the last byte sent`() {
+        var watch = ProgressWatch(stall: .seconds(1), reply: .seconds(5))
+        #expect(watch.observe(seen(), at: 0) == .fine)
+        #expect(watch.observe(seen(written: 10, complete: true), at: second / 2) == .fine)
+        #expect(watch.observe(seen(written: 10, complete: true), at: 5 * second) == .fine)
+        #expect(watch.observe(seen(written: 10, complete: true), at: 11 * second / 2) == .replyOverdue)
+    }
+
+    @Test func `neither connecting nor being throttled is a stall`() {
+        var watch = ProgressWatch(stall: .seconds(1), reply: .seconds(1))
+        #expect(watch.observe(seen(connected: false), at: 0) == .fine)
+        #expect(watch.observe(seen(connected: false), at: 9 * second) == .fine)
+        #expect(watch.observe(seen(throttled: true), at: 10 * second) == .fine)
+        #expect(watch.observe(seen(throttled: true), at: 19 * second) == .fine)
+        #expect(watch.observe(seen(), at: 19 * second + 1) == .fine)
+    }
+}
+
+struct TokenBucketTests {
+    private let second: UInt64 = 1_000_000_000
+
+    @Test func `what is taken over time is the rate`() {
+        var bucket = TokenBucket(rate: 1000, now: 0)
+        var taken: UInt64 = 0
+        for step in 1...200 {
+            bucket.refill(at: UInt64(step) * second / 20, inDemand: true)
+            taken += bucket.take(atMost: .max)
+        }
+        #expect(taken == 10_000)
+    }
+
+    @Test func `rates below a byte per look lose nothing`() {
+        var bucket = TokenBucket(rate: 3, now: 0)
+        var taken: UInt64 = 0
+        for step in 1...2000 {
+            bucket.refill(at: UInt64(step) * second / 100, inDemand: true)
+            taken += bucket.take(atMost: .max)
+        }
+        #expect((58...60).contains(taken))
+    }
+
+    @Test func `an idle bucket saves a tenth of a second and no more`() {
+        var bucket = TokenBucket(rate: 1000, now: 0)
+        bucket.refill(at: 3600 * second, inDemand: false)
+        #expect(bucket.take(atMost: .max) == 100)
+        #expect(bucket.take(atMost: .max) == 0)
+    }
+
+    @Test func `a clock that seems to go back gives nothing`() {
+        var bucket = TokenBucket(rate: 1000, now: second)
+        bucket.refill(at: 0, inDemand: true)
+        #expect(bucket.available == 0)
+    }
+}
+
+struct TransportErrorTests {
+    @Test func `a message with a proxy's password is replaced`() {
+        let message = TransportError.message("Unsupported proxy scheme for 'socks9://me:secret@proxy'", or: "no proxy")
+        #expect(message == "no proxy")
+    }
+
+    @Test func `any other message stands, and an empty one is replaced`() {
+        #expect(TransportError.message("refused", or: "general") == "refused")
+        #expect(TransportError.message("", or: "general") == "general")
+    }
+}

@@ -1,0 +1,194 @@
+import Testing
+import UploadCore
+
+@Suite("Pauses after failures")
+struct PauseTests {
+    private func pauses(_ failure: RemoteFailure, of kind: Begun.Kind = .send, count: Int) -> [Duration] {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        if kind != .register { bench.answer(.register) }
+        if kind == .finish { bench.answer(.send) }
+        var pauses: [Duration] = []
+        for _ in 0..<count {
+            bench.answer(kind, .failure(failure))
+            let start = bench.now.monotonic
+            while !bench.kinds.contains(kind), let next = bench.machine.nextDeadline(after: bench.now.monotonic) {
+                bench.pass(next - bench.now.monotonic)
+            }
+            pauses.append(bench.now.monotonic - start)
+        }
+        return pauses
+    }
+
+    @Test("double from one second to the ceiling, shortened by up to a quarter", arguments: [Begun.Kind.register, .send, .finish])
+    func doubling(kind: Begun.Kind) {
+        for (index, pause) in pauses(.busy, of: kind, count: 10).enumerated() {
+            let full = min(Duration.seconds(1 << index), .seconds(120))
+            #expect(pause <= full + .milliseconds(2) && pause >= full * 3 / 4, "failure \(index + 1)")
+        }
+    }
+
+    @Test("are what Retry-After says")
+    func retryAfter() {
+        #expect(pauses(.temporary(.busy, retryAfter: .seconds(7)), count: 3) == [.seconds(7), .seconds(7), .seconds(7)])
+    }
+
+    @Test("grow all the same when Retry-After says at once")
+    func retryAtOnce() throws {
+        let last = try #require(pauses(.temporary(.busy, retryAfter: .zero), count: 8).last)
+        #expect(last >= .seconds(90))
+    }
+
+    @Test("are the ceiling at once after a slow failure")
+    func slow() {
+        #expect(pauses(.temporary(.busy, slow: true), count: 2) == [.seconds(120), .seconds(120)])
+    }
+
+    @Test("of a server that refused the credentials are the ceiling, with one probe each")
+    func signedOut() {
+        var bench = Bench()
+        bench.tell((1...20).map { .join(RelativePath("f\($0)") ?? .root, content($0, fragments: 3), paused: false) })
+        bench.answer(.register)
+        bench.answer(.send)
+        for request in bench.underWay { bench.tell(Reply.failure(.unauthorized).events(for: request)) }
+        let before = bench.begun.count
+        bench.run(for: .seconds(1201)) { _ in .failure(.unauthorized) }
+        #expect((9...11).contains(bench.begun.count - before))
+        #expect(bench.state(content(1).key, "f1") == .signedOut)
+        #expect(bench.view(content(1).key, "f1")?.fragmentsFinished == 1)
+        #expect(bench.trouble == [.signedOut])
+        bench.tell(.credentialsChanged)
+        bench.run()
+        #expect(bench.outcomes.count == 20)
+        #expect(bench.trouble == [.signedOut, nil])
+    }
+
+    @Test("end when a network comes")
+    func network() {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        for _ in 0..<5 {
+            bench.answer(.register, .failure(.busy))
+            bench.tell(.networkChanged)
+            #expect(bench.kinds == [.register])
+        }
+    }
+
+    @Test("of the whole server end when the user wants one file tried now")
+    func retryOfAQueuedUpload() {
+        var bench = Bench(files: 1, fragments: 1)
+        bench.tell(.join("a", content(1), paused: false), .join("b", content(2), paused: false))
+        bench.answer(.register)
+        bench.answer(.send, .failure(.temporary(.busy, slow: true)))
+        #expect(bench.state(content(2).key, "b") == .waiting)
+        bench.tell(.retry(content(2).key))
+        #expect(bench.kinds == [.send])
+    }
+
+    @Test("a refusal of the old credentials says nothing of the new ones")
+    func staleRefusal() {
+        var bench = Bench()
+        bench.tell(.join("a", content(1, fragments: 4), paused: false))
+        bench.answer(.register)
+        let old = bench.underWay
+        bench.tell(Reply.failure(.unauthorized).events(for: old[0]))
+        bench.tell(.credentialsChanged)
+        bench.tell(old.dropFirst().flatMap { Reply.failure(.unauthorized).events(for: $0) })
+        #expect(bench.kinds.contains(.send))
+        bench.run(for: .seconds(10))
+        #expect(bench.outcomes["a"] != nil)
+    }
+
+    @Test("a probe that is refused does not keep its kind of request waiting for ever")
+    func refusedProbe() {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        bench.answer(.register)
+        bench.answer(.send, .failure(.busy))
+        bench.pass(.seconds(1))
+        bench.answer(.send, .failure(.unauthorized))
+        bench.tell(.credentialsChanged)
+        bench.run(for: .seconds(10))
+        #expect(bench.outcomes["a"] != nil)
+    }
+
+    @Test("a probe whose upload left does not keep the others waiting for ever")
+    func abandonedProbe() {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        bench.answer(.register, .failure(.busy))
+        bench.pass(.seconds(1))
+        let probe = bench.underWay[0]
+        bench.tell(.leave("a", content(1).key))
+        bench.tell(Reply.failure(.busy).events(for: probe))
+        bench.tell(.join("b", content(2), paused: false))
+        bench.run(for: .seconds(10))
+        #expect(bench.outcomes["b"] != nil)
+    }
+
+    @Test("trouble is told again when it turns out to be another kind")
+    func changedTrouble() {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        bench.answer(.register, .failure(.busy))
+        bench.pass(.seconds(1))
+        bench.answer(.register, .failure(.unauthorized))
+        #expect(bench.trouble == [.busy, .signedOut])
+    }
+
+    @Test("a deadline that passed while nobody looked is not lost")
+    func passedDeadline() {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        bench.answer(.register, .failure(.busy))
+        bench.tell(.retry(content(1).key))
+        bench.answer(.register, .failure(.unauthorized))
+        #expect(bench.machine.nextDeadline(after: bench.now.monotonic + .seconds(1000)) != nil)
+    }
+}
+
+@Suite("A server where nothing works")
+struct HotLoopTests {
+    private static let failures: [RemoteFailure] = [
+        .busy, .temporary(.busy, slow: true), .temporary(.busy, retryAfter: .seconds(20)),
+        .temporary(.busy, retryAfter: .zero), .unauthorized, .forgotten, .refused, .cancelled,
+    ]
+
+    @Test(
+        "gets at most 30 requests a minute after the first burst",
+        arguments: failures, [Begun.Kind.register, .resume, .send, .finish])
+    func bound(failure: RemoteFailure, kind: Begun.Kind) {
+        var bench = Bench(kind == .resume ? .tus : .fileSection)
+        bench.tell((1...200).map { .join(RelativePath("f\($0)") ?? .root, content($0, fragments: 2), paused: false) })
+        var sends = 0
+        bench.run(for: .seconds(7200)) { request in
+            sends += request.kind == .send ? 1 : 0
+            // Something must be interrupted before anything is resumed.
+            if kind == .resume && request.kind == .send && sends % 2 == 1 { return .failure(.busy) }
+            return request.kind == kind ? .failure(failure) : .success
+        }
+        let start = MonotonicTime(nanoseconds: 1_000_000_000_000) + .seconds(3600)
+        var times = bench.begun.map(\.at).filter { $0 > start }[...]
+        while let first = times.popFirst() {
+            let inMinute = times.prefix { $0 - first < .seconds(60) }.count
+            guard inMinute >= 30 else { continue }
+            Issue.record("\(inMinute + 1) requests in a minute, \((first - start).components.seconds) s after the burst")
+            return
+        }
+    }
+
+    @Test("whatever an unassembled file costs, it ends after three times")
+    func assembly() {
+        var bench = Bench()
+        bench.tell(.join("a", content(1, fragments: 3), paused: false))
+        bench.run { $0.kind == .finish ? .unassembled : .success }
+        guard case .failed(let error) = bench.outcomes["a"] else {
+            Issue.record("not failed")
+            return
+        }
+        #expect(error.code == "assembly_failed" && !error.retryable)
+        #expect(bench.begun.count { $0.kind == .finish } == 3)
+        #expect(bench.begun.count { $0.kind == .send } == 9)
+        #expect(bench.begun.last?.kind == .remove)
+    }
+}

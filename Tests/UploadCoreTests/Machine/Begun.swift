@@ -1,0 +1,111 @@
+public import UploadCore
+
+/// A request that the machine began.
+struct Begun: Equatable, Sendable {
+    enum Kind: String, CaseIterable, Sendable {
+        case register, resume, send, finish, remove
+    }
+
+    var id: RequestID
+    var kind: Kind
+    var keys: [ContentKey] = []
+    var fragment = 0
+    var skip: UInt32 = 0
+    /// Ids to be deleted.
+    var names: [String] = []
+    var at: MonotonicTime
+
+    /// Takes an action that begins a request; nil for all others.
+    init?(_ action: MachineAction, at time: MonotonicTime) {
+        at = time
+        switch action {
+        case .register(let id, let keys): (self.id, kind, self.keys) = (id, .register, keys)
+        case .resume(let id, let key): (self.id, kind, keys) = (id, .resume, [key])
+        case .send(let id, let key, let fragment, let skip):
+            (self.id, kind, keys, self.fragment, self.skip) = (id, .send, [key], fragment, skip)
+        case .finish(let id, let keys): (self.id, kind, self.keys) = (id, .finish, keys)
+        case .remove(let id, let names): (self.id, kind, self.names) = (id, .remove, names)
+        default: return nil
+        }
+    }
+}
+
+/// What the server answers to a request, for each upload in it.
+enum Reply: Equatable, Sendable {
+    /// An id, an acknowledgement, a confirmation, a deletion: what was asked for.
+    case success
+    case registered(String, ResumePoint)
+    case existing
+    case offset(UInt64)
+    case receipt(String)
+    case took(Duration)
+    case assembling
+    case unassembled
+    case failure(RemoteFailure)
+
+    /// The events that tell the machine.
+    func events(for request: Begun) -> [MachineEvent] {
+        if request.kind == .remove {
+            if case .failure(let failure) = self { return [.removalFailed(request.id, failure)] }
+            return [.removed(request.id)]
+        }
+        return request.keys.map { event(for: request, $0) }
+    }
+
+    func event(for request: Begun, _ key: ContentKey) -> MachineEvent {
+        let id = request.id
+        switch (self, request.kind) {
+        case (.failure(let failure), _): return .failed(id, key, failure)
+        case (.registered(let name, let point), .register): return .registered(id, key, remoteID: name, point)
+        case (.existing, .register): return .existing(id, key, RemoteObject(id: "old-\(key.high)", url: nil))
+        case (_, .register): return .registered(id, key, remoteID: "\(key.high)-\(id)", .asRecorded)
+        case (.offset(let bytes), .resume): return .resumed(id, key, .offset(bytes))
+        case (_, .resume): return .resumed(id, key, .asRecorded)
+        case (.receipt(let receipt), .send):
+            return .acknowledged(id, key, fragment: request.fragment, receipt: receipt, took: .seconds(6))
+        case (.took(let took), .send):
+            return .acknowledged(id, key, fragment: request.fragment, receipt: nil, took: took)
+        case (_, .send):
+            return .acknowledged(id, key, fragment: request.fragment, receipt: nil, took: .seconds(6))
+        case (.assembling, .finish): return .finished(id, key, .assembling)
+        case (.unassembled, .finish): return .finished(id, key, .failed(.unassembled))
+        case (_, .finish): return .finished(id, key, .confirmed(RemoteObject(id: nil, url: "http://x/\(key.high)")))
+        case (_, .remove): return .removed(id)
+        }
+    }
+}
+
+extension FileError {
+    static let refused = FileError(code: "refused", message: "no", retryable: false)
+    static let busy = FileError(code: "server_error", message: "500", retryable: true)
+    static let signedOut = FileError(code: "signed_out", message: "401", retryable: true)
+    static let unassembled = FileError(code: "assembly_failed", message: "could not assemble", retryable: true)
+}
+
+extension RemoteFailure {
+    static let busy = RemoteFailure.temporary(.busy)
+    static let refused = RemoteFailure.permanent(.refused)
+    static let unauthorized = RemoteFailure.signedOut(.signedOut)
+
+    static func source(_ path: RelativePath, _ kind: SourceProblem.Kind) -> RemoteFailure {
+        .source(SourceProblem(path: path, kind: kind))
+    }
+}
+
+extension RelativePath: ExpressibleByStringLiteral {
+    /// For tests only: a proper path, else the outbox itself.
+    public init(stringLiteral text: String) { self = RelativePath(text) ?? .root }
+}
+
+extension RemoteTraits {
+    static let fileSection = RemoteTraits(batch: 50)
+    static let tus = RemoteTraits(batch: 1, inOrder: true, asksBeforeResuming: true)
+    static let s3 = RemoteTraits(batch: 1, fragmentSize: 5 << 20, maximumFragments: 10_000)
+}
+
+/// A content of so many fragments of 512 KiB, told from others by its number.
+func content(_ number: UInt64, fragments: Int = 1) -> DropContent {
+    DropContent(
+        key: ContentKey(high: number, low: 0),
+        seal: ContentSeal(size: UInt64(fragments) * UInt64(FragmentPlan.sectionSize), digest: number))
+}

@@ -1,0 +1,163 @@
+import Testing
+import UploadCore
+
+/// A machine on a virtual clock, with everything it decided: a test reads as "event, expected actions".
+struct Bench {
+    static let scope = RemoteScope("filesection http://test me")
+
+    var machine: UploadMachine
+    var now = Now(monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000), wall: WallTime(milliseconds: 0))
+    var ledger = FakeLedger()
+    /// Requests that are neither answered nor given up, in the order they began.
+    var underWay: [Begun] = []
+    /// Every request ever begun.
+    var begun: [Begun] = []
+    var cancelled: [RequestID] = []
+    var outcomes: [RelativePath: DropOutcome] = [:]
+    var trouble: [FileError?] = []
+    /// Most fragments of one file, and most files, that were on their way at once.
+    var peak = (fragments: 0, files: 0)
+    let traits: RemoteTraits
+
+    init(
+        _ traits: RemoteTraits = .fileSection, files: Int = 5, fragments: Int = 4, fileTimeout: Duration? = nil,
+        seed: UInt64 = 1
+    ) {
+        self.traits = traits
+        let limits = UploadLimits(
+            filesInFlight: files, fragmentsInFlight: fragments, retryInterval: .seconds(120), fileTimeout: fileTimeout)
+        machine = UploadMachine(limits: limits, traits: traits, scope: Self.scope, seed: seed)
+    }
+
+    /// Tells the machine and keeps the books on what it wants.
+    @discardableResult
+    mutating func tell(_ events: [MachineEvent]) -> [MachineAction] {
+        for event in events { strike(event) }
+        let actions = machine.handle(events, now: now)
+        for action in actions { note(action) }
+        let sends = underWay.filter { $0.kind == .send }
+        let perFile = Dictionary(grouping: sends) { $0.keys[0] }
+        peak.fragments = max(peak.fragments, perFile.values.map(\.count).max() ?? 0)
+        peak.files = max(peak.files, perFile.count)
+        return actions
+    }
+
+    @discardableResult
+    mutating func tell(_ events: MachineEvent...) -> [MachineAction] { tell(events) }
+
+    private mutating func note(_ action: MachineAction) {
+        switch action {
+        case .write(let write): ledger.apply(write)
+        case .cancel(let ids):
+            cancelled += ids
+            underWay.removeAll { ids.contains($0.id) }
+        case .ended(let path, _, let outcome): outcomes[path] = outcome
+        case .serverTrouble(let error): trouble.append(error)
+        default: break
+        }
+        guard let request = Begun(action, at: now.monotonic) else { return }
+        underWay.append(request)
+        begun.append(request)
+    }
+
+    /// Takes a request that an event answers off the list.
+    private mutating func strike(_ event: MachineEvent) {
+        let answered: (id: RequestID, key: ContentKey?)
+        switch event {
+        case .registered(let id, let key, _, _), .existing(let id, let key, _), .resumed(let id, let key, _),
+            .acknowledged(let id, let key, _, _, _), .finished(let id, let key, _), .failed(let id, let key, _):
+            answered = (id, key)
+        case .removed(let id), .removalFailed(let id, _): answered = (id, nil)
+        default: return
+        }
+        guard let index = underWay.firstIndex(where: { $0.id == answered.id }) else { return }
+        underWay[index].keys.removeAll { $0 == answered.key }
+        if underWay[index].keys.isEmpty { underWay.remove(at: index) }
+    }
+
+    /// Answers the oldest request of a kind.
+    @discardableResult
+    mutating func answer(
+        _ kind: Begun.Kind, _ reply: Reply = .success, sourceLocation: SourceLocation = #_sourceLocation
+    ) -> [MachineAction] {
+        guard let request = underWay.first(where: { $0.kind == kind }) else {
+            Issue.record("no request to \(kind) is under way", sourceLocation: sourceLocation)
+            return []
+        }
+        return tell(reply.events(for: request))
+    }
+
+    /// Lets time pass, with a tick at every deadline on the way.
+    @discardableResult
+    mutating func pass(_ duration: Duration) -> [MachineAction] {
+        let end = now.monotonic + duration
+        var actions: [MachineAction] = []
+        while let next = machine.nextDeadline(after: now.monotonic), next <= end {
+            jump(to: max(next, now.monotonic + .milliseconds(1)))
+            actions += tell(.tick)
+        }
+        jump(to: max(end, now.monotonic))
+        return actions + tell(.tick)
+    }
+
+    private mutating func jump(to time: MonotonicTime) {
+        now.wall = now.wall.advanced(by: time - now.monotonic)
+        now.monotonic = time
+    }
+
+    /// Answers everything, 10 ms after it was asked, until nothing happens any more or the time is over.
+    mutating func run(for duration: Duration = .seconds(3600), _ reply: (Begun) -> Reply = { _ in .success }) {
+        let end = now.monotonic + duration
+        let most = begun.count + 200_000
+        while now.monotonic < end, begun.count < most {
+            if underWay.isEmpty {
+                guard let next = machine.nextDeadline(after: now.monotonic), next <= end else { return }
+                jump(to: max(next, now.monotonic + .milliseconds(1)))
+                tell(.tick)
+            } else {
+                jump(to: now.monotonic + .milliseconds(10))
+                tell(underWay.flatMap { reply($0).events(for: $0) })
+            }
+        }
+    }
+
+    func state(_ key: ContentKey = content(1).key, _ path: RelativePath = "a") -> FileState? {
+        machine.view(of: key, from: path)?.state
+    }
+
+    func view(_ key: ContentKey = content(1).key, _ path: RelativePath = "a") -> UploadView? {
+        machine.view(of: key, from: path)
+    }
+
+    /// Kinds of the requests that are under way.
+    var kinds: [Begun.Kind] { underWay.map(\.kind) }
+
+    /// The agent is killed and started again: only what was written is left.
+    func restarted(_ waiters: [ContentKey: [RestoredWaiter]]) -> Bench {
+        var bench = Bench(traits)
+        bench.machine = UploadMachine(
+            limits: UploadLimits(filesInFlight: 5, fragmentsInFlight: 4, retryInterval: .seconds(120)), traits: traits,
+            scope: Self.scope, seed: 2)
+        bench.ledger = ledger
+        bench.now = now
+        for record in ledger.uploads.values.sorted(by: { $0.order < $1.order }) {
+            bench.machine.restore(
+                record, acknowledged: ledger.acknowledged(record.key), receipts: ledger.receipts(record.key),
+                waiters: waiters[record.key] ?? [], now: now)
+        }
+        bench.machine.restoreRemovals(ledger.removals)
+        return bench
+    }
+}
+
+extension Array where Element == MachineAction {
+    var writes: [LedgerWrite] {
+        compactMap { action in
+            if case .write(let write) = action { write } else { nil }
+        }
+    }
+
+    var kinds: [Begun.Kind] {
+        compactMap { Begun($0, at: MonotonicTime(nanoseconds: 0))?.kind }
+    }
+}

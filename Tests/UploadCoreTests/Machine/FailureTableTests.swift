@@ -1,0 +1,95 @@
+import Testing
+import UploadCore
+
+/// What a failure does to the upload it hits.
+private struct Case: Sendable, CustomTestStringConvertible {
+    var name: String
+    var failure: RemoteFailure
+    /// State of the path afterwards; nil for an upload that ended, as failed or to be hashed again.
+    var states: [Begun.Kind: FileState]
+    var ends: Set<Begun.Kind> = []
+    /// When the next attempt is due, in milliseconds at most; nil: not by time.
+    var next: Int?
+
+    var testDescription: String { name }
+
+    init(
+        _ name: String, _ failure: RemoteFailure, _ states: [Begun.Kind: FileState] = [:], ends: Set<Begun.Kind> = [],
+        next: Int? = nil
+    ) {
+        self.name = name
+        self.failure = failure
+        self.states = states
+        self.ends = ends
+        self.next = next
+    }
+
+    static let all = [
+        Case("busy", .busy, [.register: .waiting, .send: .waiting, .finish: .waiting], next: 1_000),
+        Case(
+            "busy, later", .temporary(.busy, retryAfter: .seconds(300)),
+            [.register: .waiting, .send: .waiting, .finish: .waiting], next: 300_000),
+        Case(
+            "full", .temporary(.busy, slow: true), [.register: .waiting, .send: .waiting, .finish: .waiting],
+            next: 120_000),
+        Case("unauthorized", .unauthorized, [.register: .signedOut, .send: .signedOut, .finish: .signedOut]),
+        Case("forgotten", .forgotten, [.register: .queued, .send: .queued, .finish: .queued]),
+        Case("refused", .refused, ends: [.register, .send, .finish]),
+        Case("changed", .source("a", .changed), ends: [.send]),
+        Case("missing", .source("a", .missing), [.send: .waiting], next: 1_000),
+        Case("unreadable", .source("a", .unreadable(.refused)), ends: [.send]),
+        Case("given up", .cancelled, [.register: .waiting, .send: .waiting, .finish: .waiting], next: 1_000),
+    ]
+}
+
+@Suite("Every failure of every kind of request")
+struct FailureTableTests {
+    @Test("leaves the upload where it can go on from", arguments: Case.all, [Begun.Kind.register, .send, .finish])
+    private func outcome(of it: Case, on kind: Begun.Kind) throws {
+        guard it.states[kind] != nil || it.ends.contains(kind) else { return }
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        if kind != .register { bench.answer(.register) }
+        if kind == .finish { bench.answer(.send) }
+        bench.answer(kind, .failure(it.failure))
+        #expect(bench.state() == it.states[kind])
+        let start = bench.now.monotonic
+        if let next = it.next {
+            let due = try #require(bench.machine.nextDeadline(after: start)) - start
+            #expect(due <= .milliseconds(next) && due > .milliseconds(next / 2))
+        }
+        // Whatever it was: with a server that is well again everything ends.
+        bench.tell(.credentialsChanged)
+        bench.run()
+        #expect(bench.machine.keys.isEmpty)
+        #expect(bench.ledger.uploads.isEmpty && bench.ledger.removals.isEmpty)
+    }
+
+    @Test("a deletion that fails is tried again until it is done or refused", arguments: [RemoteFailure.busy, .cancelled, .unauthorized])
+    func deletion(failure: RemoteFailure) {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        bench.answer(.register)
+        bench.tell(.leave("a", content(1).key))
+        #expect(bench.ledger.removals.count == 1)
+        for _ in 0..<3 {
+            bench.answer(.remove, .failure(failure))
+            #expect(bench.underWay.isEmpty)
+            bench.pass(.seconds(120))
+        }
+        #expect(bench.ledger.removals.count == 1)
+        bench.answer(.remove, .success)
+        #expect(bench.ledger.removals.isEmpty)
+    }
+
+    @Test("a deletion that is refused is let be", arguments: [RemoteFailure.refused, .forgotten])
+    func refusedDeletion(failure: RemoteFailure) {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        bench.answer(.register)
+        bench.tell(.leave("a", content(1).key))
+        bench.answer(.remove, .failure(failure))
+        #expect(bench.ledger.removals.isEmpty)
+        #expect(bench.machine.nextDeadline(after: bench.now.monotonic) == nil)
+    }
+}

@@ -1,0 +1,42 @@
+import UploadCore
+
+/// What was made durable, as the ledger would hold it.
+struct FakeLedger {
+    var uploads: [ContentKey: UploadRecord] = [:]
+    var pages: [ContentKey: [Int: FragmentPage]] = [:]
+    var confirmations: [ContentKey: Confirmation] = [:]
+    var settings: [String: [UInt8]] = [:]
+
+    mutating func apply(_ write: LedgerWrite) {
+        switch write {
+        case .upload(let record): uploads[record.key] = record
+        case .fragments(let key, let page): pages[key, default: [:]][page.index] = page
+        case .forgetFragments(let key): pages[key] = nil
+        case .forgetUpload(let key):
+            uploads[key] = nil
+            pages[key] = nil
+        case .confirmation(let confirmation): confirmations[confirmation.key] = confirmation
+        case .forgetConfirmation(let key, _): confirmations[key] = nil
+        case .setting(let name, let value): settings[name] = value
+        case .drop, .forgetDrop, .digests: break
+        }
+    }
+
+    func acknowledged(_ key: ContentKey) -> FragmentSet {
+        var words: [UInt64] = []
+        for (index, page) in (pages[key] ?? [:]).sorted(by: { $0.key < $1.key }) {
+            words += Array(repeating: 0, count: index * FragmentPage.fragments / 64 - words.count) + page.words
+        }
+        return FragmentSet(words: words)
+    }
+
+    func receipts(_ key: ContentKey) -> [Int: String] {
+        (pages[key] ?? [:]).values.reduce(into: [:]) { $0.merge($1.receipts) { $1 } }
+    }
+
+    /// Ids that are still to be deleted on the server.
+    var removals: [String] {
+        settings.keys.filter { $0.hasPrefix(UploadMachine.removalPrefix) }
+            .map { String($0.dropFirst(UploadMachine.removalPrefix.count)) }.sorted()
+    }
+}

@@ -1,0 +1,165 @@
+import Testing
+import UploadCore
+
+@Suite("Protocols that differ")
+struct ProtocolTests {
+    private let waiters = [RestoredWaiter(path: "a", paused: false, joinedLater: false)]
+    private let fragment = UInt64(FragmentPlan.sectionSize)
+
+    @Test("a restart goes on without what was acknowledged")
+    func restart() {
+        var bench = Bench()
+        let ten = content(1, fragments: 10)
+        bench.tell(.join("a", ten, paused: false))
+        bench.answer(.register)
+        for _ in 0..<6 { bench.answer(.send) }
+        let done = Set(bench.begun.filter { $0.kind == .send }.map(\.fragment)).subtracting(bench.underWay.map(\.fragment))
+        var later = bench.restarted([ten.key: waiters])
+        later.tell(.tick)
+        later.run()
+        #expect(later.begun.allSatisfy { $0.kind != .register })
+        let again = later.begun.filter { $0.kind == .send }.map(\.fragment)
+        #expect(again.sorted() == (0..<10).filter { !done.contains($0) })
+        #expect(later.outcomes["a"] != nil)
+    }
+
+    @Test("an upload of another account is not restored")
+    func otherScope() {
+        var bench = Bench()
+        let record = UploadRecord(
+            key: content(1).key, seal: content(1).seal, plan: FragmentPlan(size: 1), scope: RemoteScope("other"),
+            order: 1)
+        bench.machine.restore(record, acknowledged: FragmentSet(), receipts: [:], waiters: waiters, now: bench.now)
+        #expect(bench.machine.keys.isEmpty)
+    }
+
+    @Test("an ordered protocol has one fragment on its way, in order")
+    func ordered() {
+        var bench = Bench(.tus)
+        bench.tell(.join("a", content(1, fragments: 6), paused: false))
+        bench.run()
+        #expect(bench.peak == (1, 1))
+        #expect(bench.begun.filter { $0.kind == .send }.map(\.fragment) == Array(0..<6))
+        #expect(bench.outcomes["a"] != nil)
+    }
+
+    @Test("an ordered protocol asks after an interruption, and the server's offset is the truth")
+    func offset() throws {
+        var bench = Bench(.tus)
+        bench.tell(.join("a", content(1, fragments: 6), paused: false))
+        bench.answer(.register)
+        bench.answer(.send)
+        bench.answer(.send)
+        bench.answer(.send, .failure(.busy))
+        bench.pass(.seconds(1))
+        #expect(bench.kinds == [.resume])
+        bench.answer(.resume, .offset(fragment * 3 + 1000))
+        let send = try #require(bench.underWay.first)
+        #expect(send.fragment == 3 && send.skip == 1000)
+        #expect(bench.ledger.acknowledged(content(1).key) == FragmentSet(prefix: 3))
+        bench.answer(.send)
+        #expect(bench.underWay.first?.skip == 0)
+    }
+
+    @Test("a server that has less than the ledger says is sent the difference")
+    func lowerOffset() {
+        var bench = Bench(.tus)
+        let six = content(1, fragments: 6)
+        bench.tell(.join("a", six, paused: false))
+        bench.answer(.register)
+        for _ in 0..<4 { bench.answer(.send) }
+        var later = bench.restarted([six.key: waiters])
+        later.tell(.tick)
+        #expect(later.kinds == [.resume])
+        later.answer(.resume, .offset(fragment))
+        #expect(later.underWay.map(\.fragment) == [1])
+        #expect(later.ledger.acknowledged(six.key) == FragmentSet(prefix: 1))
+        later.run()
+        #expect(later.outcomes["a"] != nil)
+    }
+
+    @Test("a server that has everything is only asked to finish")
+    func fullOffset() {
+        var bench = Bench(.tus)
+        let two = content(1, fragments: 2)
+        bench.tell(.join("a", two, paused: false))
+        bench.answer(.register)
+        bench.answer(.send, .failure(.busy))
+        bench.pass(.seconds(1))
+        bench.answer(.resume, .offset(two.seal.size))
+        #expect(bench.kinds == [.finish])
+    }
+
+    @Test("a pause is an interruption, too")
+    func pausedOrdered() {
+        var bench = Bench(.tus)
+        bench.tell(.join("a", content(1, fragments: 6), paused: false))
+        bench.answer(.register)
+        bench.tell(.setAllPaused(true))
+        bench.tell(.setAllPaused(false))
+        #expect(bench.kinds == [.resume])
+    }
+
+    @Test("receipts are kept over a restart and page by page")
+    func receipts() {
+        var bench = Bench(.s3)
+        let large = content(1, fragments: 40)
+        bench.tell(.join("a", large, paused: false))
+        bench.answer(.register)
+        while let send = bench.underWay.first(where: { $0.kind == .send }) {
+            bench.tell(Reply.receipt("etag-\(send.fragment)").events(for: send))
+        }
+        var later = bench.restarted([large.key: waiters])
+        later.tell(.tick)
+        #expect(later.kinds == [.finish])
+        #expect(later.machine.receipts(of: large.key) == [0: "etag-0", 1: "etag-1", 2: "etag-2", 3: "etag-3"])
+        later.answer(.finish, .unassembled)
+        #expect(later.machine.receipts(of: large.key).isEmpty)
+        #expect(later.ledger.receipts(large.key).isEmpty)
+    }
+
+    @Test("a content is cut into as many fragments as the protocol takes", arguments: [1, 5 << 20, 50 << 30, 64 << 30] as [UInt64])
+    func plans(size: UInt64) {
+        let plan = RemoteTraits.s3.plan(for: size)
+        #expect(plan.count <= 10_000)
+        #expect(plan.fragmentSize >= 5 << 20 && plan.fragmentSize % FragmentPlan.sectionSize == 0)
+        #expect(plan.range(of: plan.count - 1).upperBound == size)
+    }
+
+    @Test("an upload the server forgot is registered again at once, and nothing of it counts")
+    func forgotten() {
+        var bench = Bench()
+        let ten = content(1, fragments: 10)
+        bench.tell(.join("a", ten, paused: false))
+        bench.answer(.register)
+        for _ in 0..<3 { bench.answer(.send) }
+        let actions = bench.answer(.send, .failure(.forgotten))
+        #expect(actions.writes.contains(.forgetFragments(ten.key)))
+        #expect(bench.kinds == [.register])
+        bench.run()
+        #expect(bench.begun.count { $0.kind == .send } >= 13)
+        #expect(bench.outcomes["a"] != nil)
+    }
+
+    @Test("what the server has already is done without being sent")
+    func existing() {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        let actions = bench.answer(.register, .existing)
+        #expect(bench.outcomes["a"] == .done(RemoteObject(id: "old-1", url: nil), deduplicated: true))
+        #expect(actions.writes.contains { if case .confirmation = $0 { true } else { false } })
+        #expect(!bench.begun.contains { $0.kind == .send })
+    }
+
+    @Test("nothing begins after the machine was stopped")
+    func stop() {
+        var bench = Bench()
+        bench.tell(.join("a", content(1, fragments: 9), paused: false))
+        bench.answer(.register)
+        bench.tell(.stop)
+        #expect(bench.underWay.isEmpty)
+        bench.tell(.join("b", content(2), paused: false), .tick, .networkChanged)
+        #expect(bench.underWay.isEmpty)
+        #expect(bench.machine.nextDeadline(after: bench.now.monotonic) == nil)
+    }
+}

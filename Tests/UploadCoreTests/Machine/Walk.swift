@@ -1,0 +1,221 @@
+import Testing
+import UploadCore
+
+/// A walk at random: a machine, a ledger that is behind it, a server with faults, a user, and kills.
+struct Walk {
+    /// What the agent keeps of a path.
+    struct Drop: Equatable {
+        var content: DropContent
+        var paused = false
+        var joinedLater = false
+        var outcome: DropOutcome?
+    }
+
+    /// What one call of the machine decided: nothing of it counts before its writes are durable.
+    struct Batch {
+        var actions: [MachineAction]
+        var drops: [RelativePath: Drop?]
+    }
+
+    static let paths: [RelativePath] = (0..<10).map { RelativePath("p\($0)") ?? .root }
+    static let contents = [1, 1, 2, 3, 5, 17, 20, 40].enumerated().map {
+        content(UInt64($0.offset) + 1, fragments: $0.element)
+    }
+
+    let traits: RemoteTraits
+    var random: WalkRandom
+    var machine: UploadMachine
+    var limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 3, retryInterval: .seconds(120))
+    var now = Now(monotonic: MonotonicTime(nanoseconds: 1 << 40), wall: WallTime(milliseconds: 0))
+    var server: WalkServer
+
+    /// As the agent sees it, and as it is durable.
+    var drops: [RelativePath: Drop] = [:]
+    var durableDrops: [RelativePath: Drop] = [:]
+    var decided = FakeLedger()
+    var ledger = FakeLedger()
+    var allPaused = false
+    var commits: [Batch] = []
+    /// Requests the machine began, by its own books; and those that were really sent.
+    var begun: [RequestID: Begun] = [:]
+    var sent: [(request: Begun, names: [ContentKey: String], plans: [ContentKey: FragmentPlan])] = []
+    /// Paths that are being hashed again.
+    var settling: Set<RelativePath> = []
+    var problem: String?
+
+    init(traits: RemoteTraits, seed: UInt64) {
+        self.traits = traits
+        random = WalkRandom(seed: seed)
+        machine = UploadMachine(limits: limits, traits: traits, scope: Bench.scope, seed: seed)
+        server = WalkServer(traits: traits)
+    }
+
+    /// Takes one step.
+    mutating func step() {
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<45: answerOne()
+        case 45..<65: commitOne()
+        case 65..<75: pass(.milliseconds(Int.random(in: 1...5000, using: &random)))
+        case 75..<95: userActs()
+        case 95..<98: server.mood = random.oneIn(3) ? WalkServer.Mood.allCases.randomElement(using: &random)! : .fine
+        case 98: if random.oneIn(4) { crash() }
+        default: tell([random.oneIn(2) ? .credentialsChanged : .networkChanged])
+        }
+    }
+
+    // MARK: The agent
+
+    mutating func tell(_ events: [MachineEvent], drops changes: [RelativePath: Drop?] = [:]) {
+        for event in events { strike(event) }
+        for (path, drop) in changes { drops[path] = drop }
+        let actions = machine.handle(events, now: now)
+        var batch = Batch(actions: actions, drops: changes)
+        check(actions, after: events)
+        for action in actions {
+            switch action {
+            case .write(let write): decided.apply(write)
+            case .ended(let path, _, let outcome):
+                drops[path]?.outcome = outcome
+                batch.drops[path] = drops[path]
+            case .cancel(let ids): for id in ids { begun[id] = nil }
+            case .takeAgain(let path, _): settling.insert(path)
+            default: if let request = Begun(action, at: now.monotonic) { begin(request) }
+            }
+        }
+        commits.append(batch)
+        checkRest()
+        if let path = settling.min() { join(path, Self.contents.randomElement(using: &random)!) }
+    }
+
+    private mutating func strike(_ event: MachineEvent) {
+        switch event {
+        case .registered(let id, let key, _, _), .existing(let id, let key, _), .resumed(let id, let key, _),
+            .acknowledged(let id, let key, _, _, _), .finished(let id, let key, _), .failed(let id, let key, _):
+            begun[id]?.keys.removeAll { $0 == key }
+            if begun[id]?.keys.isEmpty == true { begun[id] = nil }
+        case .removed(let id), .removalFailed(let id, _): begun[id] = nil
+        default: break
+        }
+    }
+
+    private mutating func commitOne() {
+        guard !commits.isEmpty else { return }
+        let batch = commits.removeFirst()
+        for write in batch.actions.writes { ledger.apply(write) }
+        for (path, drop) in batch.drops { durableDrops[path] = drop }
+        for action in batch.actions {
+            if case .cancel(let ids) = action { sent.removeAll { ids.contains($0.request.id) } }
+            guard let request = Begun(action, at: now.monotonic) else { continue }
+            let records = request.keys.compactMap { machine.record(of: $0) }
+            let names = records.compactMap { record in record.remoteID.map { (record.key, $0) } }
+            sent.append(
+                (
+                    request, Dictionary(uniqueKeysWithValues: names),
+                    Dictionary(uniqueKeysWithValues: records.map { ($0.key, $0.plan) })
+                ))
+        }
+    }
+
+    private mutating func answerOne() {
+        guard !sent.isEmpty else { return commitOne() }
+        let (request, names, plans) = sent.remove(at: Int.random(in: 0..<sent.count, using: &random))
+        let waiters = request.keys.first.map { Array(machine.waiters(of: $0)).sorted() } ?? []
+        tell(server.take(request, names: names, plans: plans, waiters: waiters, random: &random))
+    }
+
+    mutating func pass(_ duration: Duration) {
+        now = Now(monotonic: now.monotonic + duration, wall: now.wall.advanced(by: duration))
+        tell([.tick])
+    }
+
+    /// The agent is killed: what was decided and not yet durable never happened.
+    private mutating func crash() {
+        commits = []
+        for flight in sent where random.oneIn(2) {
+            // It arrives all the same.
+            _ = server.take(flight.request, names: flight.names, plans: flight.plans, waiters: [], random: &random)
+        }
+        sent = []
+        begun = [:]
+        drops = durableDrops
+        decided = ledger
+        machine = UploadMachine(limits: limits, traits: traits, scope: Bench.scope, seed: random.next())
+        let waiting = drops.filter { $0.value.outcome == nil }
+        for record in ledger.uploads.values.sorted(by: { $0.order < $1.order }) {
+            let waiters = waiting.filter { $0.value.content.key == record.key }.sorted { $0.key < $1.key }
+                .map { RestoredWaiter(path: $0.key, paused: $0.value.paused, joinedLater: $0.value.joinedLater) }
+            machine.restore(
+                record, acknowledged: ledger.acknowledged(record.key), receipts: ledger.receipts(record.key),
+                waiters: waiters, now: now)
+        }
+        machine.restoreRemovals(ledger.removals)
+        // Paths without an upload are hashed again.
+        settling = Set(waiting.filter { !machine.keys.contains($0.value.content.key) }.keys)
+        tell(allPaused ? [.setAllPaused(true), .tick] : [.tick])
+    }
+
+    /// Commits and answers all there is.
+    mutating func finishWhatIsUnderWay() {
+        while !commits.isEmpty { commitOne() }
+        if !sent.isEmpty { answerOne() }
+    }
+
+    // MARK: The user
+
+    private mutating func userActs() {
+        let path = Self.paths.randomElement(using: &random)!
+        let waiting = drops[path].flatMap { $0.outcome == nil ? $0 : nil }
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0..<8: if waiting == nil || random.oneIn(6) { join(path, Self.contents.randomElement(using: &random)!) }
+        case 8..<10: leave(path)
+        case 10..<12: pause(path, true)
+        case 12..<15: pause(path, false)
+        case 15: rename(path, to: Self.paths.randomElement(using: &random)!)
+        case 16: if let waiting { tell([.first(waiting.content.key)]) }
+        case 17: if let waiting { tell([.retry(waiting.content.key)]) }
+        case 18: pauseAll(random.oneIn(3))
+        default: changeLimits()
+        }
+    }
+
+    private mutating func join(_ path: RelativePath, _ content: DropContent) {
+        // Old contents come back as new ones: else the server would soon have everything.
+        if random.oneIn(2) { server.whole.remove(content.key) }
+        var events: [MachineEvent] = []
+        if let old = drops[path], old.outcome == nil { events.append(.leave(path, old.content.key)) }
+        events.append(.join(path, content, paused: false))
+        settling.remove(path)
+        let joinedLater = machine.keys.contains(content.key)
+        tell(events, drops: [path: Drop(content: content, joinedLater: joinedLater)])
+    }
+
+    private mutating func leave(_ path: RelativePath) {
+        guard let drop = drops[path], drop.outcome == nil else { return }
+        tell([.leave(path, drop.content.key)], drops: [path: Drop?.none])
+    }
+
+    mutating func pause(_ path: RelativePath, _ paused: Bool) {
+        guard var drop = drops[path], drop.outcome == nil else { return }
+        drop.paused = paused
+        tell([.setPaused(path, drop.content.key, paused)], drops: [path: drop])
+    }
+
+    private mutating func rename(_ path: RelativePath, to new: RelativePath) {
+        guard let drop = drops[path], drop.outcome == nil, path != new else { return }
+        var events: [MachineEvent] = []
+        if let other = drops[new], other.outcome == nil { events.append(.leave(new, other.content.key)) }
+        events.append(.rename(path, to: new, drop.content.key))
+        tell(events, drops: [path: Drop?.none, new: drop])
+    }
+
+    mutating func pauseAll(_ paused: Bool) {
+        allPaused = paused
+        tell([.setAllPaused(paused)])
+    }
+
+    private mutating func changeLimits() {
+        limits.filesInFlight = Int.random(in: 1...4, using: &random)
+        limits.fragmentsInFlight = Int.random(in: 1...4, using: &random)
+        tell([.setLimits(limits)])
+    }
+}

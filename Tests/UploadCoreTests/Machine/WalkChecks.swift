@@ -1,0 +1,98 @@
+import UploadCore
+
+// What must be true at every step of a walk.
+extension Walk {
+    mutating func fail(_ what: String) {
+        if problem == nil { problem = what }
+    }
+
+    mutating func begin(_ request: Begun) {
+        let live = begun.values
+        if request.keys.count > traits.batch || request.names.count > traits.batch { fail("batch too large") }
+        for key in request.keys {
+            if live.contains(where: { $0.kind == request.kind && $0.keys.contains(key) && $0.fragment == request.fragment })
+            {
+                fail("\(request.kind) of \(key) twice at once")
+            }
+            if request.kind == .register, live.contains(where: { $0.kind != .finish && $0.keys.contains(key) }) {
+                fail("\(key) registered again while it is under way")
+            }
+        }
+        if request.kind == .send { checkSend(request) }
+        begun[request.id] = request
+    }
+
+    private mutating func checkSend(_ request: Begun) {
+        let key = request.keys[0]
+        let sends = begun.values.filter { $0.kind == .send }
+        if sends.count(where: { $0.keys == [key] }) >= limits.fragmentsInFlight { fail("too many fragments in flight") }
+        if Set(sends.flatMap(\.keys)).union([key]).count > limits.filesInFlight { fail("too many files in flight") }
+        if traits.inOrder, sends.contains(where: { $0.keys == [key] }) { fail("two fragments of an ordered upload") }
+        if decided.acknowledged(key).contains(request.fragment) { fail("acknowledged fragment sent again") }
+    }
+
+    mutating func check(_ actions: [MachineAction], after events: [MachineEvent]) {
+        if let last = actions.lastIndex(where: \.isWrite), actions[..<last].contains(where: { !$0.isWrite }) {
+            fail("a write after something else")
+        }
+        let confirmed = Set(
+            actions.writes.compactMap { write in if case .confirmation(let it) = write { it.key } else { nil } })
+        for case .ended(let path, let key, .done) in actions {
+            if !confirmed.contains(key) { fail("\(path) done without a confirmation") }
+            if !server.whole.contains(key) { fail("\(path) done and not on the server") }
+        }
+        for case .forgetFragments(let key) in actions.writes where !events.contains(where: { $0.forgets(key) }) {
+            fail("fragments forgotten for no reason")
+        }
+    }
+
+    /// Nothing waits for nothing.
+    mutating func checkRest() {
+        let waiting = drops.filter { $0.value.outcome == nil && !settling.contains($0.key) }
+        if waiting.contains(where: { machine.view(of: $0.value.content.key, from: $0.key) == nil }) {
+            fail("an accepted path that no upload knows")
+        }
+        if allPaused || waiting.allSatisfy({ $0.value.paused }) { return }
+        if begun.isEmpty, machine.nextDeadline(after: now.monotonic) == nil { fail("everything waits for nothing") }
+    }
+
+    /// The faults are over: everything comes to its end.
+    mutating func end() {
+        server.isFlaky = false
+        server.mood = .fine
+        pauseAll(false)
+        for path in Self.paths { pause(path, false) }
+        tell([.credentialsChanged])
+        for _ in 0..<20_000 where problem == nil {
+            if commits.isEmpty && sent.isEmpty {
+                guard let next = machine.nextDeadline(after: now.monotonic) else { break }
+                pass(max(next - now.monotonic, .milliseconds(1)))
+            }
+            finishWhatIsUnderWay()
+        }
+        let left = drops.filter { $0.value.outcome == nil }
+        if !left.isEmpty {
+            let states = left.map { "\($0.key): \(machine.view(of: $0.value.content.key, from: $0.key)?.state.rawValue ?? "-")" }
+            fail("never ended: \(states.sorted())")
+        }
+        if !machine.keys.isEmpty { fail("uploads nobody waits for") }
+        if !decided.uploads.isEmpty || !decided.pages.isEmpty { fail("uploads left in the ledger") }
+        if !decided.removals.isEmpty { fail("deletions left over") }
+    }
+}
+
+extension MachineAction {
+    var isWrite: Bool { if case .write = self { true } else { false } }
+}
+
+extension MachineEvent {
+    /// Whether this may mean that a content's fragments must be sent again.
+    func forgets(_ key: ContentKey) -> Bool {
+        switch self {
+        case .failed(_, key, .forgotten), .finished(_, key, .failed), .resumed(_, key, .offset),
+            .registered(_, key, _, .offset):
+            true
+        default: false
+        }
+    }
+}

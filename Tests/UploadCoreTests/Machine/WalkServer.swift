@@ -1,0 +1,130 @@
+import UploadCore
+
+/// A server that really keeps what it was sent, and has its bad days.
+struct WalkServer {
+    struct Stored {
+        var key: ContentKey
+        var plan: FragmentPlan
+        var fragments: Set<Int> = []
+        /// Bytes from the start (in-order protocols).
+        var offset: UInt64 = 0
+    }
+
+    enum Mood: CaseIterable { case fine, down, refusing, full }
+
+    let traits: RemoteTraits
+    var mood = Mood.fine
+    /// Whether single requests go wrong, too.
+    var isFlaky = true
+    var open: [String: Stored] = [:]
+    /// Contents that are there as a whole.
+    var whole: Set<ContentKey> = []
+    private var lastID = 0
+
+    init(traits: RemoteTraits) { self.traits = traits }
+
+    /// Takes a request and says what the machine hears of it.
+    ///
+    /// - Parameter names: the ids of the uploads as they were when the request was sent.
+    mutating func take(
+        _ request: Begun, names: [ContentKey: String], plans: [ContentKey: FragmentPlan], waiters: [RelativePath],
+        random: inout WalkRandom
+    ) -> [MachineEvent] {
+        if let failure = wholeFailure(&random) { return Reply.failure(failure).events(for: request) }
+        // The request arrives, its reply does not.
+        let isLost = isFlaky && random.oneIn(25)
+        let events: [MachineEvent]
+        if request.kind == .remove {
+            for name in request.names { open[name] = nil }
+            events = [.removed(request.id)]
+        } else {
+            events = request.keys.map { key in
+                guard let plan = plans[key] else { return .failed(request.id, key, .cancelled) }
+                return take(request, key, plan, names[key], waiters, &random)
+            }
+        }
+        return isLost ? Reply.failure(.busy).events(for: request) : events
+    }
+
+    private func wholeFailure(_ random: inout WalkRandom) -> RemoteFailure? {
+        switch mood {
+        case .fine: break
+        case .down: return .temporary(.busy, retryAfter: random.oneIn(4) ? .seconds(7) : nil)
+        case .refusing: return .unauthorized
+        case .full: return .temporary(.busy, slow: true)
+        }
+        guard isFlaky, random.oneIn(20) else { return nil }
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0: return .unauthorized
+        case 1: return .cancelled
+        case 2: return .temporary(.busy, retryAfter: .zero)
+        default: return .busy
+        }
+    }
+
+    private mutating func take(
+        _ request: Begun, _ key: ContentKey, _ plan: FragmentPlan, _ name: String?, _ waiters: [RelativePath],
+        _ random: inout WalkRandom
+    ) -> MachineEvent {
+        let id = request.id
+        if request.kind == .register {
+            if whole.contains(key) { return .existing(id, key, RemoteObject(id: "old", url: nil)) }
+            if isFlaky, random.oneIn(200) { return .failed(id, key, .refused) }
+            lastID += 1
+            open["id\(lastID)"] = Stored(key: key, plan: plan)
+            return .registered(id, key, remoteID: "id\(lastID)", traits.inOrder ? .offset(0) : .asRecorded)
+        }
+        if isFlaky, request.kind == .send, random.oneIn(60), let path = waiters.randomElement(using: &random) {
+            let kinds: [SourceProblem.Kind] = [.changed, .missing, .unreadable(.refused)]
+            return .failed(id, key, .source(path, kinds[Int.random(in: 0..<3, using: &random)]))
+        }
+        if isFlaky, let name, random.oneIn(80) { open[name] = nil }
+        guard let name, var stored = open[name], stored.key == key else {
+            if request.kind == .finish, whole.contains(key) { return .finished(id, key, .confirmed(Self.object(key))) }
+            return .failed(id, key, .forgotten)
+        }
+        defer { if open[name] != nil { open[name] = stored } }
+        switch request.kind {
+        case .resume: return .resumed(id, key, .offset(stored.offset))
+        case .send: return send(request, key, &stored, &random)
+        default: return finish(id, key, name, &stored, &random)
+        }
+    }
+
+    private func send(
+        _ request: Begun, _ key: ContentKey, _ stored: inout Stored, _ random: inout WalkRandom
+    ) -> MachineEvent {
+        let range = stored.plan.range(of: request.fragment)
+        if traits.inOrder {
+            guard stored.offset == range.lowerBound + UInt64(request.skip) else {
+                return .failed(request.id, key, .busy)
+            }
+            if isFlaky, random.oneIn(15) {
+                stored.offset = UInt64.random(in: stored.offset...range.upperBound, using: &random)
+                return .failed(request.id, key, .busy)
+            }
+            stored.offset = range.upperBound
+        }
+        stored.fragments.insert(request.fragment)
+        let took = Duration.milliseconds(Int.random(in: 1...20_000, using: &random))
+        let receipt = traits.maximumFragments == nil ? nil : "etag-\(request.fragment)"
+        return .acknowledged(request.id, key, fragment: request.fragment, receipt: receipt, took: took)
+    }
+
+    private mutating func finish(
+        _ id: RequestID, _ key: ContentKey, _ name: String, _ stored: inout Stored, _ random: inout WalkRandom
+    ) -> MachineEvent {
+        if isFlaky, random.oneIn(6) { return .finished(id, key, .assembling) }
+        let isWhole = traits.inOrder ? stored.offset == stored.plan.size : stored.fragments.count == stored.plan.count
+        guard isWhole, !isFlaky || !random.oneIn(30) else {
+            stored.fragments = []
+            stored.offset = 0
+            return .finished(id, key, .failed(.unassembled))
+        }
+        whole.insert(key)
+        open[name] = nil
+        return .finished(id, key, .confirmed(Self.object(key)))
+    }
+
+    private static func object(_ key: ContentKey) -> RemoteObject { RemoteObject(id: nil, url: "http://x/\(key.high)") }
+}

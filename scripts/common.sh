@@ -1,0 +1,25 @@
+# shellcheck shell=bash
+# What the scripts share. Sourced, never run.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+
+if [[ -t 1 && -z ${NO_COLOR:-} && ${TERM:-dumb} != dumb ]]; then
+    bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' green=$'\e[32m' plain=$'\e[0m'
+else
+    bold='' dim='' red='' green='' plain=''
+fi
+
+say() { printf '%s\n' "$*"; }
+note() { printf '%s%s%s\n' "$dim" "$*" "$plain"; }
+good() { printf '%s✓%s %s\n' "$green" "$plain" "$*"; }
+warn() { printf '%s%s%s\n' "$red" "$*" "$plain" >&2; }
+die() {
+    warn "$*"
+    exit 1
+}
+
+steps_taken=0
+step() {
+    steps_taken=$((steps_taken + 1))
+    printf '\n%s%d. %s%s\n' "$bold" "$steps_taken" "$*" "$plain"
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Everything that must hold: style, a build without warnings, unit and conformance tests, then the programs themselves.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+# The same for build and test, or the second would build all over again. -O2 is for BoringSSL, whose MD5 is slow
+# without it.
+flags=(--explicit-target-dependency-import-check error -Xcc -O2)
+times=()
+
+stage() {
+    local title=$1 begun=$SECONDS
+    shift
+    step "$title"
+    if ! "$@" </dev/null; then
+        report
+        die "Failed: $title"
+    fi
+    times+=("$(printf '%5d s  %s' $((SECONDS - begun)) "$title")")
+}
+
+report() {
+    printf '\n'
+    if ((${#times[@]})); then printf '%s\n' "${times[@]}"; fi
+}
+
+stage "Packages" scripts/packages.sh
+stage "Style" scripts/lint.sh
+stage "Build" swift build --build-tests "${flags[@]}"
+stage "Unit and conformance tests" swift test --skip-build "${flags[@]}" --skip EndToEndTests
+stage "End-to-end tests" swift test --skip-build "${flags[@]}" --filter EndToEndTests
+
+report
+good "All passed in $SECONDS s."

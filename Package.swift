@@ -44,7 +44,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
         // Without its traits: the default ones pull in full Foundation with ICU, tens of megabytes of memory.
@@ -83,10 +83,11 @@ let package = Package(
         room("OutboxReceiver", [crypto, httpTypes, hummingbird, logging, nioCore, serviceLifecycle, systemPackage]),
         program("outbox-receiver", ["OutboxReceiver", argumentParser, logging]),
 
-        program("outbox-bench", ["AgentKit", argumentParser, logging, systemPackage]),
+        program("outbox-bench", [argumentParser, systemPackage]),
 
         room("TestSupport"),
         tests("UploadCoreTests", ["UploadCore"]),
+        tests("DigestsTests", ["Digests", "UploadCore", crypto]),
         tests("LinuxSystemTests", ["LinuxSystem", "TestSupport", systemPackage]),
         tests("FileWatchTests", ["CLinux", "FileWatch", "LinuxSystem", "TestSupport", "UploadCore", systemPackage]),
         tests("LedgerTests", ["Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging, systemPackage]),

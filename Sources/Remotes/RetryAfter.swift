@@ -1,3 +1,4 @@
+import LinuxSystem
 import Transport
 
 /// `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
@@ -7,15 +8,15 @@ enum RetryAfter {
 
     /// The pause a reply asks for.
     ///
-    /// A date is taken relative to the reply's own `Date`, so that a clock that is off on either side does no harm.
+    /// A date is taken relative to the reply's own `Date`, so that a clock that is off on either side does no harm;
+    /// without one relative to the wall clock.
     ///
     /// - Returns: nil where there is none that can be understood.
     static func duration(in headers: HTTPFields) -> Duration? {
         guard let value = headers["Retry-After"] else { return nil }
         if let seconds = Int64(value), seconds >= 0 { return min(.seconds(seconds), longest) }
-        guard let until = secondsSince1970(value), let from = headers["Date"].flatMap(secondsSince1970) else {
-            return nil
-        }
+        guard let until = secondsSince1970(value) else { return nil }
+        let from = headers["Date"].flatMap(secondsSince1970) ?? wallTimeMilliseconds() / 1000
         return min(max(.seconds(until - from), .zero), longest)
     }
 

@@ -21,11 +21,14 @@ struct Finding: Encodable {
     let figures: [Figure]
     /// What was measured, and the values the figures are made of.
     let details: String
+    /// The median of each contender, in seconds or bytes; empty where nothing is compared.
+    var medians: [String: Double] = [:]
     /// How many pairs or drops there were.
     let count: Int
 
     var text: String {
-        "\(measure)  \(figures.map(\.text).joined(separator: ", "))  \(details)"
+        let parts = [measure, figures.map(\.text).joined(separator: ", "), details]
+        return parts.filter { !$0.isEmpty }.joined(separator: "  ")
     }
 
     /// A comparison of one property.
@@ -38,10 +41,12 @@ struct Finding: Encodable {
         let ratios = series.ratios(property)
         let figures = ratios.map { [Figure(name: "ratio", value: $0.median, unit: "", bar: bar)] } ?? []
         let spread = ratios.map { "[\(Text.fixed($0.min() ?? 0, 2))–\(Text.fixed($0.max() ?? 0, 2))]" }
-        let medians = series.medians(property).map { "\($0.name) \(show($0.median))" }.joined(separator: ", ")
+        let medians = series.medians(property)
+        let values = medians.map { "\($0.name) \(show($0.median))" }.joined(separator: ", ")
         let pairs = series.samples.first?.samples.count ?? 0
         return Finding(
             measure: measure, figures: figures,
-            details: "\(spread ?? "nothing to compare with")  \(medians)  \(what)  pairs \(pairs)", count: pairs)
+            details: "\(spread ?? "nothing to compare with")  \(values)  \(what)  pairs \(pairs)",
+            medians: Dictionary(medians.map { ($0.name, $0.median) }, uniquingKeysWith: { $1 }), count: pairs)
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// Prints findings as they come, or as one JSON object at the end.
 struct Report: Encodable {
@@ -23,7 +24,7 @@ struct Report: Encodable {
         do {
             try measures(workplace, &report)
         } catch {
-            note("What the programs said is in \(workplace.directory).")
+            if rmdir(workplace.directory) != 0 { note("What the programs said is in \(workplace.directory).") }
             throw error
         }
         workplace.remove()

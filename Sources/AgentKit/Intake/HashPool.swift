@@ -129,6 +129,8 @@ struct FileHasher {
         case .noSuchFileOrDirectory, .notDirectory: return .missing
         // Something else took the name: the watch tells what it is.
         case .invalidArgument, .tooManySymbolicLinkLevels, .noSuchAddressOrDevice: return .changed
+        // Nothing the file is to blame for, or a lease that its holder is asked to give back: tried again.
+        case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .wouldBlock: return .changed
         default:
             let message = "\(path) can't be read: \(error); check its permissions and the disk"
             return .unreadable(FileError(code: "unreadable", message: message, retryable: false))

@@ -22,6 +22,7 @@ struct IntakeRules: Equatable, Sendable {
         if name.count >= Self.sidecarSuffix.count, name.suffix(Self.sidecarSuffix.count).elementsEqual(Self.sidecarSuffix) {
             return true
         }
+        if SidecarName.isTemporary(name) { return true }
         if let moveTo, path.isWithin(moveTo) { return true }
         return ignore.contains { $0.matches(name: name) }
     }

@@ -37,8 +37,21 @@ extension FileReport {
         return UInt64((1 - progress) * Double(size)) / speed
     }
 
-    /// What the sidecar of a path begins with, whatever it goes on to say: how our own are told from foreign files.
-    static func beginning(of path: RelativePath) -> [UInt8] {
+    /// Whether a text is the sidecar of a file: how our own are told from foreign files.
+    ///
+    /// A sidecar that went along when its directory was renamed still names the old path, but the same file name.
+    static func isSidecar(_ text: [UInt8], of path: RelativePath) -> Bool {
+        let opening = beginning(of: .root).dropLast()
+        guard text.starts(with: opening) else { return false }
+        // A path holds no line feed as it is: JSON escapes it.
+        let line = text.dropFirst(opening.count).prefix { $0 != UInt8(ascii: "\n") }.dropLast()
+        let name = [UInt8(ascii: "/")] + beginning(of: RelativePath.root.appending(path.name)).dropFirst(opening.count)
+        return line.elementsEqual(beginning(of: path).dropFirst(opening.count)) || line.elementsEqual(name.dropFirst())
+            || line.suffix(name.count).elementsEqual(name)
+    }
+
+    /// What the sidecar of a path begins with, whatever it goes on to say.
+    private static func beginning(of path: RelativePath) -> [UInt8] {
         var text = JSONText(layout: .members)
         text.object { writeHead(path, into: &$0) }
         return text.bytes.dropLast(2)

@@ -23,6 +23,11 @@ enum SidecarName {
         Array(".outbox-\(hash(of: name)).tmp".utf8)
     }
 
+    /// Whether a name is one of those: such a file must never be taken, whatever the configuration ignores.
+    static func isTemporary(_ name: some BidirectionalCollection<UInt8>) -> Bool {
+        name.count == 20 && name.starts(with: ".outbox-".utf8) && name.suffix(4).elementsEqual(".tmp".utf8)
+    }
+
     /// The first 8 hexadecimal digits of the MD5 of a file name.
     private static func hash(of name: some Collection<UInt8>) -> String {
         let digest = Insecure.MD5.hash(data: Array(name)).prefix(4)

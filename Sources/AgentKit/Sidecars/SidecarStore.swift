@@ -51,21 +51,37 @@ struct SidecarStore: Sendable {
     /// after a crash.
     func sidecar(of path: RelativePath, holds text: String) -> Bool {
         guard let directory = try? self.directory(of: path),
-            let descriptor = try? directory.open(SidecarName.name(for: path.name), flags: O_RDONLY | O_NOFOLLOW),
-            let status = try? FileStatus(of: descriptor.rawValue), status.kind == .regular, status.size < 1 << 16
+            let content = Self.content(of: SidecarName.name(for: path.name), in: directory)
         else { return false }
+        return String(decoding: content, as: UTF8.self).contains(text)
+    }
+
+    /// What stands in a file that may be a sidecar; nil where it can't be one.
+    private static func content(of name: [UInt8], in directory: Directory) -> [UInt8]? {
+        guard let descriptor = try? directory.open(name, flags: O_RDONLY | O_NOFOLLOW),
+            let status = try? FileStatus(of: descriptor.rawValue), status.kind == .regular, status.size < 1 << 16
+        else { return nil }
         let file = SharedDescriptor(descriptor)
         var content = [UInt8](repeating: 0, count: Int(status.size))
         let count = content.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
-        return String(decoding: content.prefix(count), as: UTF8.self).contains(text)
+        return Array(content.prefix(count))
     }
 
     private func directory(of path: RelativePath) throws(Errno) -> Directory {
-        let top = try Directory(path: root)
         let parent = path.parent
+        let top = try top()
         if parent.bytes.isEmpty { return top }
         if makesDirectories { try top.createDirectories(parent.bytes) }
         return try top.directory(parent.bytes)
+    }
+
+    private func top() throws(Errno) -> Directory {
+        do {
+            return try Directory(path: root)
+        } catch Errno.noSuchFileOrDirectory where makesDirectories {
+            try Directory(path: "/").createDirectories(Array(root.utf8.drop { $0 == UInt8(ascii: "/") }))
+            return try Directory(path: root)
+        }
     }
 
     private func place(
@@ -95,14 +111,7 @@ struct SidecarStore: Sendable {
 
     /// Whether a file is a sidecar that this program wrote for a path, as its first bytes tell.
     private func isOurs(_ name: [UInt8], in directory: Directory, for path: RelativePath) -> Bool {
-        guard let descriptor = try? directory.open(name, flags: O_RDONLY | O_NOFOLLOW),
-            let status = try? FileStatus(of: descriptor.rawValue), status.kind == .regular
-        else { return false }
-        let file = SharedDescriptor(descriptor)
-        let expected = FileReport.beginning(of: path)
-        var head = [UInt8](repeating: 0, count: expected.count)
-        let count = head.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
-        return count == expected.count && head == expected
+        Self.content(of: name, in: directory).map { FileReport.isSidecar($0, of: path) } ?? false
     }
 
     private static func writeAll(_ text: [UInt8], to descriptor: Int32) throws(Errno) {
@@ -118,7 +127,13 @@ struct SidecarStore: Sendable {
     /// Removes the sidecar of a file; one that is not there, or not ours, is no error.
     func remove(for path: RelativePath, known: [UInt8]?) {
         guard let directory = try? self.directory(of: path) else { return }
-        let name = known ?? SidecarName.name(for: path.name)
-        if isOurs(name, in: directory, for: path) { try? directory.unlink(name) }
+        let names = known.map { [$0] } ?? (1...Self.attempts).map { SidecarName.name(for: path.name, copy: $0) }
+        for name in names {
+            if isOurs(name, in: directory, for: path) {
+                try? directory.unlink(name)
+                return
+            }
+            guard (try? directory.status(name)) != nil else { return }
+        }
     }
 }

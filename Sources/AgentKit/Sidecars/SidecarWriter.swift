@@ -39,13 +39,14 @@ actor SidecarWriter {
 
     /// Asks for the sidecar of the report's path to be written, when its time has come.
     nonisolated func note(_ report: FileReport) {
-        if report.state == .rejected && !writesRejected { return }
+        // What told that it was seen goes as well.
+        if report.state == .rejected && !writesRejected { return remove(report.path) }
         order(.write(report), for: report.path)
     }
 
     /// Asks for the sidecar of a path in a final state to be looked at, and written where a crash prevented that.
     nonisolated func repair(_ report: FileReport) {
-        if report.state == .rejected && !writesRejected { return }
+        if report.state == .rejected && !writesRejected { return remove(report.path) }
         order(.repair(report), for: report.path)
     }
 

@@ -51,7 +51,7 @@ final class Credentials: CredentialSource {
     }
 
     private static func read(_ path: String) -> String? {
-        guard let raw = try? retryingOnInterrupt({ open(path, O_RDONLY | O_CLOEXEC) }) else { return nil }
+        guard let raw = try? retryingOnInterrupt({ open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }) else { return nil }
         let file = SharedDescriptor(Descriptor(owning: raw))
         var bytes = [UInt8](repeating: 0, count: longest)
         let count = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
@@ -60,8 +60,9 @@ final class Credentials: CredentialSource {
 
     /// The first line without white space around it; nil when nothing is left or it can't stand in a header.
     private static func clean(_ text: String) -> String? {
-        let line = text.split(separator: "\n", omittingEmptySubsequences: false).first ?? ""
-        let token = line.filter { !$0.isWhitespace }
+        let line = text.prefix { !$0.isNewline }.drop(while: \.isWhitespace)
+        let end = line.lastIndex { !$0.isWhitespace }.map(line.index(after:)) ?? line.startIndex
+        let token = line[..<end]
         guard !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
         return String(token)
     }

@@ -27,13 +27,14 @@ extension Uploader {
     }
 
     func forEachStoredDrop(_ body: (DropRecord) -> Void) {
+        for record in unsaved.records { body(record) }
         do {
             let damaged: (LedgerError) -> Void = { error in
                 self.parts.logger.error("a record of the ledger is damaged", metadata: ["reason": "\(error)"])
             }
             try parts.ledger.forEachDrop(
                 { record in
-                    body(record)
+                    if !unsaved.covers(record.path) { body(record) }
                     return true
                 }, damaged: damaged)
         } catch {
@@ -47,13 +48,18 @@ extension Uploader {
         for (path, deadline) in leaving where deadline <= now {
             leaving[path] = nil
             // The outbox itself must be there, or nothing was removed.
-            guard !outboxIsLost, (try? parts.files.status(of: .root)) != nil else { continue }
+            guard !outboxIsLost, !elsewhere.contains(path), (try? parts.files.status(of: .root)) != nil else { continue }
             do {
-                _ = try parts.files.status(of: path)
-            } catch Errno.noSuchFileOrDirectory, Errno.notDirectory {
+                if try parts.files.status(of: path).kind == .directory { removed(path) } else { wasThere(path) }
+            } catch Errno.noSuchFileOrDirectory, Errno.notDirectory, Errno.tooManySymbolicLinkLevels {
                 removed(path)
             } catch {}
         }
+    }
+
+    /// A name that seemed gone is there; if its file was missed while it was to be hashed, it is looked at again.
+    private func wasThere(_ path: RelativePath) {
+        if let record = drops[path], record.key == nil, hashing[path] == nil { reconsider(path) }
     }
 
     private func removed(_ path: RelativePath) {
@@ -85,6 +91,7 @@ extension Uploader {
         if summary.unwatched == 0 { problems["watch"] = nil }
         hasScanned = true
         guard !outboxIsLost else { return }
+        foundInOutbox(summary.contains)
         let deadline = now.monotonic + Self.removalGrace
         for path in drops.keys where leaving[path] == nil && !summary.contains(path) { leaving[path] = deadline }
         let wall = now.wall
@@ -121,20 +128,22 @@ extension Uploader {
         if let replaced = self.record(of: new), !replaced.state.isFinal, let key = replaced.key {
             events.append(.leave(new, key))
         }
-        hashing[old] = nil
+        let wasHashing = hashing.removeValue(forKey: old) != nil
         hashing[new] = nil
         drops[old] = nil
         parts.sidecars.remove(old)
         record.path = new
-        guard let key = record.key else {
-            // Not hashed yet, or never to be: it settles under its new name.
+        guard let key = record.key, record.state != .settling else {
+            // Not hashed yet, to be hashed again, or never to be: it settles under its new name.
             process(events, writes: [.forgetDrop(old)])
-            drops[new] = DropRecord(path: new, state: .settling, acceptedAt: record.acceptedAt)
+            let settling = DropRecord(path: new, state: .settling, acceptedAt: record.acceptedAt)
+            drops[new] = settling
+            report(settling)
             return reconsider(new)
         }
         // A rename changes ctime; where nothing else changed the hash still holds.
         let status = try? parts.files.status(of: new)
-        if let status, let identity = record.identity, identity.isSameFile(as: FileIdentity(status)) {
+        if !wasHashing, let status, let identity = record.identity, identity.isSameFile(as: FileIdentity(status)) {
             record.identity = FileIdentity(status)
         } else {
             reconsider(new)

@@ -13,7 +13,7 @@ struct OpenSource {
 
 // What the machine decided, carried out.
 extension Uploader {
-    func perform(_ actions: [MachineAction]) {
+    func perform(_ actions: [MachineAction], reporting path: RelativePath? = nil) {
         var changed: Set<ContentKey> = []
         for action in actions {
             switch action {
@@ -31,12 +31,23 @@ extension Uploader {
             case .serverTrouble(let error): serverTrouble(error)
             }
         }
-        for key in changed { report(key) }
+        for key in changed {
+            report(key)
+            closeIdleFile(of: key)
+        }
+        if let record = path.flatMap(record) { report(record) }
     }
 
     private func ended(_ path: RelativePath, _ key: ContentKey) {
         if let record = record(of: path) { report(record) }
         if machine.record(of: key) == nil { forgetUpload(key) }
+    }
+
+    /// Thousands of uploads may wait for the server's word; none of them needs its file open.
+    private func closeIdleFile(of key: ContentKey) {
+        guard openFiles[key] != nil else { return }
+        let isSending = machine.waiters(of: key).contains { machine.view(of: key, from: $0)?.state == .uploading }
+        if !isSending { openFiles[key] = nil }
     }
 
     func forgetUpload(_ key: ContentKey) {
@@ -55,6 +66,10 @@ extension Uploader {
 
     private func serverTrouble(_ error: FileError?) {
         problems["server"] = error?.message
+        if error?.code != "signed_out" {
+            tokenPoll?.cancel()
+            tokenPoll = nil
+        }
         guard let error else {
             parts.logger.notice("the server is back")
             return
@@ -67,18 +82,15 @@ extension Uploader {
     /// Looks for new credentials as long as the old ones are refused.
     private func pollCredentials() {
         guard tokenPoll == nil else { return }
-        let refused = parts.credentials.bearerToken()
         tokenPoll = Task { [weak self, credentials = parts.credentials] in
+            var refused = credentials.bearerToken()
             while (try? await Task.sleep(for: .seconds(1))) != nil {
-                guard credentials.bearerToken() == refused else { break }
+                let token = credentials.bearerToken()
+                if token == refused { continue }
+                refused = token
+                self?.run { $0.process([.credentialsChanged]) }
             }
-            await self?.credentialsChanged()
         }
-    }
-
-    private func credentialsChanged() {
-        tokenPoll = nil
-        process([.credentialsChanged])
     }
 
     // MARK: Requests
@@ -261,7 +273,8 @@ extension Uploader {
         switch error {
         case .noSuchFileOrDirectory, .notDirectory: return .missing
         case .invalidArgument, .tooManySymbolicLinkLevels: return .changed
-        case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .ioError: return .missing
+        // Nothing the file is to blame for, or a lease that its holder is asked to give back: tried again.
+        case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .wouldBlock, .ioError: return .missing
         default:
             let message = "\(path) can't be read: \(error); check its permissions"
             return .unreadable(FileError(code: "unreadable", message: message, retryable: false))

@@ -9,22 +9,24 @@ extension Uploader {
     enum Setting {
         static let scope = "scope"
         static let rules = "intake/rules"
-        static let running = "running"
         static let allPaused = "paused"
+        static let outbox = "outbox"
     }
 
     /// Brings back what the ledger holds and goes on with it.
     ///
+    /// It is durable on return: the watch asks the ledger which files are known.
+    ///
     /// - Parameter reconsider: asks the watch to let a path settle again.
-    func start(reconsider: @escaping @Sendable (RelativePath) -> Void) throws(LedgerError) {
+    func start(reconsider: @escaping @Sendable (RelativePath) -> Void) async throws(LedgerError) {
         self.reconsider = reconsider
         let ledger = parts.ledger
         let scope = Array(parts.remote.scope.description.utf8)
         let isOtherScope = try ledger.setting(Setting.scope).map { $0 != scope } ?? false
         let judgesAgain = try ledger.setting(Setting.rules) != parts.rules.fingerprint
-        let wasKilled = try ledger.setting(Setting.running) != nil
-        let waiters = restoreDrops(isOtherScope: isOtherScope, judgesAgain: judgesAgain, wasKilled: wasKilled)
+        let waiters = restoreDrops(isOtherScope: isOtherScope, judgesAgain: judgesAgain)
         try restoreUploads(waiters)
+        try recogniseOutbox()
         machine.restoreRemovals(try pendingRemovals())
         var events: [MachineEvent] = [.tick]
         if try ledger.setting(Setting.allPaused) != nil { events.insert(.setAllPaused(true), at: 0) }
@@ -32,16 +34,16 @@ extension Uploader {
             events,
             writes: [
                 .setting(Setting.scope, scope), .setting(Setting.rules, parts.rules.fingerprint),
-                .setting(Setting.running, [1]),
             ])
         for record in drops.values { report(record) }
+        await ledger.commit([])
     }
 
     /// Takes up the paths that are not in a final state.
     ///
     /// - Returns: the waiters of each content.
     private func restoreDrops(
-        isOtherScope: Bool, judgesAgain: Bool, wasKilled: Bool
+        isOtherScope: Bool, judgesAgain: Bool
     ) -> [ContentKey: [RestoredWaiter]] {
         var waiters: [ContentKey: [RestoredWaiter]] = [:]
         var forgotten: [LedgerWrite] = []
@@ -53,7 +55,7 @@ extension Uploader {
                         path: record.path, paused: record.state == .paused, joinedLater: record.deduplicated))
             } else if (isOtherScope && record.key != nil) || (judgesAgain && record.state == .rejected) {
                 forgotten.append(.forgetDrop(record.path))
-            } else if wasKilled {
+            } else {
                 parts.sidecars.repair(makeReport(record))
             }
         }
@@ -74,8 +76,14 @@ extension Uploader {
                 writes.append(.forgetUpload(record.key))
                 continue
             }
-            let (acknowledged, receipts) = try parts.ledger.fragments(of: record.key, plan: record.plan)
-            machine.restore(record, acknowledged: acknowledged, receipts: receipts, waiters: paths, now: now)
+            do {
+                let (acknowledged, receipts) = try parts.ledger.fragments(of: record.key, plan: record.plan)
+                machine.restore(record, acknowledged: acknowledged, receipts: receipts, waiters: paths, now: now)
+            } catch LedgerError.damagedRecord {
+                // Better sent again than never.
+                writes.append(.forgetUpload(record.key))
+                waiters[record.key] = paths
+            }
         }
         // Paths without an upload of this server and account: they are hashed again, and start anew.
         for path in waiters.values.joined().map(\.path) {
@@ -108,9 +116,10 @@ extension Uploader {
     /// ledger may never be, and what it has is enough to go on.
     private func finishWriting() async {
         let (end, signal) = AsyncStream.makeStream(of: Void.self)
-        let writing = Task { [parts] in
-            await parts.ledger.commit([.setting(Setting.running, nil)])
-            await parts.sidecars.flush()
+        let writing = Task {
+            // What was committed before is reported once this comes back, since that is queued on the same thread.
+            await self.parts.ledger.commit([])
+            await self.parts.sidecars.flush()
             signal.finish()
         }
         let patience = Task {

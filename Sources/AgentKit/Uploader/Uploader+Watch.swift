@@ -35,6 +35,7 @@ extension Uploader {
 
     private func seen(_ path: RelativePath) {
         leaving[path] = nil
+        elsewhere.remove(path)
         if drops[path] != nil { return }
         if let old = record(of: path), let identity = old.identity,
             let status = try? parts.files.status(of: path), identity.isSameFile(as: FileIdentity(status))
@@ -48,6 +49,7 @@ extension Uploader {
 
     private func ready(_ path: RelativePath, _ status: FileStatus) {
         leaving[path] = nil
+        elsewhere.remove(path)
         let identity = FileIdentity(status)
         let known = record(of: path)
         if let known, known.identity == identity, known.key != nil, known.state != .settling, hashing[path] == nil {
@@ -56,7 +58,9 @@ extension Uploader {
         if let objection = parts.rules.objection(toSize: status.size) {
             return settle(path, as: .rejected, identity, type: nil, objection)
         }
-        if drops[path]?.key == nil {
+        // Where only attributes of a file changed that was dealt with, nothing is shown before its bytes turn out to differ.
+        let isOld = drops[path] == nil && known?.key != nil && known?.identity?.isSameFile(as: identity) == true
+        if !isOld, drops[path]?.key == nil {
             var record = drops[path] ?? DropRecord(path: path, state: .hashing, acceptedAt: now.wall)
             record.state = .hashing
             record.identity = identity
@@ -79,9 +83,9 @@ extension Uploader {
         case .content(let identity, let type, let content, let digests):
             accept(path, identity, type, content, digests)
         case .rejected(let identity, let type, let error): settle(path, as: .rejected, identity, type: type, error)
-        case .unreadable(let error): settle(path, as: .failed, drops[path]?.identity, type: nil, error)
+        case .unreadable(let error): settle(path, as: .failed, record(of: path)?.identity, type: nil, error)
         case .changed:
-            drops[path]?.state = drops[path]?.key == nil ? .settling : .queued
+            if drops[path]?.key == nil { drops[path]?.state = .settling }
             if let record = drops[path] { report(record) }
             reconsider(path)
         case .missing: gone(path)
@@ -107,8 +111,7 @@ extension Uploader {
         record.type = type
         if let known = confirmation(of: content.key) {
             confirmed(&record, known, content)
-            process(events, writes: [keep(record)])
-            return report(record)
+            return process(events, writes: [keep(record)], reporting: path)
         }
         record.state = isPaused ? .paused : .queued
         record.error = nil
@@ -126,6 +129,7 @@ extension Uploader {
     }
 
     private func confirmation(of key: ContentKey) -> Confirmation? {
+        if let known = unsaved.confirmation(of: key) { return known }
         do {
             return try parts.ledger.confirmation(of: key, scope: parts.remote.scope)
         } catch {
@@ -171,6 +175,7 @@ extension Uploader {
 
     private func odd(_ path: RelativePath, _ status: FileStatus) {
         leaving[path] = nil
+        elsewhere.remove(path)
         settle(path, as: .rejected, FileIdentity(status), type: nil, IntakeRules.objection(toKind: status.kind))
     }
 
@@ -206,8 +211,8 @@ extension Uploader {
     }
 
     private func rootBack(isSame: Bool) {
-        // In another directory the old one's files are not removed, they are elsewhere.
-        outboxIsLost = !isSame
+        outboxIsLost = false
+        if !isSame { outboxWasExchanged() }
         problems["outbox"] = nil
         parts.logger.notice("the outbox is back", metadata: ["same": "\(isSame)"])
         process([.networkChanged])

@@ -53,6 +53,10 @@ actor Uploader {
     var tokenPoll: Task<Void, Never>?
     var hasScanned = false
     var outboxIsLost = false
+    /// Paths of an outbox that was another directory: that they are not in this one does not mean they were removed.
+    var elsewhere: Set<RelativePath> = []
+    var knownOutbox: [UInt8]?
+    var unsaved = Unsaved()
     var problems: [String: String] = [:]
     let startedAt: MonotonicTime
 
@@ -72,8 +76,10 @@ actor Uploader {
 
     /// Lets the machine take events in, makes its decisions durable and carries them out.
     ///
-    /// - Parameter writes: changes that belong into the same commit.
-    func process(_ events: [MachineEvent], writes: [LedgerWrite] = []) {
+    /// - Parameters:
+    ///   - writes: changes that belong into the same commit.
+    ///   - path: is reported once everything is durable.
+    func process(_ events: [MachineEvent], writes: [LedgerWrite] = [], reporting path: RelativePath? = nil) {
         let now = self.now
         let actions = machine.handle(events, now: now)
         var writes = writes
@@ -85,22 +91,23 @@ actor Uploader {
             }
         }
         if writes.isEmpty && commitsUnderWay == 0 {
-            perform(actions)
+            perform(actions, reporting: path)
         } else {
-            commitsUnderWay += 1
-            parts.ledger.commit(writes) { [weak self] in
-                self?.run { uploader in
-                    uploader.commitsUnderWay -= 1
-                    uploader.perform(actions)
-                }
-            }
+            commit(writes) { $0.perform(actions, reporting: path) }
         }
         armTimer()
     }
 
-    /// Stores a path's record and, if it is final, forgets it here; the sidecar follows once that is durable.
-    func save(_ record: DropRecord) {
-        process([], writes: [keep(record)])
+    private func commit(_ writes: [LedgerWrite], then work: @escaping @Sendable (isolated Uploader) -> Void) {
+        commitsUnderWay += 1
+        let commit = unsaved.add(writes)
+        parts.ledger.commit(writes) { [weak self] in
+            self?.run { uploader in
+                uploader.commitsUnderWay -= 1
+                uploader.unsaved.saved(writes, by: commit)
+                work(uploader)
+            }
+        }
     }
 
     /// Takes a record over and says how the ledger must change.
@@ -112,6 +119,7 @@ actor Uploader {
     /// What is known of a path.
     func record(of path: RelativePath) -> DropRecord? {
         if let record = drops[path] { return record }
+        if unsaved.covers(path) { return unsaved.drop(at: path) }
         do {
             return try parts.ledger.drop(at: path)
         } catch {

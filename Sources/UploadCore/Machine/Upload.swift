@@ -91,7 +91,8 @@ struct Upload: Equatable, Sendable {
         let first = index * FragmentPage.fragments
         let words = FragmentPage.fragments / 64
         let slice = acknowledged.words.dropFirst(index * words).prefix(words)
-        let mine = receipts.isEmpty ? [:] : receipts.filter { $0.key >= first && $0.key < first + FragmentPage.fragments }
+        let mine =
+            receipts.isEmpty ? [:] : receipts.filter { $0.key >= first && $0.key < first + FragmentPage.fragments }
         return FragmentPage(index: index, words: Array(slice), receipts: mine)
     }
 

@@ -4,7 +4,8 @@ extension UploadMachine {
         let key = content.key
         if let upload = uploads[key] {
             guard upload.record.seal == content.seal else {
-                let message = "\(path) has the same MD5 \(key) as another file but other content; it can't be told apart"
+                let message =
+                    "\(path) has the same MD5 \(key) as another file but other content; it can't be told apart"
                 let error = FileError(code: "key_collision", message: message, retryable: false)
                 actions.append(.ended(path, key, .failed(error)))
                 return

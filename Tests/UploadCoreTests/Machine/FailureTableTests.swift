@@ -65,7 +65,9 @@ struct FailureTableTests {
         #expect(bench.ledger.uploads.isEmpty && bench.ledger.removals.isEmpty)
     }
 
-    @Test("a deletion that fails is tried again until it is done or refused", arguments: [RemoteFailure.busy, .cancelled, .unauthorized])
+    @Test(
+        "a deletion that fails is tried again until it is done or refused",
+        arguments: [RemoteFailure.busy, .cancelled, .unauthorized])
     func deletion(failure: RemoteFailure) {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))

@@ -13,7 +13,8 @@ struct ProtocolTests {
         bench.tell(.join("a", ten, paused: false))
         bench.answer(.register)
         for _ in 0..<6 { bench.answer(.send) }
-        let done = Set(bench.begun.filter { $0.kind == .send }.map(\.fragment)).subtracting(bench.underWay.map(\.fragment))
+        let done = Set(bench.begun.filter { $0.kind == .send }.map(\.fragment)).subtracting(
+            bench.underWay.map(\.fragment))
         var later = bench.restarted([ten.key: waiters])
         later.tell(.tick)
         later.run()
@@ -118,7 +119,9 @@ struct ProtocolTests {
         #expect(later.ledger.receipts(large.key).isEmpty)
     }
 
-    @Test("a content is cut into as many fragments as the protocol takes", arguments: [1, 5 << 20, 50 << 30, 64 << 30] as [UInt64])
+    @Test(
+        "a content is cut into as many fragments as the protocol takes",
+        arguments: [1, 5 << 20, 50 << 30, 64 << 30] as [UInt64])
     func plans(size: UInt64) {
         let plan = RemoteTraits.s3.plan(for: size)
         #expect(plan.count <= 10_000)

@@ -34,7 +34,8 @@ struct ScheduleTests {
         var bench = Bench(files: files)
         bench.tell(joins(1...20, fragments: 3))
         bench.run(for: .seconds(1800)) {
-            $0.kind == .send && $0.keys == [content(1).key] ? .failure(.temporary(.busy, retryAfter: .seconds(5))) : .success
+            $0.kind == .send && $0.keys == [content(1).key]
+                ? .failure(.temporary(.busy, retryAfter: .seconds(5))) : .success
         }
         #expect(bench.outcomes.count == 19)
         #expect(bench.state(content(1).key, "f1") == .waiting)
@@ -69,7 +70,8 @@ struct ScheduleTests {
     @Test("a small file does not wait for large ones to end", arguments: [1, 2, 5])
     func smallBehindLarge(files: Int) {
         var bench = Bench(files: files)
-        bench.tell((1...10).map { .join(RelativePath("large\($0)") ?? .root, content($0, fragments: 2000), paused: false) })
+        bench.tell(
+            (1...10).map { .join(RelativePath("large\($0)") ?? .root, content($0, fragments: 2000), paused: false) })
         bench.run(for: .seconds(1))
         bench.tell(.join("small", content(99), paused: false))
         bench.run(for: .seconds(3))
@@ -97,7 +99,7 @@ struct ScheduleTests {
         bench.tell(.first(content(60).key))
         bench.run()
         let order = bench.begun.filter { $0.kind == .send }.map(\.keys[0].high)
-        #expect(order.prefix(3) == [1, 60, 2] || order.first == 60)
+        #expect(order.prefix(3) == [1, 60, 2])
     }
 
     @Test("the order holds over a restart")
@@ -155,7 +157,8 @@ struct ScheduleTests {
             waiters: [RestoredWaiter(path: "a", paused: false, joinedLater: false)], now: bench.now)
         bench.tell(.tick)
         acknowledged.insert(FragmentPage.fragments - 1)
-        #expect(bench.answer(.send).writes == [.fragments(large.key, FragmentPage(index: 0, words: acknowledged.words))])
+        #expect(
+            bench.answer(.send).writes == [.fragments(large.key, FragmentPage(index: 0, words: acknowledged.words))])
         #expect(bench.answer(.send).writes == [.fragments(large.key, FragmentPage(index: 1, words: [1]))])
     }
 
@@ -189,7 +192,9 @@ struct ScheduleTests {
     @Test("waiting for a slot, a pause and a lost session do not count towards file_timeout")
     func noTimeout() {
         var bench = Bench(files: 1, fragments: 1, fileTimeout: .seconds(60))
-        bench.tell(.join("a", content(1, fragments: 2000), paused: false), .join("b", content(2, fragments: 2000), paused: false))
+        bench.tell(
+            .join("a", content(1, fragments: 2000), paused: false),
+            .join("b", content(2, fragments: 2000), paused: false))
         bench.tell(.join("c", content(3), paused: true))
         bench.answer(.register)
         for _ in 0..<100 {

@@ -57,7 +57,7 @@ struct Walk {
         case 45..<65: commitOne()
         case 65..<75: pass(.milliseconds(Int.random(in: 1...5000, using: &random)))
         case 75..<95: userActs()
-        case 95..<98: server.mood = random.oneIn(3) ? WalkServer.Mood.allCases.randomElement(using: &random)! : .fine
+        case 95..<98: server.mood = random.oneIn(3) ? random.pick(WalkServer.Mood.allCases) : .fine
         case 98: if random.oneIn(4) { crash() }
         default: tell([random.oneIn(2) ? .credentialsChanged : .networkChanged])
         }
@@ -84,7 +84,7 @@ struct Walk {
         }
         commits.append(batch)
         checkRest()
-        if let path = settling.min() { join(path, Self.contents.randomElement(using: &random)!) }
+        if let path = settling.min() { join(path, random.pick(Self.contents)) }
     }
 
     private mutating func strike(_ event: MachineEvent) {
@@ -163,14 +163,14 @@ struct Walk {
     // MARK: The user
 
     private mutating func userActs() {
-        let path = Self.paths.randomElement(using: &random)!
+        let path = random.pick(Self.paths)
         let waiting = drops[path].flatMap { $0.outcome == nil ? $0 : nil }
         switch Int.random(in: 0..<20, using: &random) {
-        case 0..<8: if waiting == nil || random.oneIn(6) { join(path, Self.contents.randomElement(using: &random)!) }
+        case 0..<8: if waiting == nil || random.oneIn(6) { join(path, random.pick(Self.contents)) }
         case 8..<10: leave(path)
         case 10..<12: pause(path, true)
         case 12..<15: pause(path, false)
-        case 15: rename(path, to: Self.paths.randomElement(using: &random)!)
+        case 15: rename(path, to: random.pick(Self.paths))
         case 16: if let waiting { tell([.first(waiting.content.key)]) }
         case 17: if let waiting { tell([.retry(waiting.content.key)]) }
         case 18: pauseAll(random.oneIn(3))

@@ -10,8 +10,9 @@ extension Walk {
         let live = begun.values
         if request.keys.count > traits.batch || request.names.count > traits.batch { fail("batch too large") }
         for key in request.keys {
-            if live.contains(where: { $0.kind == request.kind && $0.keys.contains(key) && $0.fragment == request.fragment })
-            {
+            if live.contains(where: {
+                $0.kind == request.kind && $0.keys.contains(key) && $0.fragment == request.fragment
+            }) {
                 fail("\(request.kind) of \(key) twice at once")
             }
             if request.kind == .register, live.contains(where: { $0.kind != .finish && $0.keys.contains(key) }) {
@@ -72,7 +73,9 @@ extension Walk {
         }
         let left = drops.filter { $0.value.outcome == nil }
         if !left.isEmpty {
-            let states = left.map { "\($0.key): \(machine.view(of: $0.value.content.key, from: $0.key)?.state.rawValue ?? "-")" }
+            let states = left.map {
+                "\($0.key): \(machine.view(of: $0.value.content.key, from: $0.key)?.state.rawValue ?? "-")"
+            }
             fail("never ended: \(states.sorted())")
         }
         if !machine.keys.isEmpty { fail("uploads nobody waits for") }

@@ -12,6 +12,11 @@ struct WalkRandom: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
+    /// One of these, all equally likely.
+    mutating func pick<Element>(_ elements: [Element]) -> Element {
+        elements[Int.random(in: 0..<elements.count, using: &self)]
+    }
+
     /// True once in so many times.
     mutating func oneIn(_ times: Int) -> Bool { Int.random(in: 0..<times, using: &self) == 0 }
 }

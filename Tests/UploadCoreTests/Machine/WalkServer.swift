@@ -75,8 +75,7 @@ struct WalkServer {
             return .registered(id, key, remoteID: "id\(lastID)", traits.inOrder ? .offset(0) : .asRecorded)
         }
         if isFlaky, request.kind == .send, random.oneIn(60), let path = waiters.randomElement(using: &random) {
-            let kinds: [SourceProblem.Kind] = [.changed, .missing, .unreadable(.refused)]
-            return .failed(id, key, .source(path, kinds[Int.random(in: 0..<3, using: &random)]))
+            return .failed(id, key, .source(path, random.pick([.changed, .missing, .unreadable(.refused)])))
         }
         if isFlaky, let name, random.oneIn(80) { open[name] = nil }
         guard let name, var stored = open[name], stored.key == key else {

@@ -17,7 +17,10 @@ struct ContentKeyTests {
 
     @Test(
         "is nothing else",
-        arguments: ["", "9e107d9d", text + "0", "+e107d9d372bb6826bd81d3542a419d6", "g" + text.dropFirst(), " " + text.dropFirst()])
+        arguments: [
+            "", "9e107d9d", text + "0", "+e107d9d372bb6826bd81d3542a419d6", "g" + text.dropFirst(),
+            " " + text.dropFirst(),
+        ])
     func illegal(text: String) {
         #expect(ContentKey(hexadecimal: text) == nil)
     }

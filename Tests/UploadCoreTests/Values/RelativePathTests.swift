@@ -10,7 +10,8 @@ struct RelativePathTests {
         #expect(RelativePath(text)?.bytes == Array(text.utf8))
     }
 
-    @Test("takes nothing that leads elsewhere", arguments: ["/a", "a/", "a//b", ".", "..", "a/../b", "a/.", "a\0b", "/"])
+    @Test(
+        "takes nothing that leads elsewhere", arguments: ["/a", "a/", "a//b", ".", "..", "a/../b", "a/.", "a\0b", "/"])
     func illegal(text: String) {
         #expect(RelativePath(text) == nil)
     }

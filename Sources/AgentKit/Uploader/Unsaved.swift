@@ -1,0 +1,49 @@
+import UploadCore
+
+/// What is on its way to the disk: the ledger tells it only once it is durable, and something older until then.
+struct Unsaved: Sendable {
+    private var drops: [RelativePath: (commit: UInt64, record: DropRecord?)] = [:]
+    private var confirmations: [ContentKey: (commit: UInt64, confirmation: Confirmation)] = [:]
+    private var lastCommit: UInt64 = 0
+
+    /// Takes changes in that are being committed.
+    ///
+    /// - Returns: names the commit.
+    mutating func add(_ writes: [LedgerWrite]) -> UInt64 {
+        lastCommit += 1
+        for write in writes {
+            switch write {
+            case .drop(let record): drops[record.path] = (lastCommit, record)
+            case .forgetDrop(let path): drops[path] = (lastCommit, nil)
+            case .confirmation(let confirmation): confirmations[confirmation.key] = (lastCommit, confirmation)
+            default: break
+            }
+        }
+        return lastCommit
+    }
+
+    /// Drops what is durable now, but for what a later commit changed again.
+    mutating func saved(_ writes: [LedgerWrite], by commit: UInt64) {
+        for write in writes {
+            switch write {
+            case .drop(let record): if drops[record.path]?.commit == commit { drops[record.path] = nil }
+            case .forgetDrop(let path): if drops[path]?.commit == commit { drops[path] = nil }
+            case .confirmation(let record):
+                if confirmations[record.key]?.commit == commit { confirmations[record.key] = nil }
+            default: break
+            }
+        }
+    }
+
+    /// Whether the ledger's record of a path is out of date.
+    func covers(_ path: RelativePath) -> Bool { drops[path] != nil }
+
+    /// The record of a path that is covered; nil where the path is being forgotten.
+    func drop(at path: RelativePath) -> DropRecord? { drops[path]?.record }
+
+    /// All records that are on their way, in no particular order.
+    var records: [DropRecord] { drops.values.compactMap(\.record) }
+
+    /// What a server said of a content a moment ago.
+    func confirmation(of key: ContentKey) -> Confirmation? { confirmations[key]?.confirmation }
+}

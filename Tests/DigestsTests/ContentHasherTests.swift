@@ -1,0 +1,123 @@
+import Digests
+import Testing
+import UploadCore
+
+@Suite("Content hasher")
+struct ContentHasherTests {
+    /// The test suite of RFC 1321, appendix A.5.
+    @Test(
+        "tells the MD5 of RFC 1321's vectors",
+        arguments: [
+            ("", "d41d8cd98f00b204e9800998ecf8427e"),
+            ("a", "0cc175b9c0f1b6a831c399e269772661"),
+            ("abc", "900150983cd24fb0d6963f7d28e17f72"),
+            ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
+            ("abcdefghijklmnopqrstuvwxyz", "c3fcd3d76192e4007dfb496cca67e13b"),
+            (
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+                "d174ab98d277d9f5a5611c2c9f419d9f"
+            ),
+            (
+                "12345678901234567890123456789012345678901234567890123456789012345678901234567890",
+                "57edf4a22be3c955ac49da2e2107b67a"
+            ),
+        ])
+    func vectors(text: String, key: String) throws {
+        #expect(try hash([Array(text.utf8)]).content.key.description == key)
+    }
+
+    @Test("gives the same digests however the bytes are cut", arguments: [1021, 65_536, 524_287, 524_289, 2_000_000])
+    func cuts(step: Int) throws {
+        let bytes = pattern(3 * BlockDigester.blockSize + 17)
+        let pieces = stride(from: 0, to: bytes.count, by: step).map { Array(bytes[$0..<min($0 + step, bytes.count)]) }
+        let whole = try hash([bytes])
+        let cut = try hash(pieces)
+        #expect(cut.content == whole.content)
+        #expect(cut.digests == whole.digests)
+    }
+
+    @Test(
+        "gives one digest a block",
+        arguments: [(0, 0), (1, 1), (524_287, 1), (524_288, 1), (524_289, 2), (1_048_576, 2)])
+    func counts(size: Int, blocks: Int) throws {
+        let result = try hash([pattern(size)])
+        #expect(result.digests.count == blocks)
+        #expect(result.content.seal.size == UInt64(size))
+    }
+
+    @Test("seals every byte", arguments: [0, 1, 524_287, 524_288, 700_000, 1_048_575])
+    func seal(position: Int) throws {
+        var bytes = pattern(1_048_576)
+        let before = try hash([bytes])
+        bytes[position] ^= 1
+        let after = try hash([bytes])
+        #expect(before.content.seal != after.content.seal)
+        let block = position / BlockDigester.blockSize
+        #expect(before.digests[block] != after.digests[block])
+        #expect(before.digests[1 - block] == after.digests[1 - block])
+    }
+
+    @Test("gives other digests with another secret, and the same key")
+    func secret() throws {
+        let bytes = pattern(600_000)
+        let one = try hash([bytes], secret: 1)
+        let other = try hash([bytes], secret: 2)
+        #expect(one.digests[0] != other.digests[0])
+        #expect(one.content.seal.digest != other.content.seal.digest)
+        #expect(one.content.key == other.content.key)
+    }
+
+    @Test("starts over after its end")
+    func startsOver() throws {
+        var hasher = ContentHasher(secret: try secret(1))
+        pattern(700_000).withUnsafeBytes { hasher.update($0) }
+        _ = hasher.finish()
+        pattern(1000).withUnsafeBytes { hasher.update($0) }
+        let (content, digests) = hasher.finish()
+        let fresh = try hash([pattern(1000)])
+        #expect(content == fresh.content)
+        #expect(digests == fresh.digests)
+    }
+}
+
+@Suite("Block digester")
+struct BlockDigesterTests {
+    @Test("agrees with the digests that hashing recorded")
+    func agrees() throws {
+        let bytes = pattern(BlockDigester.blockSize + 100)
+        let digests = try hash([bytes]).digests
+        let digester = BlockDigester(secret: try secret(1))
+        for (index, block) in [bytes[..<BlockDigester.blockSize], bytes[BlockDigester.blockSize...]].enumerated() {
+            Array(block).withUnsafeBytes { digester.update($0) }
+            #expect(digester.finish() == digests[index])
+        }
+    }
+
+    @Test("forgets what was added before a reset")
+    func reset() throws {
+        let digester = BlockDigester(secret: try secret(1))
+        let empty = digester.finish()
+        pattern(10).withUnsafeBytes { digester.update($0) }
+        digester.reset()
+        #expect(digester.finish() == empty)
+    }
+
+    @Test("takes secrets of one length only", arguments: [0, 136, 191, 193])
+    func secretLength(count: Int) {
+        #expect(DigestSecret([UInt8](repeating: 0, count: count)) == nil)
+    }
+}
+
+private func secret(_ seed: UInt8) throws -> DigestSecret {
+    try #require(DigestSecret((0..<DigestSecret.length).map { UInt8(truncatingIfNeeded: $0) &* 31 &+ seed }))
+}
+
+private func pattern(_ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 8) &* 7) }
+}
+
+private func hash(_ pieces: [[UInt8]], secret seed: UInt8 = 1) throws -> (content: DropContent, digests: [UInt64]) {
+    var hasher = ContentHasher(secret: try secret(seed))
+    for piece in pieces { piece.withUnsafeBytes { hasher.update($0) } }
+    return hasher.finish()
+}

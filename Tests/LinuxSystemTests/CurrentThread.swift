@@ -1,0 +1,3 @@
+import Glibc
+
+func currentThread() -> UInt { UInt(pthread_self()) }

@@ -1,0 +1,125 @@
+import Foundation
+import LinuxSystem
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite("Directory")
+struct DirectoryTests {
+    private let place: TemporaryDirectory
+    private let directory: Directory
+
+    init() throws {
+        place = try TemporaryDirectory()
+        directory = try Directory(path: place.path)
+    }
+
+    @Test("never leaves the directory", arguments: ["../x", "..", "/etc/passwd", "sub/../../x"])
+    func beneath(path: String) throws {
+        try FileManager.default.createDirectory(atPath: place.path("sub"), withIntermediateDirectories: true)
+        #expect(throws: Errno.self) { try directory.open(Array(path.utf8), flags: O_RDONLY) }
+        #expect(throws: Errno.self) { try directory.status(Array(path.utf8)) }
+    }
+
+    @Test("follows no symbolic link on the way, even within the directory")
+    func linkOnTheWay() throws {
+        try FileManager.default.createDirectory(atPath: place.path("real"), withIntermediateDirectories: true)
+        try Data("x".utf8).write(to: URL(fileURLWithPath: place.path("real/file")))
+        try FileManager.default.createSymbolicLink(atPath: place.path("link"), withDestinationPath: "real")
+        #expect(throws: Errno.tooManySymbolicLinkLevels) { try directory.status(Array("link/file".utf8)) }
+        #expect(throws: Errno.tooManySymbolicLinkLevels) { try directory.open(Array("link/file".utf8), flags: O_RDONLY) }
+    }
+
+    @Test("describes a symbolic link instead of following it")
+    func linkAtTheEnd() throws {
+        try FileManager.default.createSymbolicLink(atPath: place.path("link"), withDestinationPath: "/etc/passwd")
+        #expect(try directory.status(Array("link".utf8)).kind == .symbolicLink)
+        #expect(throws: Errno.tooManySymbolicLinkLevels) { try directory.open(Array("link".utf8), flags: O_RDONLY) }
+    }
+
+    @Test("may itself be reached over a symbolic link")
+    func linkToRoot() throws {
+        let alias = place.path("alias")
+        try FileManager.default.createSymbolicLink(atPath: alias, withDestinationPath: place.path)
+        #expect(try Directory(path: alias).status().inode == directory.status().inode)
+    }
+
+    @Test("opens a FIFO without waiting for a writer")
+    func fifo() throws {
+        #expect(mkfifo(place.path("pipe"), 0o600) == 0)
+        _ = try directory.open(Array("pipe".utf8), flags: O_RDONLY)
+        #expect(try directory.status(Array("pipe".utf8)).kind == .fifo)
+    }
+
+    @Test("opens everything close-on-exec")
+    func closeOnExec() throws {
+        let file = try directory.open(Array("new".utf8), flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        #expect(fcntl(file.rawValue, F_GETFD) & FD_CLOEXEC != 0)
+        #expect(fcntl(directory.rawValue, F_GETFD) & FD_CLOEXEC != 0)
+    }
+
+    @Test("lists every legal name and neither . nor ..")
+    func entries() throws {
+        let names: [[UInt8]] = [
+            Array("plain".utf8), [0xFF, 0xFE], Array("new\nline".utf8), Array("...".utf8), Array(" ".utf8),
+            [UInt8](repeating: UInt8(ascii: "n"), count: 255),
+        ]
+        for name in names { _ = try directory.open(name, flags: O_WRONLY | O_CREAT, mode: 0o600) }
+        try directory.createDirectories(Array("sub".utf8))
+        let found = try directory.entries()
+        #expect(Set(found.map(\.name)) == Set(names + [Array("sub".utf8)]))
+        #expect(found.filter { $0.isDirectory == true }.map(\.name) == [Array("sub".utf8)])
+    }
+
+    @Test("refuses a NUL in a name instead of cutting it")
+    func nul() throws {
+        #expect(throws: Errno.invalidArgument) { try directory.status([UInt8(ascii: "a"), 0, UInt8(ascii: "b")]) }
+    }
+
+    @Test("creates the missing part of a path and leaves the rest")
+    func createDirectories() throws {
+        try directory.createDirectories(Array("a/b".utf8))
+        try directory.createDirectories(Array("a/b/c".utf8))
+        #expect(try directory.status(Array("a/b/c".utf8)).kind == .directory)
+    }
+
+    @Test("says when a file is in the way of a directory")
+    func fileInTheWay() throws {
+        try write("a", "x")
+        #expect(throws: Errno.notDirectory) { try directory.createDirectories(Array("a/b".utf8)) }
+    }
+
+    @Test("renames without replacing")
+    func renameWithoutReplacing() throws {
+        try write("new", "new")
+        try write("taken", "old")
+        #expect(throws: Errno.fileExists) {
+            try directory.renameWithoutReplacing(Array("new".utf8), to: Array("taken".utf8))
+        }
+        #expect(try read("taken") == "old")
+        try directory.renameWithoutReplacing(Array("new".utf8), to: Array("free".utf8))
+        #expect(try read("free") == "new")
+    }
+
+    @Test("replaces with a plain rename")
+    func rename() throws {
+        try write("new", "new")
+        try write("taken", "old")
+        try directory.rename(Array("new".utf8), to: Array("taken".utf8))
+        #expect(try read("taken") == "new")
+    }
+
+    @Test("tells a missing name")
+    func missing() throws {
+        #expect(throws: Errno.noSuchFileOrDirectory) { try directory.unlink(Array("none".utf8)) }
+        #expect(throws: Errno.noSuchFileOrDirectory) { try directory.directory(Array("none".utf8)) }
+    }
+
+    private func write(_ name: String, _ text: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: place.path(name)))
+    }
+
+    private func read(_ name: String) throws -> String {
+        try String(contentsOfFile: place.path(name), encoding: .utf8)
+    }
+}

@@ -1,0 +1,56 @@
+import LinuxSystem
+import Synchronization
+import Testing
+
+@Suite("Serial thread")
+struct SerialThreadTests {
+    @Test("runs jobs in order, those of many callers included")
+    func order() async {
+        let thread = SerialThread(name: "test")
+        let seen = Mutex<[Int]>([])
+        await withCheckedContinuation { done in
+            for number in 0..<1000 { thread.run { seen.withLock { $0.append(number) } } }
+            thread.run { done.resume() }
+        }
+        #expect(seen.withLock { $0 } == Array(0..<1000))
+    }
+
+    @Test("is the one thread of an actor")
+    func executor() async {
+        let actor = OnThread()
+        let inActor = await actor.threadNumber()
+        let inJob = await withCheckedContinuation { done in
+            actor.thread.run { done.resume(returning: currentThread()) }
+        }
+        #expect(inActor == inJob)
+        #expect(await actor.afterAwait() == inActor)
+    }
+
+    @Test("finishes what was queued before it goes")
+    func finishes() async {
+        let count = Atomic<Int>(0)
+        await confirmation(expectedCount: 100) { ran in
+            await withCheckedContinuation { done in
+                let thread = SerialThread(name: "a name that is far too long for the kernel")
+                for _ in 0..<100 {
+                    thread.run {
+                        ran()
+                        if count.wrappingAdd(1, ordering: .relaxed).newValue == 100 { done.resume() }
+                    }
+                }
+            }
+        }
+    }
+}
+
+private actor OnThread {
+    let thread = SerialThread(name: "actor")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    func threadNumber() -> UInt { currentThread() }
+
+    func afterAwait() async -> UInt {
+        await Task.yield()
+        return currentThread()
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Remotes
+import Synchronization
+import Transport
+import UploadCore
+
+/// A fileSection server in memory. It does not compute MD5: it is told which bytes belong to which key.
+final class FakeSectionServer: ConformanceServer {
+    private struct Stored {
+        var md5: String
+        var size: Int
+        var blocks: [Int: [UInt8]] = [:]
+    }
+
+    private struct State {
+        var contents: [String: [UInt8]]
+        var open: [String: Stored] = [:]
+        /// MD5 of what was assembled, by id.
+        var finished: [String: String] = [:]
+        var lastID = 42
+        var losesReply = false
+    }
+
+    /// The state, which the transport's script holds too.
+    private final class Shared: Sendable {
+        let value: Mutex<State>
+        init(_ state: State) { value = Mutex(state) }
+    }
+
+    private let state: Shared
+    let remote: any Remote
+
+    init(knowing contents: [TestContent]) {
+        let known = Dictionary(contents.map { ($0.key.description, $0.bytes) }) { $1 }
+        let state = Shared(State(contents: known))
+        self.state = state
+        let transport = ScriptedTransport { Self.take($0, state) }
+        remote = FileSectionRemote(
+            url: "http://fake", account: "me", transport: transport, credentials: FixedToken(token: nil))
+    }
+
+    func loseNextReply() { state.value.withLock { $0.losesReply = true } }
+
+    func forgetEverything() { state.value.withLock { $0.open = [:] } }
+
+    func holds(_ content: TestContent) -> Bool {
+        state.value.withLock { state in state.finished.values.contains(content.key.description) }
+    }
+
+    var openUploads: Int { state.value.withLock { $0.open.count } }
+
+    private static func take(_ request: SeenRequest, _ state: Shared) -> Result<HTTPReply, TransportError> {
+        state.value.withLock { state in
+            let reply = answer(request, &state)
+            defer { state.losesReply = false }
+            return state.losesReply ? .failure(.reset("the reply was lost")) : .success(reply)
+        }
+    }
+
+    private static func answer(_ request: SeenRequest, _ state: inout State) -> HTTPReply {
+        let ids = request.json["fileIds"] as? [String] ?? []
+        switch request.endpoint {
+        case "preLoad.do": return preLoad(request, &state)
+        case "upload.do": return upload(request, &state)
+        case "isFinish.do": return isFinish(ids, &state)
+        default:
+            for id in ids { state.open[id] = nil }
+            return .json(data: "{}")
+        }
+    }
+
+    private static func preLoad(_ request: SeenRequest, _ state: inout State) -> HTTPReply {
+        var ids: [String] = []
+        var existing: [String] = []
+        for file in request.json["files"] as? [[String: Any]] ?? [] {
+            state.lastID += 1
+            ids.append("\(state.lastID)")
+            let md5 = file["md5"] as? String ?? ""
+            if state.finished.values.contains(md5) {
+                existing.append("\(state.lastID)")
+            } else {
+                state.open["\(state.lastID)"] = Stored(md5: md5, size: file["totalSize"] as? Int ?? 0)
+            }
+        }
+        return .json(data: #"{"fileIds":\#(ids),"existing":\#(existing)}"#)
+    }
+
+    private static func upload(_ request: SeenRequest, _ state: inout State) -> HTTPReply {
+        let block = request.block
+        guard let id = block["id"] as? String, let number = block["blockNo"] as? Int, state.open[id] != nil else {
+            return HTTPReply(status: 404)
+        }
+        state.open[id]?.blocks[number] = request.parts.first?.bytes
+        return .json(data: "{}")
+    }
+
+    private static func isFinish(_ ids: [String], _ state: inout State) -> HTTPReply {
+        var failed: [String] = []
+        for id in ids where state.finished[id] == nil {
+            guard let stored = state.open[id] else { return HTTPReply(status: 404) }
+            let bytes = stored.blocks.sorted { $0.key < $1.key }.flatMap(\.value)
+            if bytes.count == stored.size, bytes == state.contents[stored.md5] {
+                state.finished[id] = stored.md5
+                state.open[id] = nil
+            } else {
+                failed.append(id)
+                state.open[id]?.blocks = [:]
+            }
+        }
+        let list = failed.joined(separator: ",")
+        return .json(data: #"{"finishStatus":\#(failed.isEmpty ? 1 : 0),"failFileIds":"\#(list)"}"#)
+    }
+}

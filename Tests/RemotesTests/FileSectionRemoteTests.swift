@@ -1,0 +1,238 @@
+import Foundation
+import Remotes
+import Testing
+import Transport
+import UploadCore
+
+@Suite("The fileSection protocol")
+struct FileSectionRemoteTests {
+    private func remote(_ transport: ScriptedTransport, token: String? = "secret") -> FileSectionRemote {
+        FileSectionRemote(
+            url: "https://host/base", account: "me", transport: transport, credentials: FixedToken(token: token))
+    }
+
+    private func isBadReply(_ failure: RemoteFailure) -> Bool {
+        if case .temporary(let error, _, _) = failure { error.code == "bad_reply" } else { false }
+    }
+
+    // MARK: preLoad
+
+    @Test("registers several in one request, in its exact shape")
+    func preLoad() async throws {
+        let transport = ScriptedTransport(data: #"{"fileIds":["43","44"],"existing":["44"]}"#)
+        var video = try TestContent(2, size: 20, name: "clip.mp4", type: MediaType(kind: .video, mime: "video/mp4"))
+            .description
+        (video.width, video.height, video.duration, video.modified) = (640, 480, 1.5, nil)
+        let results = await remote(transport).register([try TestContent(1, size: 19_232).description, video])
+        #expect(
+            results == [
+                .success(.registered(id: "43", .asRecorded)), .success(.existing(RemoteObject(id: "44", url: nil))),
+            ])
+        let request = try #require(transport.requests.first)
+        #expect(request.method == "POST" && request.url == "https://host/base/fileSection/preLoad.do")
+        #expect(request.headers == ["Content-Type": "application/json", "Authorization": "Bearer secret"])
+        let expected: NSDictionary = [
+            "fileCount": 2,
+            "files": [
+                [
+                    "fileName": "beach.jpg", "totalSize": 19_232, "md5": "00000000000000010000000000004b20",
+                    "mimeType": "image/jpeg", "path": "trip/beach.jpg", "modified": 1_700_000_000_123,
+                ],
+                [
+                    "fileName": "clip.mp4", "totalSize": 20, "md5": "00000000000000020000000000000014",
+                    "mimeType": "video/mp4", "path": "trip/clip.mp4", "width": 640, "height": 480, "duration": 1.5,
+                ],
+            ],
+        ]
+        #expect(request.json as NSDictionary == expected)
+    }
+
+    @Test("a name that is not UTF-8 goes out with its odd bytes encoded")
+    func oddName() async throws {
+        let transport = ScriptedTransport(data: #"{"fileIds":["1"]}"#)
+        var upload = try TestContent(1, size: 1).description
+        upload.path = try #require(RelativePath(Array("d/".utf8) + [0xFF, 0x2E, 0x6A]))
+        _ = await remote(transport).register([upload])
+        let files = transport.requests.first?.json["files"] as? [[String: Any]]
+        #expect(files?.first?["fileName"] as? String == "%FF.j")
+        #expect(files?.first?["path"] as? String == "d/%FF.j")
+    }
+
+    @Test("without a token none is sent")
+    func noToken() async throws {
+        let transport = ScriptedTransport(data: #"{"fileIds":["1"]}"#)
+        _ = await remote(transport, token: nil).register([try TestContent(1, size: 1).description])
+        #expect(transport.requests.first?.headers["Authorization"] == nil)
+    }
+
+    @Test("ids that are numbers are taken as text")
+    func numericIDs() async throws {
+        let transport = ScriptedTransport(data: #"{"fileIds":[43],"existing":[43]}"#)
+        let results = await remote(transport).register([try TestContent(1, size: 1).description])
+        #expect(results == [.success(.existing(RemoteObject(id: "43", url: nil)))])
+    }
+
+    @Test(
+        "ids that can't be right are a bad reply for all",
+        arguments: [
+            #"{"fileIds":[]}"#, #"{"fileIds":["1"]}"#, #"{"fileIds":["1","2","3"]}"#, #"{"fileIds":["1","1"]}"#,
+            #"{"fileIds":["1",""]}"#, #"{"fileIds":["1","a/b"]}"#, #"{"fileIds":["1","a\"b"]}"#,
+            #"{"fileIds":["1","ü"]}"#, #"{"fileIds":["1",null]}"#, #"{"fileIds":"1,2"}"#, "{}", "[]", "null",
+            #"{"fileIds":["1","\#(String(repeating: "x", count: 129))"]}"#, #"{"fileIds":["1","a\r\nb"]}"#,
+            #"{"fileIds":["1"#,
+        ])
+    func badIDs(data: String) async throws {
+        let uploads = [try TestContent(1, size: 1).description, try TestContent(2, size: 1).description]
+        let results = await remote(ScriptedTransport(data: data)).register(uploads)
+        #expect(results.count == 2)
+        for case .success(let registration) in results { Issue.record("taken: \(registration)") }
+        for case .failure(let failure) in results { #expect(isBadReply(failure)) }
+    }
+
+    @Test("ids of 128 characters with all that is legal are taken")
+    func longID() async throws {
+        let id = "A-Za-z0-9._-" + String(repeating: "x", count: 116)
+        let results = await remote(ScriptedTransport(data: #"{"fileIds":["\#(id)"]}"#)).register([
+            try TestContent(1, size: 1).description
+        ])
+        #expect(results == [.success(.registered(id: id, .asRecorded))])
+    }
+
+    // MARK: upload
+
+    @Test("sends a fragment in its exact shape", arguments: [(0, 524_288), (1, 5)])
+    func upload(index: Int, length: Int) async throws {
+        let transport = ScriptedTransport(data: "{}")
+        let content = try TestContent(1, size: 524_293)
+        let receipt = try await remote(transport).send(content.fragment(index, id: "43"))
+        #expect(receipt == nil)
+        let request = try #require(transport.requests.first)
+        #expect(request.method == "POST" && request.url == "https://host/base/fileSection/upload.do")
+        #expect(
+            request.headers["file_block"]
+                == #"[{"id":"43","totalSize":524293,"blockTotal":2,"blockNo":\#(index + 1)}]"#)
+        #expect(request.headers["Authorization"] == "Bearer secret")
+        let start = index * 524_288
+        #expect(
+            request.parts == [
+                SeenRequest.Part(
+                    name: "sectionFile", fileName: "43-\(index).jpg", contentType: "image/jpg",
+                    bytes: Array(content.bytes[start..<start + length]))
+            ])
+    }
+
+    @Test(
+        "names the part after the file's type",
+        arguments: [
+            (MediaType(kind: .video, mime: "video/quicktime"), "43-0.mov", "video/mov"),
+            (MediaType(kind: .image, mime: "image/x-canon-cr2"), "43-0.cr2", "image/cr2"),
+            (.other, "43-0.bin", "application/octet-stream"),
+        ])
+    func partType(type: MediaType, name: String, contentType: String) async throws {
+        let transport = ScriptedTransport(data: "{}")
+        _ = try await remote(transport).send(TestContent(1, size: 3, type: type).fragment(0, id: "43"))
+        #expect(transport.requests.first?.parts.first?.fileName == name)
+        #expect(transport.requests.first?.parts.first?.contentType == contentType)
+    }
+
+    @Test("a fragment of a file that changed is not sent")
+    func changedSource() async throws {
+        let transport = ScriptedTransport(data: "{}")
+        let content = try TestContent(1, size: 100)
+        try content.flip(at: 99)
+        await #expect(throws: RemoteFailure.source(SourceProblem(path: content.path, kind: .changed))) {
+            try await remote(transport).send(content.fragment(0, id: "43"))
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test("an id the server does not know was forgotten, wherever it turns up", arguments: [404, 410])
+    func forgotten(status: Int) async throws {
+        let remote = remote(ScriptedTransport { _ in .success(HTTPReply(status: status)) })
+        let content = try TestContent(1, size: 1)
+        await #expect(throws: RemoteFailure.forgotten) { try await remote.send(content.fragment(0, id: "43")) }
+        #expect(await remote.finish([content.upload("43")]) == [.failure(.forgotten)])
+        // Deleting what is not there is no error.
+        try await remote.remove(["43"])
+        let results = await remote.register([content.description])
+        #expect(results != [.failure(.forgotten)])
+    }
+
+    // MARK: isFinish and delete
+
+    private func finish(_ data: String, _ ids: [String] = ["43", "44"]) async throws -> [Result<
+        FinishOutcome, RemoteFailure
+    >] {
+        let uploads = try ids.enumerated().map { try TestContent(UInt64($0.offset) + 1, size: 1).upload($0.element) }
+        let transport = ScriptedTransport(data: data)
+        let results = await remote(transport).finish(uploads)
+        #expect(transport.requests.first?.url == "https://host/base/fileSection/isFinish.do")
+        #expect((transport.requests.first?.json ?? [:]) as NSDictionary == ["fileIds": ids] as NSDictionary)
+        return results
+    }
+
+    private func word(_ result: Result<FinishOutcome, RemoteFailure>) -> String {
+        switch result {
+        case .success(.confirmed(let object)): "confirmed \(object.id ?? "") \(object.url ?? "-")"
+        case .success(.assembling): "assembling"
+        case .success(.failed): "failed"
+        case .failure(.forgotten): "forgotten"
+        case .failure(let failure): isBadReply(failure) ? "bad reply" : "\(failure)"
+        }
+    }
+
+    @Test(
+        "isFinish: every answer for each upload",
+        arguments: [
+            (#"{"finishStatus":1}"#, ["confirmed 43 -", "confirmed 44 -"]),
+            (
+                #"{"finishStatus":1,"failFileIds":"","urls":{"43":"http://x/1"},"md5":{}}"#,
+                ["confirmed 43 http://x/1", "confirmed 44 -"]
+            ),
+            (#"{"finishStatus":2}"#, ["assembling", "assembling"]),
+            (#"{"finishStatus":0,"failFileIds":"43,44"}"#, ["failed", "failed"]),
+            (#"{"finishStatus":0,"failFileIds":"44"}"#, ["assembling", "failed"]),
+            (#"{"finishStatus":0,"failFileIds":" 43 , 44"}"#, ["failed", "failed"]),
+            (#"{"finishStatus":0,"failFileIds":""}"#, ["forgotten", "forgotten"]),
+            (#"{"finishStatus":1,"unknownFileIds":"44"}"#, ["confirmed 43 -", "forgotten"]),
+            (#"{"finishStatus":2,"unknownFileIds":"43"}"#, ["forgotten", "assembling"]),
+            (#"{"finishStatus":0,"failFileIds":"43","unknownFileIds":"44"}"#, ["failed", "forgotten"]),
+            (
+                #"{"finishStatus":1,"md5":{"43":"00000000000000010000000000000001","44":"ffffffffffffffffffffffffffffffff"}}"#,
+                ["confirmed 43 -", "failed"]
+            ),
+            (
+                #"{"finishStatus":1,"md5":{"43":"00000000000000010000000000000001"}}"#,
+                ["confirmed 43 -", "confirmed 44 -"]
+            ),
+            (#"{"finishStatus":1,"md5":{"43":"nonsense"}}"#, ["failed", "confirmed 44 -"]),
+            (#"{"finishStatus":3}"#, ["bad reply", "bad reply"]),
+            (#"{"finishStatus":"1"}"#, ["bad reply", "bad reply"]),
+            ("{}", ["bad reply", "bad reply"]), ("", ["bad reply", "bad reply"]),
+        ])
+    func isFinish(data: String, words: [String]) async throws {
+        #expect(try await finish(data).map(word) == words)
+    }
+
+    @Test("a single upload that is not named is the one that failed")
+    func singleFailure() async throws {
+        #expect(try await finish(#"{"finishStatus":0,"failFileIds":""}"#, ["43"]).map(word) == ["failed"])
+    }
+
+    @Test("deletes by id")
+    func delete() async throws {
+        let transport = ScriptedTransport(data: "{}")
+        try await remote(transport).remove(["43", "44"])
+        #expect(transport.requests.first?.url == "https://host/base/fileSection/delete.do")
+        #expect((transport.requests.first?.json ?? [:]) as NSDictionary == ["fileIds": ["43", "44"]] as NSDictionary)
+    }
+
+    @Test("server and account are the scope, and the traits are those of the protocol")
+    func traits() {
+        let transport = ScriptedTransport(data: "{}")
+        #expect(remote(transport).traits == RemoteTraits(batch: 50))
+        let other = FileSectionRemote(
+            url: "https://host/base", account: "you", transport: transport, credentials: FixedToken(token: nil))
+        #expect(remote(transport).scope != other.scope)
+    }
+}

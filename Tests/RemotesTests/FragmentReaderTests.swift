@@ -1,0 +1,83 @@
+import Digests
+import Foundation
+import Remotes
+import Testing
+import UploadCore
+
+@Suite("Reading a fragment while it is sent")
+struct FragmentReaderTests {
+    private static let block = BlockDigester.blockSize
+
+    /// Reads to the end in pieces, as a transport does.
+    private func readAll(_ reader: FragmentReader, pieces: Int = 100_000) throws -> [UInt8] {
+        var all: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: pieces)
+        while true {
+            let count = try buffer.withUnsafeMutableBytes { try reader.read(into: $0) }
+            if count == 0 { return all }
+            all += buffer[..<count]
+        }
+    }
+
+    @Test("gives its bytes and no others", arguments: [1000, 100_000, 4 * block])
+    func good(pieces: Int) throws {
+        let content = try TestContent(1, size: Self.block * 2 + 777)
+        for index in 0..<3 {
+            let reader = try content.reader(of: index)
+            let range = content.plan.range(of: index)
+            #expect(reader.length == UInt64(range.count))
+            #expect(
+                try readAll(reader, pieces: pieces)
+                    == Array(content.bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
+        }
+    }
+
+    @Test("never hands a changed block over whole", arguments: [block, block + 1, 2 * block - 1])
+    func changed(offset: Int) throws {
+        let content = try TestContent(1, size: Self.block * 3)
+        try content.flip(at: offset)
+        let reader = try content.reader(of: 1)
+        #expect(throws: SourceProblem(path: content.path, kind: .changed)) { try readAll(reader) }
+        #expect(try readAll(content.reader(of: 0)).count == Self.block)
+        #expect(try readAll(content.reader(of: 2)).count == Self.block)
+    }
+
+    @Test(
+        "checks every block of a fragment of several", arguments: [0, block, 2 * block - 1, 2 * block, 2 * block + 9])
+    func severalBlocks(offset: Int) throws {
+        let content = try TestContent(1, size: Self.block * 2 + 10, fragmentSize: UInt32(4 * Self.block))
+        #expect(try readAll(content.reader(of: 0)) == content.bytes)
+        try content.flip(at: offset)
+        let reader = try content.reader(of: 0)
+        #expect(throws: SourceProblem(path: content.path, kind: .changed)) { try readAll(reader) }
+    }
+
+    @Test("a file that shrank is a changed one", arguments: [0, block - 1, block])
+    func shrunk(size: Int) throws {
+        let content = try TestContent(1, size: Self.block + 5)
+        try FileHandle(forWritingTo: URL(fileURLWithPath: content.file)).truncate(atOffset: UInt64(size))
+        let reader = try content.reader(of: 1)
+        #expect(throws: SourceProblem(path: content.path, kind: .changed)) { try readAll(reader) }
+    }
+
+    @Test("bytes added after the content do not matter")
+    func grown() throws {
+        let content = try TestContent(1, size: 1000)
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: content.file))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: [1, 2, 3])
+        #expect(try readAll(content.reader(of: 0)) == content.bytes)
+    }
+
+    @Test("starts over after a rewind in the middle")
+    func rewind() throws {
+        let content = try TestContent(1, size: Self.block + 5)
+        let reader = try content.reader(of: 0)
+        var buffer = [UInt8](repeating: 0, count: 1000)
+        _ = try buffer.withUnsafeMutableBytes { try reader.read(into: $0) }
+        reader.rewind()
+        #expect(try readAll(reader) == Array(content.bytes[..<Self.block]))
+        reader.rewind()
+        #expect(try readAll(reader).count == Self.block)
+    }
+}

@@ -1,0 +1,155 @@
+import Remotes
+import Testing
+import UploadCore
+
+/// A server for the suite that every remote must pass, and what the suite needs to do to it.
+protocol ConformanceServer: Sendable {
+    /// A remote that talks to it.
+    var remote: any Remote { get }
+    /// Makes it take the next request and lose the reply.
+    func loseNextReply()
+    /// Makes it forget every unfinished upload.
+    func forgetEverything()
+    /// Whether it has a content as a whole, byte by byte.
+    func holds(_ content: TestContent) -> Bool
+    /// How many unfinished uploads it keeps.
+    var openUploads: Int { get }
+}
+
+/// What callers of `Remote` rely on, whatever the protocol.
+struct RemoteConformance {
+    let server: any ConformanceServer
+    var remote: any Remote { server.remote }
+
+    /// A content of three fragments and a bit, cut as the protocol wants it.
+    func content(_ number: UInt64 = 1) throws -> TestContent {
+        let size = UInt64(remote.traits.fragmentSize) * 3 + 1234
+        return try TestContent(number, size: Int(size), fragmentSize: remote.traits.plan(for: size).fragmentSize)
+    }
+
+    func register(_ content: TestContent) async throws -> String {
+        guard case .success(.registered(let id, _)) = await remote.register([content.description]).first else {
+            throw Unexpected("no id")
+        }
+        return id
+    }
+
+    /// The order in which fragments may go: any, but for protocols that want them in theirs.
+    func order(_ count: Int) -> [Int] { remote.traits.inOrder ? Array(0..<count) : (0..<count).reversed() }
+
+    func sendAll(_ content: TestContent, id: String) async throws -> [Int: String] {
+        var receipts: [Int: String] = [:]
+        for index in order(content.plan.count) {
+            receipts[index] = try await remote.send(content.fragment(index, id: id))
+        }
+        return receipts
+    }
+
+    /// Asks until the server has made up its mind.
+    func finish(_ upload: RemoteUpload) async throws -> FinishOutcome {
+        for _ in 0..<100 {
+            guard let result = await remote.finish([upload]).first else { throw Unexpected("no answer") }
+            let outcome = try result.get()
+            if outcome != .assembling { return outcome }
+        }
+        throw Unexpected("assembling for ever")
+    }
+
+    struct Unexpected: Error, CustomStringConvertible {
+        let description: String
+        init(_ description: String) { self.description = description }
+    }
+
+    // MARK: What must hold
+
+    func uploadsAContent() async throws {
+        let content = try content()
+        let id = try await register(content)
+        let upload = content.upload(id, receipts: try await sendAll(content, id: id))
+        guard case .confirmed = try await finish(upload) else { throw Unexpected("not confirmed") }
+        #expect(server.holds(content))
+        guard case .confirmed = try await finish(upload) else { throw Unexpected("another answer the second time") }
+    }
+
+    func sendsAFragmentTwice() async throws {
+        let content = try content()
+        let id = try await register(content)
+        var receipts = try await sendAll(content, id: id)
+        if !remote.traits.inOrder { receipts[1] = try await remote.send(content.fragment(1, id: id)) }
+        guard case .confirmed = try await finish(content.upload(id, receipts: receipts)) else {
+            throw Unexpected("not confirmed")
+        }
+    }
+
+    func saysThatItHasAContent() async throws {
+        try await uploadsAContent()
+        let result = await remote.register([try content().description]).first
+        guard case .success(.existing) = result else { throw Unexpected("\(String(describing: result))") }
+    }
+
+    func removesAnUpload() async throws {
+        let content = try content()
+        let id = try await register(content)
+        _ = try await remote.send(content.fragment(0, id: id))
+        try await remote.remove([id])
+        #expect(server.openUploads == 0)
+        try await remote.remove([id])
+        await #expect(throws: RemoteFailure.forgotten) { try await remote.send(content.fragment(1, id: id)) }
+    }
+
+    func tellsThatAnIDWasForgotten() async throws {
+        let content = try content()
+        let id = try await register(content)
+        server.forgetEverything()
+        await #expect(throws: RemoteFailure.forgotten) { try await remote.send(content.fragment(0, id: id)) }
+        #expect(await remote.finish([content.upload(id)]) == [.failure(.forgotten)])
+        if remote.traits.asksBeforeResuming {
+            await #expect(throws: RemoteFailure.forgotten) { try await remote.resume(content.upload(id)) }
+        }
+    }
+
+    func survivesLostReplies() async throws {
+        let content = try content()
+        server.loseNextReply()
+        guard case .failure(.temporary) = await remote.register([content.description]).first else {
+            throw Unexpected("a lost reply is temporary")
+        }
+        let id = try await register(content)
+        var receipts: [Int: String] = [:]
+        for index in order(content.plan.count) {
+            server.loseNextReply()
+            await #expect(throws: RemoteFailure.self) { try await remote.send(content.fragment(index, id: id)) }
+            if remote.traits.inOrder {
+                let point = try await remote.resume(content.upload(id))
+                #expect(point == .offset(content.plan.range(of: index).upperBound))
+            } else {
+                receipts[index] = try await remote.send(content.fragment(index, id: id))
+            }
+        }
+        let upload = content.upload(id, receipts: receipts)
+        server.loseNextReply()
+        guard case .failure(.temporary) = await remote.finish([upload]).first else {
+            throw Unexpected("a lost reply is temporary")
+        }
+        guard case .confirmed = try await finish(upload) else { throw Unexpected("not confirmed") }
+        #expect(server.holds(content))
+    }
+
+    func neverCompletesWrongBytes() async throws {
+        let content = try content()
+        let id = try await register(content)
+        try content.flip(at: Int(content.plan.range(of: 1).upperBound) - 1)
+        var receipts: [Int: String] = [:]
+        for index in order(content.plan.count) where index != 1 {
+            if remote.traits.inOrder && index > 1 { break }
+            receipts[index] = try await remote.send(content.fragment(index, id: id))
+        }
+        await #expect(throws: RemoteFailure.source(SourceProblem(path: content.path, kind: .changed))) {
+            try await remote.send(content.fragment(1, id: id))
+        }
+        if case .success(.confirmed) = await remote.finish([content.upload(id, receipts: receipts)]).first {
+            throw Unexpected("confirmed without its bytes")
+        }
+        #expect(!server.holds(content))
+    }
+}

@@ -1,0 +1,154 @@
+import Testing
+import Transport
+import UploadCore
+
+@testable import Remotes
+
+/// What a reply means, without its message.
+enum Judgement: Equatable, Sendable {
+    case success, temporary, slow, signedOut, forgotten, permanent
+
+    init(_ failure: RemoteFailure) {
+        self =
+            switch failure {
+            case .temporary(_, _, let slow): slow ? .slow : .temporary
+            case .signedOut: .signedOut
+            case .forgotten: .forgotten
+            default: .permanent
+            }
+    }
+
+    /// The table of contract section 4.
+    static func expected(_ status: Int, knownIDs: Bool) -> Judgement {
+        switch status {
+        case 300...399, 407, 408, 425, 429, 511: .temporary
+        case 401, 403: .signedOut
+        case 404, 410: knownIDs ? .forgotten : .slow
+        case 405: knownIDs ? .permanent : .slow
+        case 507: .slow
+        case 501, 505: .permanent
+        case 500...599: .temporary
+        default: .permanent
+        }
+    }
+}
+
+@Suite("Judging a reply")
+struct ReplyJudgeTests {
+    private func judge(_ reply: HTTPReply, _ subject: ReplyJudge.Subject = .knownIDs) -> Judgement {
+        do throws(RemoteFailure) {
+            try ReplyJudge(endpoint: "x.do", subject: subject).accept(reply)
+            return .success
+        } catch {
+            return Judgement(error)
+        }
+    }
+
+    private func reply(_ status: Int, _ body: String = "", headers: HTTPFields = [:]) -> HTTPReply {
+        HTTPReply(status: status, headers: headers, body: Array(body.utf8))
+    }
+
+    private func retryAfter(_ headers: HTTPFields) throws -> Duration? {
+        do throws(RemoteFailure) {
+            try ReplyJudge(endpoint: "x.do", subject: .noID).accept(reply(503, headers: headers))
+        } catch {
+            if case .temporary(_, let retryAfter, _) = error { return retryAfter }
+        }
+        Issue.record("not temporary")
+        return nil
+    }
+
+    @Test("goes by the status", arguments: 300...599)
+    func status(status: Int) {
+        #expect(judge(reply(status), .knownIDs) == .expected(status, knownIDs: true))
+        #expect(judge(reply(status), .noID) == .expected(status, knownIDs: false))
+    }
+
+    @Test("goes by the code where the status is fine", arguments: 400...599)
+    func code(code: Int) {
+        let body = #"{"code":\#(code),"message":"no","data":{}}"#
+        #expect(judge(reply(200, body), .knownIDs) == .expected(code, knownIDs: true))
+        #expect(judge(reply(200, body), .noID) == .expected(code, knownIDs: false))
+    }
+
+    @Test(
+        "takes 200 to 299 or no code for success",
+        arguments: ["{}", #"{"code":200}"#, #"{"code":299}"#, #"{"code":null}"#])
+    func success(body: String) {
+        #expect(judge(reply(201, body)) == .success)
+    }
+
+    @Test(
+        "takes everything else for a bad reply",
+        arguments: [
+            "", "<html>", "[]", "200", #"{"code":"200"}"#, #"{"code":100}"#, #"{"code":302}"#, #"{"code":600}"#,
+            #"{"code":-1}"#, #"{"code":1e99}"#, #"{"code":200"#,
+        ])
+    func badReply(body: String) {
+        #expect(judge(reply(200, body)) == .temporary)
+    }
+
+    @Test(
+        "a 403 that names one file is about that file",
+        arguments: [
+            (#"{"data":{"fileId":"43"}}"#, Judgement.permanent), (#"{"data":{"fileIds":["43"]}}"#, .permanent),
+            (#"{"data":{"fileIds":["43","44"]}}"#, .signedOut), (#"{"data":{}}"#, .signedOut), ("", .signedOut),
+        ])
+    func forbidden(body: String, judgement: Judgement) {
+        #expect(judge(reply(403, body)) == judgement)
+    }
+
+    @Test("the server's message is passed on, its status too")
+    func message() {
+        #expect(
+            throws: RemoteFailure.permanent(
+                FileError(code: "refused", message: "x.do: the server answered 413: too fat", retryable: false))
+        ) { try ReplyJudge(endpoint: "x.do", subject: .knownIDs).accept(reply(413, #"{"message":"too fat"}"#)) }
+    }
+
+    @Test("Retry-After in seconds", arguments: [("0", 0), ("120", 120), ("99999999", 86400)])
+    func seconds(value: String, seconds: Int) throws {
+        #expect(try retryAfter(["retry-after": value]) == .seconds(seconds))
+    }
+
+    @Test(
+        "Retry-After as a date counts from the reply's own date",
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 37), ("Sun, 06 Nov 1994 08:00:00 GMT", 0),
+            ("Tue, 29 Feb 2028 00:00:00 GMT", 86400),
+        ])
+    func date(value: String, seconds: Int) throws {
+        #expect(try retryAfter(["Retry-After": value, "Date": "Sun, 06 Nov 1994 08:49:00 GMT"]) == .seconds(seconds))
+    }
+
+    @Test(
+        "Retry-After that makes no sense is none",
+        arguments: ["", "-1", "soon", "1.5", "Sun, 99 Nov 1994 08:49:37 GMT"])
+    func nonsense(value: String) throws {
+        #expect(try retryAfter(["Retry-After": value, "Date": "Sun, 06 Nov 1994 08:49:00 GMT"]) == nil)
+    }
+
+    @Test(
+        "dates are read right",
+        arguments: [
+            ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
+            ("Tue, 29 Feb 2000 23:59:59 GMT", 951_868_799), ("Wed, 01 Mar 2000 00:00:00 GMT", 951_868_800),
+        ] as [(String, Int64)])
+    func dates(text: String, seconds: Int64) {
+        #expect(RetryAfter.secondsSince1970(text) == seconds)
+    }
+
+    @Test("what the transport says is temporary, but for bytes that can't be had and requests that can't be sent")
+    func transportErrors() {
+        let errors: [TransportError] = [
+            .resolve(""), .connect(""), .tls(""), .reset(""), .stalled(""), .replyTimeout(""), .replyTooLong(""),
+            .badReply(""), .other(""), .body(BodyTooShort(promised: 2, delivered: 1)),
+        ]
+        for error in errors { #expect(Judgement(RemoteFailure(error, endpoint: "x")) == .temporary, "\(error)") }
+        #expect(Judgement(RemoteFailure(.badURL(""), endpoint: "x")) == .slow)
+        #expect(Judgement(RemoteFailure(.badRequest(""), endpoint: "x")) == .permanent)
+        #expect(RemoteFailure(.cancelled, endpoint: "x") == .cancelled)
+        let problem = SourceProblem(path: .root, kind: .changed)
+        #expect(RemoteFailure(.body(problem), endpoint: "x") == .source(problem))
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Remotes
+import Synchronization
+import Transport
+
+/// A request as a server sees it: its body read to the end.
+struct SeenRequest: Sendable {
+    struct Part: Equatable, Sendable {
+        var name: String
+        var fileName: String?
+        var contentType: String?
+        var bytes: [UInt8]
+    }
+
+    var method: String
+    var url: String
+    var headers: [String: String]
+    var body: [UInt8] = []
+    var parts: [Part] = []
+
+    /// The last part of the URL.
+    var endpoint: String { url.split(separator: "/").last.map(String.init) ?? "" }
+
+    /// The body as a JSON object; empty where it is none.
+    var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:] }
+
+    /// The header `file_block` as its one JSON object.
+    var block: [String: Any] {
+        let text = headers["file_block"] ?? ""
+        return ((try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [[String: Any]])?.first ?? [:]
+    }
+}
+
+/// A transport that reads bodies as a network would, and replies what a script says.
+final class ScriptedTransport: HTTPTransport {
+    typealias Script = @Sendable (SeenRequest) -> Result<HTTPReply, TransportError>
+
+    private let script: Script
+    private let log = Mutex<[SeenRequest]>([])
+
+    init(_ script: @escaping Script) { self.script = script }
+
+    /// A transport that always answers 200 with these data.
+    convenience init(data: String) { self.init { _ in .success(.json(data: data)) } }
+
+    var requests: [SeenRequest] { log.withLock { $0 } }
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPReply {
+        var seen = SeenRequest(
+            method: request.method, url: request.url,
+            headers: Dictionary(request.headers.map { ($0.name, $0.value) }) { $1 })
+        do {
+            switch request.body {
+            case .none: break
+            case .bytes(let bytes): seen.body = bytes
+            case .stream(let source): seen.body = try Self.read(source)
+            case .multipart(let parts):
+                seen.parts = try parts.map { part in
+                    SeenRequest.Part(
+                        name: part.name, fileName: part.fileName, contentType: part.contentType,
+                        bytes: try Self.read(part.source))
+                }
+            }
+        } catch {
+            throw .body(error)
+        }
+        log.withLock { $0.append(seen) }
+        return try script(seen).get()
+    }
+
+    private static func read(_ source: any BodySource) throws -> [UInt8] {
+        var all: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 60_000)
+        while UInt64(all.count) < source.length {
+            let count = try buffer.withUnsafeMutableBytes { try source.read(into: $0) }
+            if count == 0 { throw BodyTooShort(promised: source.length, delivered: UInt64(all.count)) }
+            all += buffer[..<count]
+        }
+        return all
+    }
+}
+
+struct FixedToken: CredentialSource {
+    var token: String?
+    func bearerToken() -> String? { token }
+}
+
+extension HTTPReply {
+    static func json(data: String) -> HTTPReply {
+        HTTPReply(status: 200, body: Array(#"{"code":200,"message":"ok","data":\#(data)}"#.utf8))
+    }
+}

@@ -1,0 +1,77 @@
+import Digests
+import Foundation
+import LinuxSystem
+import Remotes
+import SystemPackage
+import TestSupport
+import UploadCore
+
+/// A file on disk with everything the agent knows of it.
+struct TestContent: Sendable {
+    let key: ContentKey
+    let bytes: [UInt8]
+    let plan: FragmentPlan
+    let digests: [UInt64]
+    let path: RelativePath
+    let type: MediaType
+    let secret: DigestSecret
+    let file: String
+    private let directory: TemporaryDirectory
+
+    init(
+        _ number: UInt64, size: Int, name: String = "beach.jpg", fragmentSize: UInt32 = FragmentPlan.sectionSize,
+        type: MediaType = MediaType(kind: .image, mime: "image/jpeg")
+    ) throws {
+        var random = SeededRandom(seed: number)
+        bytes = random.bytes(size)
+        key = ContentKey(high: number, low: UInt64(size))
+        plan = FragmentPlan(size: UInt64(size), fragmentSize: fragmentSize)
+        self.type = type
+        path = RelativePath("trip/" + name) ?? .root
+        secret = try Self.makeSecret()
+        let digester = BlockDigester(secret: secret)
+        digests = stride(from: 0, to: size, by: BlockDigester.blockSize).map { [bytes] start in
+            bytes[start..<min(size, start + BlockDigester.blockSize)].withUnsafeBytes { digester.update($0) }
+            return digester.finish()
+        }
+        directory = try TemporaryDirectory()
+        file = directory.path("file")
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+    }
+
+    private static func makeSecret() throws -> DigestSecret {
+        var random = SeededRandom(seed: 42)
+        guard let secret = DigestSecret(random.bytes(DigestSecret.length)) else { throw Errno.invalidArgument }
+        return secret
+    }
+
+    var description: UploadDescription {
+        UploadDescription(key: key, plan: plan, path: path, type: type, modified: 1_700_000_000_123)
+    }
+
+    func upload(_ id: String, receipts: [Int: String] = [:]) -> RemoteUpload {
+        RemoteUpload(key: key, id: id, plan: plan, type: type, receipts: receipts)
+    }
+
+    /// Changes one byte of the file.
+    func flip(at offset: Int) throws {
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
+        try handle.seek(toOffset: UInt64(offset))
+        try handle.write(contentsOf: [bytes[offset] ^ 1])
+        try handle.close()
+    }
+
+    func reader(of fragment: Int) throws -> FragmentReader {
+        let range = plan.range(of: fragment)
+        let block = UInt64(BlockDigester.blockSize)
+        let blocks = Int(range.lowerBound / block)..<Int((range.upperBound + block - 1) / block)
+        let descriptor = try FileDescriptor.open(file, .readOnly, options: .closeOnExec)
+        return FragmentReader(
+            file: SharedDescriptor(Descriptor(owning: descriptor.rawValue)), path: path, range: range,
+            digests: Array(digests[blocks]), secret: secret)
+    }
+
+    func fragment(_ index: Int, id: String, skip: UInt32 = 0) throws -> OutgoingFragment {
+        OutgoingFragment(upload: upload(id), index: index, skip: skip, body: try reader(of: index))
+    }
+}

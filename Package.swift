@@ -94,7 +94,7 @@ let package = Package(
         tests("TransportTests", ["TestSupport", "Transport"]),
         tests(
             "RemotesTests",
-            ["Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "UploadCore", crypto, systemPackage]),
+            ["Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "UploadCore", systemPackage]),
         tests("AgentKitTests", ["AgentKit", "Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging]),
         tests("OutboxReceiverTests", ["OutboxReceiver", crypto, hummingbird, logging, httpTypes, nioCore]),
         tests("EndToEndTests", ["TestSupport", crypto]),

@@ -69,7 +69,7 @@ struct ContentHasherTests {
 
     @Test("starts over after its end")
     func startsOver() throws {
-        var hasher = ContentHasher(secret: try secret(1))
+        var hasher = ContentHasher(secret: try makeSecret(1))
         pattern(700_000).withUnsafeBytes { hasher.update($0) }
         _ = hasher.finish()
         pattern(1000).withUnsafeBytes { hasher.update($0) }
@@ -86,7 +86,7 @@ struct BlockDigesterTests {
     func agrees() throws {
         let bytes = pattern(BlockDigester.blockSize + 100)
         let digests = try hash([bytes]).digests
-        let digester = BlockDigester(secret: try secret(1))
+        let digester = BlockDigester(secret: try makeSecret(1))
         for (index, block) in [bytes[..<BlockDigester.blockSize], bytes[BlockDigester.blockSize...]].enumerated() {
             Array(block).withUnsafeBytes { digester.update($0) }
             #expect(digester.finish() == digests[index])
@@ -95,7 +95,7 @@ struct BlockDigesterTests {
 
     @Test("forgets what was added before a reset")
     func reset() throws {
-        let digester = BlockDigester(secret: try secret(1))
+        let digester = BlockDigester(secret: try makeSecret(1))
         let empty = digester.finish()
         pattern(10).withUnsafeBytes { digester.update($0) }
         digester.reset()
@@ -108,7 +108,7 @@ struct BlockDigesterTests {
     }
 }
 
-private func secret(_ seed: UInt8) throws -> DigestSecret {
+private func makeSecret(_ seed: UInt8) throws -> DigestSecret {
     try #require(DigestSecret((0..<DigestSecret.length).map { UInt8(truncatingIfNeeded: $0) &* 31 &+ seed }))
 }
 
@@ -117,7 +117,7 @@ private func pattern(_ count: Int) -> [UInt8] {
 }
 
 private func hash(_ pieces: [[UInt8]], secret seed: UInt8 = 1) throws -> (content: DropContent, digests: [UInt64]) {
-    var hasher = ContentHasher(secret: try secret(seed))
+    var hasher = ContentHasher(secret: try makeSecret(seed))
     for piece in pieces { piece.withUnsafeBytes { hasher.update($0) } }
     return hasher.finish()
 }

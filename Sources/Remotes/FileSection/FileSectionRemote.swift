@@ -141,8 +141,8 @@ struct FinishVerdict {
         status = reply.finishStatus
         failed = Self.ids(reply.failFileIds)
         unknown = Self.ids(reply.unknownFileIds)
-        urls = reply.urls ?? [:]
-        digests = reply.md5 ?? [:]
+        urls = (reply.urls ?? [:]).compactMapValues(\.self)
+        digests = (reply.md5 ?? [:]).compactMapValues(\.self)
         self.asked = asked
     }
 

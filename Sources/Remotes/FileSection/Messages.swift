@@ -45,8 +45,8 @@ enum Messages {
         var finishStatus: Int
         var failFileIds: String?
         var unknownFileIds: String?
-        var urls: [String: String]?
-        var md5: [String: String]?
+        var urls: [String: String?]?
+        var md5: [String: String?]?
     }
 
     /// An id as the server writes it: text, or a number where a server is careless.

@@ -66,8 +66,8 @@ extension Duration {
     /// The duration in nanoseconds, clamped to what 64 bits hold (292 years).
     public var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        if overflow { return seconds < 0 ? .min : .max }
-        return product.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue
+        let (product, isBeyond) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, isJustBeyond) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return isBeyond || isJustBeyond ? (seconds < 0 ? .min : .max) : sum
     }
 }

@@ -1,0 +1,56 @@
+import Foundation
+import LinuxSystem
+import TestSupport
+import Testing
+
+@testable import AgentKit
+
+@Suite("State directory")
+struct StateDirectoryTests {
+    private let place: TemporaryDirectory
+
+    init() throws {
+        place = try TemporaryDirectory()
+    }
+
+    @Test("is made with its parents, for its owner alone")
+    func makes() throws {
+        let state = try StateDirectory(path: place.path("a/b/state"))
+        #expect(try FileStatus(path: place.path("a/b/state")).permissions == 0o700)
+        #expect(try FileStatus(path: place.path("a/b/state/lock")).permissions == 0o600)
+        withExtendedLifetime(state) {}
+    }
+
+    @Test("is closed to others where it was open")
+    func tightens() throws {
+        chmod(place.path, 0o755)
+        let state = try StateDirectory(path: place.path)
+        #expect(try FileStatus(path: place.path).permissions == 0o700)
+        withExtendedLifetime(state) {}
+    }
+
+    @Test("has one owner, whose pid the second is told")
+    func oneOwner() throws {
+        let first = try StateDirectory(path: place.path)
+        #expect(throws: AgentFailure.alreadyRunning(pid: getpid(), stateDirectory: place.path)) {
+            try StateDirectory(path: place.path)
+        }
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("is free again when its owner is gone")
+    func free() throws {
+        do { _ = try StateDirectory(path: place.path) }
+        _ = try StateDirectory(path: place.path)
+    }
+
+    @Test("says what is in the way")
+    func inTheWay() throws {
+        try Data().write(to: URL(fileURLWithPath: place.path("file")))
+        for path in [place.path("file"), place.path("file/state")] {
+            #expect { try StateDirectory(path: path) } throws: { error in
+                if case AgentFailure.cannotCreate(path, _) = error { true } else { false }
+            }
+        }
+    }
+}

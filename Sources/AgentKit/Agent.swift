@@ -1,14 +1,7 @@
-import Digests
-import FileWatch
 import Glibc
-import Ledger
-import LinuxSystem
 public import Logging
-import Remotes
 import ServiceLifecycle
-import Transport
 import UnixSignals
-import UploadCore
 
 /// The agent: watches the outbox and uploads what is dropped there until it is told to end.
 public struct Agent: Sendable {
@@ -39,8 +32,8 @@ public struct Agent: Sendable {
         for line in configuration.notBuilt { logger.warning("\(line)") }
         Self.prepareProcess()
         let state = try StateDirectory(path: configuration.state)
-        let house = try House(configuration, environment: environment, version: version, logger: logger)
-        let control = house.controlServer()
+        let running = try RunningAgent(configuration, environment: environment, version: version, logger: logger)
+        let control = running.controlServer()
         logger.info(
             "outbox is watching",
             metadata: [
@@ -49,7 +42,7 @@ public struct Agent: Sendable {
             ])
         // The control interface ends first, so that nobody asks an uploader that is going.
         var group = ServiceGroupConfiguration(
-            services: [.init(service: house), .init(service: control)],
+            services: [.init(service: running), .init(service: control)],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .seconds(4)
         defer { withExtendedLifetime(state) {} }
@@ -68,173 +61,5 @@ public struct Agent: Sendable {
     private static func prepareProcess() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGIO, SIG_IGN)
-    }
-}
-
-/// Everything a running agent is made of, put together once.
-struct House: Service {
-    let configuration: Configuration
-    let uploader: Uploader
-    let watch: FileWatch
-    let ledger: Ledger
-    let transport: CurlTransport
-    let environment: [String: String]
-    let version: String
-    let logger: Logger
-
-    init(
-        _ configuration: Configuration, environment: [String: String], version: String, logger: Logger
-    ) throws {
-        self.configuration = configuration
-        self.environment = environment
-        self.version = version
-        self.logger = logger
-        try Self.makeOutbox(configuration.outbox)
-        let troubles = TroubleReporter(logger: logger)
-        ledger = try Self.openLedger(configuration.state, troubles: troubles, logger: logger)
-        transport = try Self.makeTransport(configuration, version: version)
-        let credentials = Credentials(
-            environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
-            stateDirectory: configuration.state)
-        let remote = FileSectionRemote(
-            url: configuration.remote.url, account: "default", transport: transport,
-            credentials: GuardedCredentials(credentials, mayTravel: configuration.remote.allowsToken))
-        uploader = try Self.makeUploader(configuration, ledger, remote, credentials, version: version, logger)
-        troubles.tell(uploader)
-        watch = try Self.makeWatch(configuration, uploader: uploader, ledger: ledger)
-    }
-
-    func run() async throws {
-        do {
-            try await uploader.start(reconsider: { [watch] in watch.reconsider($0) })
-        } catch {
-            throw AgentFailure.inputOutput(path: configuration.state + "/ledger.lmdb", reason: "\(error)")
-        }
-        watch.start()
-        try? await gracefulShutdown()
-        watch.stop()
-        await uploader.stop()
-        transport.shutdown()
-        ledger.close()
-    }
-
-    /// The control interface to this house.
-    func controlServer() -> ControlServer {
-        let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
-        return ControlServer(socket: socket, backend: uploader, logger: logger)
-    }
-
-    private static func makeOutbox(_ path: String) throws(AgentFailure) {
-        if (try? FileStatus(path: path))?.kind == .directory { return }
-        do {
-            try Directory(path: "/").createDirectories(Array(path.utf8.drop { $0 == UInt8(ascii: "/") }))
-            _ = try Directory(path: path)
-        } catch {
-            throw .cannotCreate(path: path, reason: "\(error); set `outbox` to a directory that can be read")
-        }
-    }
-
-    private static func openLedger(
-        _ state: String, troubles: TroubleReporter, logger: Logger
-    ) throws(AgentFailure) -> Ledger {
-        do {
-            return try Ledger(directory: state, logger: logger, onTrouble: { troubles.note($0) })
-        } catch {
-            throw .inputOutput(path: state + "/ledger.lmdb", reason: "\(error)")
-        }
-    }
-
-    private static func makeTransport(
-        _ configuration: Configuration, version: String
-    ) throws(AgentFailure) -> CurlTransport {
-        let upload = configuration.upload
-        do {
-            return try CurlTransport(
-                configuration: .init(
-                    stallTimeout: upload.stallTimeout, replyTimeout: upload.replyTimeout,
-                    caFile: configuration.remote.caFile, bandwidthLimit: upload.bandwidthLimit ?? 0,
-                    userAgent: "outbox/\(version)"))
-        } catch {
-            throw .inputOutput(path: configuration.remote.caFile ?? "libcurl", reason: "\(error)")
-        }
-    }
-
-    private static func makeUploader(
-        _ configuration: Configuration, _ ledger: Ledger, _ remote: any Remote, _ credentials: Credentials,
-        version: String, _ logger: Logger
-    ) throws(AgentFailure) -> Uploader {
-        let secret: DigestSecret?
-        do {
-            secret = DigestSecret(try ledger.digestSecret())
-        } catch {
-            throw .inputOutput(path: configuration.state + "/ledger.lmdb", reason: "\(error)")
-        }
-        guard let secret else {
-            throw .inputOutput(path: configuration.state + "/ledger.lmdb", reason: "its digest secret is damaged")
-        }
-        let files = OutboxFiles(root: configuration.outbox)
-        let rules = IntakeRules(configuration)
-        let store = SidecarStore(
-            root: configuration.sidecars.directory ?? configuration.outbox,
-            makesDirectories: configuration.sidecars.directory != nil)
-        let clock = SystemClocks()
-        let parts = Uploader.Parts(
-            ledger: ledger, remote: remote, files: files, rules: rules,
-            hashPool: HashPool(files: files, rules: rules, secret: secret, threads: processorCount()),
-            secret: secret,
-            sidecars: SidecarWriter(
-                store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),
-            credentials: credentials, retention: configuration.sidecars.retention,
-            remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),
-            clock: clock, logger: logger)
-        return Uploader(
-            parts: parts, limits: UploadLimits(configuration.upload), seed: UInt64.random(in: .min ... .max))
-    }
-
-    private static func makeWatch(
-        _ configuration: Configuration, uploader: Uploader, ledger: Ledger
-    ) throws(AgentFailure) -> FileWatch {
-        let rules = IntakeRules(configuration)
-        let options = FileWatch.Options(
-            settle: configuration.intake.settle, rescan: configuration.intake.rescan,
-            isIgnored: { path, _ in rules.isIgnored(path) },
-            isKnown: { path, status in
-                // A record that can't be read is no knowledge: the file is looked at again.
-                guard let record = try? ledger.drop(at: path) else { return false }
-                return record.isSettled(for: FileIdentity(status))
-            })
-        do {
-            return try FileWatch(root: configuration.outbox, options: options) { events in
-                uploader.run { $0.take(events) }
-            }
-        } catch {
-            throw .inputOutput(path: configuration.outbox, reason: "\(error); set `outbox` to a readable directory")
-        }
-    }
-
-    private static func processorCount() -> Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
-}
-
-extension DropRecord {
-    /// Whether a file in this state was dealt with: its content is known, or it was decided not to take it.
-    func isSettled(for identity: FileIdentity) -> Bool {
-        self.identity == identity && (key != nil || state == .rejected || state == .failed)
-    }
-}
-
-extension IntakeRules {
-    init(_ configuration: Configuration) {
-        let intake = configuration.intake
-        self.init(
-            mediaOnly: intake.mediaOnly, maxFileSize: intake.maxFileSize, ignore: intake.ignore,
-            moveTo: RelativePath(intake.moveTo))
-    }
-}
-
-extension UploadLimits {
-    init(_ upload: Configuration.Upload) {
-        self.init(
-            filesInFlight: upload.filesInFlight, fragmentsInFlight: upload.fragmentsInFlight,
-            retryInterval: upload.retryInterval, fileTimeout: upload.fileTimeout)
     }
 }

@@ -99,19 +99,21 @@ struct ControlServer: Service {
     }
 
     private static func list(_ files: [FileReport]) -> Response {
-        Response(status: .ok, headers: [.contentType: "application/json"], body: ResponseBody { writer in
-            try await writer.write(ByteBuffer(string: "{\"files\":["))
-            for start in stride(from: 0, to: files.count, by: chunk) {
-                var text = ByteBuffer()
-                for index in start..<min(files.count, start + chunk) {
-                    text.writeString(index == 0 ? "\n" : ",\n")
-                    text.writeBytes(files[index].controlText())
+        Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody { writer in
+                try await writer.write(ByteBuffer(string: "{\"files\":["))
+                for start in stride(from: 0, to: files.count, by: chunk) {
+                    var text = ByteBuffer()
+                    for index in start..<min(files.count, start + chunk) {
+                        text.writeString(index == 0 ? "\n" : ",\n")
+                        text.writeBytes(files[index].controlText())
+                    }
+                    try await writer.write(text)
                 }
-                try await writer.write(text)
-            }
-            try await writer.write(ByteBuffer(string: "\n]}\n"))
-            try await writer.finish(nil)
-        })
+                try await writer.write(ByteBuffer(string: "\n]}\n"))
+                try await writer.finish(nil)
+            })
     }
 
     private static func json(_ text: [UInt8], status: HTTPResponse.Status = .ok) -> Response {

@@ -19,7 +19,9 @@ struct IntakeRules: Equatable, Sendable {
     /// Whether a path produces nothing: no sidecar, no upload.
     func isIgnored(_ path: RelativePath) -> Bool {
         let name = path.name
-        if name.count >= Self.sidecarSuffix.count, name.suffix(Self.sidecarSuffix.count).elementsEqual(Self.sidecarSuffix) {
+        if name.count >= Self.sidecarSuffix.count,
+            name.suffix(Self.sidecarSuffix.count).elementsEqual(Self.sidecarSuffix)
+        {
             return true
         }
         if SidecarName.isTemporary(name) { return true }

@@ -48,7 +48,9 @@ extension Uploader {
         for (path, deadline) in leaving where deadline <= now {
             leaving[path] = nil
             // The outbox itself must be there, or nothing was removed.
-            guard !outboxIsLost, !elsewhere.contains(path), (try? parts.files.status(of: .root)) != nil else { continue }
+            guard !outboxIsLost, !elsewhere.contains(path), (try? parts.files.status(of: .root)) != nil else {
+                continue
+            }
             do {
                 if try parts.files.status(of: path).kind == .directory { removed(path) } else { wasThere(path) }
             } catch Errno.noSuchFileOrDirectory, Errno.notDirectory, Errno.tooManySymbolicLinkLevels {

@@ -126,7 +126,9 @@ extension Uploader {
                 }
             }
             // Uploads that were dropped before their request began.
-            for key in keys where !known.contains(where: { $0.0 == key }) { events.append(.failed(id, key, .cancelled)) }
+            for key in keys where !known.contains(where: { $0.0 == key }) {
+                events.append(.failed(id, key, .cancelled))
+            }
             return events
         }
     }
@@ -166,7 +168,9 @@ extension Uploader {
                 case .failure(let failure): .failed(id, upload.key, failure)
                 }
             }
-            for key in keys where !known.contains(where: { $0.key == key }) { events.append(.failed(id, key, .cancelled)) }
+            for key in keys where !known.contains(where: { $0.key == key }) {
+                events.append(.failed(id, key, .cancelled))
+            }
             return events
         }
     }

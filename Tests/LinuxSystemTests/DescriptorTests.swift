@@ -10,7 +10,8 @@ struct DescriptorTests {
     func closes() throws {
         let number: Int32
         do {
-            let descriptor = Descriptor(owning: try retryingOnInterrupt { open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+            let descriptor = Descriptor(
+                owning: try retryingOnInterrupt { open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
             number = dup(descriptor.rawValue)
             #expect(fcntl(descriptor.rawValue, F_GETFD) >= 0)
         }
@@ -24,7 +25,8 @@ struct DescriptorTests {
     func release() throws {
         let number: Int32
         do {
-            let descriptor = Descriptor(owning: try retryingOnInterrupt { open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+            let descriptor = Descriptor(
+                owning: try retryingOnInterrupt { open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
             number = descriptor.release()
         }
         #expect(fcntl(number, F_GETFD) >= 0)

@@ -27,7 +27,9 @@ struct DirectoryTests {
         try Data("x".utf8).write(to: URL(fileURLWithPath: place.path("real/file")))
         try FileManager.default.createSymbolicLink(atPath: place.path("link"), withDestinationPath: "real")
         #expect(throws: Errno.tooManySymbolicLinkLevels) { try directory.status(Array("link/file".utf8)) }
-        #expect(throws: Errno.tooManySymbolicLinkLevels) { _ = try directory.open(Array("link/file".utf8), flags: O_RDONLY) }
+        #expect(throws: Errno.tooManySymbolicLinkLevels) {
+            _ = try directory.open(Array("link/file".utf8), flags: O_RDONLY)
+        }
     }
 
     @Test("describes a symbolic link instead of following it")

@@ -32,7 +32,8 @@ struct ControlRequest: Sendable {
             owning: try retryingOnInterrupt {
                 Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             })
-        var patience = timeval(tv_sec: Self.patience, tv_usec: 0)
+        var patience = timeval()
+        patience.tv_sec = Self.patience
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(descriptor.rawValue, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
         }

@@ -18,7 +18,8 @@ struct FileHasherTests {
         secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))
     }
 
-    @Test("tells key, size, digests, type and identity of a file", arguments: [1, 262_144, 524_288, 524_289, 1_500_000])
+    @Test(
+        "tells key, size, digests, type and identity of a file", arguments: [1, 262_144, 524_288, 524_289, 1_500_000])
     func whole(size: Int) throws {
         var bytes = content(3, size)
         if size > 3 { bytes.replaceSubrange(0..<4, with: [0xFF, 0xD8, 0xFF, 0xE0]) }
@@ -126,7 +127,11 @@ struct HashPoolTests {
             try Data(content(UInt8(number))).write(to: URL(fileURLWithPath: place.path("\(number)")))
             let path = try #require(RelativePath("\(number)"))
             let size = number % 2 == 0 ? 1000 : HashPool.largeSize + 1
-            pool.add(.init(path: path, size: size) { sink.yield(if case .content = $0 { true } else { false }) })
+            pool.add(
+                .init(path: path, size: size) { result in
+                    let isContent = if case .content = result { true } else { false }
+                    sink.yield(isContent)
+                })
         }
         var hashed = 0
         for await isContent in results.prefix(20) where isContent { hashed += 1 }

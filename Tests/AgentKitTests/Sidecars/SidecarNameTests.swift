@@ -35,7 +35,8 @@ struct SidecarNameTests {
     @Test("is cut between characters", arguments: ["é", "€", "😀"])
     func multibyte(character: String) {
         for shift in 0..<4 {
-            let name = String(repeating: "x", count: shift) + String(repeating: character, count: 240 / character.utf8.count)
+            let name =
+                String(repeating: "x", count: shift) + String(repeating: character, count: 240 / character.utf8.count)
             let bytes = Array((name + "....").utf8.prefix(255))
             let cut = SidecarName.name(for: bytes)
             #expect(cut.count <= 255)

@@ -1,6 +1,7 @@
 import FileWatch
 import Foundation
 import LinuxSystem
+import Synchronization
 import SystemPackage
 import TestSupport
 import Testing

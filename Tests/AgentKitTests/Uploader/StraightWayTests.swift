@@ -1,5 +1,6 @@
 import FileWatch
 import Foundation
+import Ledger
 import LinuxSystem
 import SystemPackage
 import TestSupport
@@ -135,7 +136,6 @@ struct UploaderWayTests {
         try await bench.drop("a", content(1))
         try await bench.until("a", is: .uploading)
         await bench.uploader.stop()
-        #expect(try bench.ledger.setting("running") == nil)
         #expect(bench.sidecar("a")?["state"] as? String == "uploading")
     }
 }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import LinuxSystem
 import SystemPackage
@@ -9,7 +10,7 @@ struct ControlRequest: Sendable {
     let target: String
 
     /// Seconds without a byte before the agent counts as hanging.
-    private static let patience = 10
+    private static let patience: Int32 = 10
 
     /// Sends the request and returns the reply's body.
     func perform() -> Result<[UInt8], ControlError> {
@@ -32,11 +33,7 @@ struct ControlRequest: Sendable {
             owning: try retryingOnInterrupt {
                 Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             })
-        var patience = timeval()
-        patience.tv_sec = Self.patience
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            setsockopt(descriptor.rawValue, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
-        }
+        outbox_set_socket_timeouts(descriptor.rawValue, Self.patience)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let path = Array(socket.utf8)

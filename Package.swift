@@ -95,7 +95,12 @@ let package = Package(
         tests(
             "RemotesTests",
             ["Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "UploadCore", systemPackage]),
-        tests("AgentKitTests", ["AgentKit", "Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging]),
+        tests(
+            "AgentKitTests",
+            [
+                "AgentKit", "Digests", "FileWatch", "Ledger", "LinuxSystem", "Remotes", "TestSupport", "Transport",
+                "UploadCore", logging, systemPackage,
+            ]),
         tests("OutboxReceiverTests", ["OutboxReceiver", crypto, hummingbird, logging, httpTypes, nioCore]),
         tests("EndToEndTests", ["TestSupport", crypto]),
     ]

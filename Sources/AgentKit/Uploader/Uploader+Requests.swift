@@ -74,9 +74,16 @@ extension Uploader {
             parts.logger.notice("the server is back")
             return
         }
-        let message = "the server is in trouble; uploads go on by themselves when it is back"
-        parts.logger.warning("\(message)", metadata: ["code": "\(error.code)", "reason": "\(error.message)"])
-        if error.code == "signed_out" { pollCredentials() }
+        let metadata: Logger.Metadata = ["code": "\(error.code)", "reason": "\(error.message)"]
+        if error.code == "signed_out" {
+            parts.logger.warning(
+                "the server refuses the token; put a new one into remote.token_file, uploads then go on",
+                metadata: metadata)
+            pollCredentials()
+        } else {
+            parts.logger.warning(
+                "the server is in trouble; uploads go on by themselves when it is back", metadata: metadata)
+        }
     }
 
     /// Looks for new credentials as long as the old ones are refused.

@@ -11,8 +11,6 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -62,11 +60,3 @@ static inline void outbox_name_thread(const char *name) { prctl(PR_SET_NAME, nam
 /// man 2 eventfd, close-on-exec and non-blocking; its header is not part of Swift's Glibc module.
 static inline int outbox_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 static const int outbox_f_setsig = F_SETSIG;
-
-/// man 7 socket, SO_RCVTIMEO and SO_SNDTIMEO. In C, since the module that has `timeval` differs between a static and a
-/// dynamic standard library.
-static inline void outbox_set_socket_timeouts(int socket, int seconds) {
-    struct timeval patience = {.tv_sec = seconds};
-    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-}

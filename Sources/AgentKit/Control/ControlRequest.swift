@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import LinuxSystem
 import SystemPackage
@@ -22,7 +21,7 @@ struct ControlRequest: Sendable {
             switch error {
             case .noSuchFileOrDirectory, .connectionRefused, .notDirectory: return .failure(.notRunning(socket: socket))
             case .permissionDenied: return .failure(.notAllowed(socket: socket, reason: "\(error)"))
-            case .wouldBlock: return .failure(.failed(reason: "nothing within \(Self.patience) s; see its log"))
+            case .timedOut: return .failure(.failed(reason: "nothing within \(Self.patience) s; see its log"))
             default: return .failure(.failed(reason: "\(error)"))
             }
         }
@@ -33,7 +32,6 @@ struct ControlRequest: Sendable {
             owning: try retryingOnInterrupt {
                 Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             })
-        outbox_set_socket_timeouts(descriptor.rawValue, Self.patience)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let path = Array(socket.utf8)
@@ -63,6 +61,8 @@ struct ControlRequest: Sendable {
         var reply: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
+            var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            if try retryingOnInterrupt({ poll(&wait, 1, Self.patience * 1000) }) == 0 { throw .timedOut }
             let count = try retryingOnInterrupt {
                 buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
             }

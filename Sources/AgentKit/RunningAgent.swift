@@ -83,6 +83,15 @@ struct RunningAgent: Service {
         }
     }
 
+    private static func openLog(_ state: String) throws(AgentFailure) -> AcknowledgementLog {
+        let path = state + "/acknowledged"
+        do {
+            return try AcknowledgementLog(path: path)
+        } catch {
+            throw .cannotCreate(path: path, reason: "\(error)")
+        }
+    }
+
     private static func makeTransport(
         _ configuration: Configuration, version: String
     ) throws(AgentFailure) -> CurlTransport {
@@ -118,7 +127,8 @@ struct RunningAgent: Service {
             makesDirectories: configuration.sidecars.directory != nil)
         let clock = SystemClocks()
         let parts = Uploader.Parts(
-            ledger: ledger, remote: remote, files: files, rules: rules,
+            ledger: ledger, acknowledgements: try openLog(configuration.state), remote: remote, files: files,
+            rules: rules,
             hashPool: HashPool(files: files, rules: rules, secret: secret, threads: processorCount()),
             secret: secret,
             sidecars: SidecarWriter(

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import LinuxSystem
 import SystemPackage
@@ -40,16 +39,11 @@ final class StateDirectory: Sendable {
         self.path = path
         try Self.create(path)
         let lockPath = path + "/lock"
-        let descriptor: Descriptor
         do {
-            let raw = try retryingOnInterrupt {
-                outbox_openat(AT_FDCWD, lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            }
-            descriptor = Descriptor(owning: raw)
+            lock = try SharedDescriptor(opening: lockPath, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
         } catch {
             throw .cannotCreate(path: lockPath, reason: "\(error); check the permissions of \(path)")
         }
-        lock = SharedDescriptor(descriptor)
         do {
             try retryingOnInterrupt { flock(lock.rawValue, LOCK_EX | LOCK_NB) }
         } catch Errno.wouldBlock {

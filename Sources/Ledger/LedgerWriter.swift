@@ -75,15 +75,15 @@ final class LedgerWriter: Sendable {
                 return batch.count
             case .refused(let index, let error):
                 refused.insert(index)
-                report(LedgerTrouble(refused: error))
+                onTrouble(LedgerTrouble(refused: error))
             case .tooLarge where limit > 1:
                 limit /= 2
             case .tooLarge(let error):
                 refused.insert(commits.startIndex)
-                report(LedgerTrouble(refused: error))
+                onTrouble(LedgerTrouble(refused: error))
             case .failed(let error):
                 if recover(from: error) { continue }
-                if !troubled { report(LedgerTrouble(error, directory: directory)) }
+                if !troubled { onTrouble(LedgerTrouble(error, directory: directory)) }
                 troubled = true
                 if queue.pause(milliseconds: Self.pauses[min(attempt, Self.pauses.count - 1)]) {
                     return giveUp(commits, after: error)
@@ -147,11 +147,6 @@ final class LedgerWriter: Sendable {
         logger.error("ledger closed with changes it could not write", metadata: ["error": "\(error)"])
         for commit in commits { commit.finished(false) }
         return commits.count
-    }
-
-    private func report(_ trouble: LedgerTrouble) {
-        logger.error("ledger trouble", metadata: ["trouble": "\(trouble)"])
-        onTrouble(trouble)
     }
 
     private static func fitting(_ commits: ArraySlice<PendingCommit>) -> Int {

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 public import SystemPackage
 
@@ -31,6 +32,18 @@ public final class SharedDescriptor: Sendable {
     /// Shares an owned descriptor.
     public init(_ descriptor: consuming Descriptor) {
         self.descriptor = descriptor
+    }
+
+    /// Opens a path, close-on-exec (man 2 open).
+    ///
+    /// - Parameters:
+    ///   - path: absolute, or relative to the current directory.
+    ///   - flags: flags of open(2).
+    ///   - mode: permission bits where `flags` has `O_CREAT`.
+    /// - Throws: `Errno` of open(2).
+    public convenience init(opening path: String, flags: Int32, mode: UInt32 = 0) throws(Errno) {
+        let raw = try retryingOnInterrupt { outbox_openat(AT_FDCWD, path, flags | O_CLOEXEC, mode) }
+        self.init(Descriptor(owning: raw))
     }
 
     /// The descriptor's number, valid for as long as this object is referenced.

@@ -58,14 +58,14 @@ final class Outbox: Sendable {
     }
 
     func sees(_ what: String, _ isIt: (String) -> Bool) async throws {
-        try await Poll.until(what, timeout: .seconds(20), lastState: { story.suffix(40).joined(separator: ", ") }) {
+        try await Poll.until(what, timeout: .seconds(120), lastState: { story.suffix(40).joined(separator: ", ") }) {
             story.contains(where: isIt)
         }
     }
 
     func sees(_ headline: String, times: Int = 1) async throws {
         try await Poll.until(
-            headline, timeout: .seconds(20), lastState: { story.suffix(40).joined(separator: ", ") }
+            headline, timeout: .seconds(120), lastState: { story.suffix(40).joined(separator: ", ") }
         ) { story.count { $0 == headline } >= times }
     }
 
@@ -73,7 +73,7 @@ final class Outbox: Sendable {
     func rescan() async throws -> ScanSummary {
         let before = scans.count
         watch.rescan()
-        try await Poll.until("a scan", timeout: .seconds(20)) { scans.count > before }
+        try await Poll.until("a scan", timeout: .seconds(120)) { scans.count > before }
         return scans[before]
     }
 

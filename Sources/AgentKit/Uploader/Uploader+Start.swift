@@ -37,6 +37,7 @@ extension Uploader {
             ])
         for record in drops.values { report(record) }
         await ledger.commit([])
+        parts.acknowledgements.clear()
     }
 
     /// Takes up the paths that are not in a final state.
@@ -71,13 +72,19 @@ extension Uploader {
             return true
         })
         var writes: [LedgerWrite] = []
+        let logged = loggedAcknowledgements()
         for record in stored {
             guard record.scope == parts.remote.scope, let paths = waiters.removeValue(forKey: record.key) else {
                 writes.append(.forgetUpload(record.key))
                 continue
             }
             do {
-                let (acknowledged, receipts) = try parts.ledger.fragments(of: record.key, plan: record.plan)
+                var (acknowledged, receipts) = try parts.ledger.fragments(of: record.key, plan: record.plan)
+                for entry in logged[record.key] ?? [] where entry.belongs(to: record) {
+                    guard acknowledged.insert(entry.fragment) else { continue }
+                    let page = FragmentPage(of: entry.fragment, in: acknowledged, receipts: receipts)
+                    writes.append(.fragments(record.key, page))
+                }
                 machine.restore(record, acknowledged: acknowledged, receipts: receipts, waiters: paths, now: now)
             } catch LedgerError.damagedRecord {
                 // Better sent again than never.
@@ -95,6 +102,18 @@ extension Uploader {
             drops[path] = record
         }
         if !writes.isEmpty { process([], writes: writes) }
+    }
+
+    /// What the last run heard from the server and could no longer store in the ledger.
+    private func loggedAcknowledgements() -> [ContentKey: [AcknowledgementLog.Entry]] {
+        do {
+            return Dictionary(grouping: try parts.acknowledgements.entries(), by: \.key)
+        } catch {
+            let metadata: Logger.Metadata = ["reason": "\(error)"]
+            parts.logger.warning(
+                "the last acknowledgements can't be read; their fragments go again", metadata: metadata)
+            return [:]
+        }
     }
 
     private func pendingRemovals() throws(LedgerError) -> [String] {

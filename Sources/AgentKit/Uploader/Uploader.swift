@@ -16,6 +16,7 @@ actor Uploader {
     /// What the agent is made of, as far as the uploader needs it.
     struct Parts: Sendable {
         var ledger: Ledger
+        var acknowledgements: AcknowledgementLog
         var remote: any Remote
         var files: OutboxFiles
         var rules: IntakeRules
@@ -49,6 +50,10 @@ actor Uploader {
     var reconsider: @Sendable (RelativePath) -> Void = { _ in }
     var lastHash: UInt64 = 0
     var commitsUnderWay = 0
+    /// Commits of acknowledgements alone, which nothing waits for.
+    var quietCommitsUnderWay = 0
+    /// How many commits under way change what is stored of an upload.
+    var undurable: [ContentKey: Int] = [:]
     var timer: (at: MonotonicTime, task: Task<Void, Never>)?
     var tokenPoll: Task<Void, Never>?
     var hasScanned = false
@@ -90,7 +95,10 @@ actor Uploader {
             default: break
             }
         }
-        if writes.isEmpty && commitsUnderWay == 0 {
+        if isLogged(events, writes) {
+            commitQuietly(writes)
+            performReady(actions)
+        } else if writes.isEmpty && commitsUnderWay == 0 {
             perform(actions, reporting: path)
         } else {
             commit(writes) { $0.perform(actions, reporting: path) }
@@ -98,13 +106,16 @@ actor Uploader {
         armTimer()
     }
 
-    private func commit(_ writes: [LedgerWrite], then work: @escaping @Sendable (isolated Uploader) -> Void) {
+    func commit(_ writes: [LedgerWrite], then work: @escaping @Sendable (isolated Uploader) -> Void) {
         commitsUnderWay += 1
         let commit = unsaved.add(writes)
+        let keys = writes.compactMap(\.changedUpload)
+        for key in keys { undurable[key, default: 0] += 1 }
         parts.ledger.commit(writes) { [weak self] in
             self?.run { uploader in
                 uploader.commitsUnderWay -= 1
                 uploader.unsaved.saved(writes, by: commit)
+                for key in keys { uploader.settle(key) }
                 work(uploader)
             }
         }

@@ -87,13 +87,7 @@ struct Upload: Equatable, Sendable {
 
     /// The page of the fragment states that a fragment belongs to, as it is stored.
     func page(of fragment: Int) -> FragmentPage {
-        let index = fragment / FragmentPage.fragments
-        let first = index * FragmentPage.fragments
-        let words = FragmentPage.fragments / 64
-        let slice = acknowledged.words.dropFirst(index * words).prefix(words)
-        let mine =
-            receipts.isEmpty ? [:] : receipts.filter { $0.key >= first && $0.key < first + FragmentPage.fragments }
-        return FragmentPage(index: index, words: Array(slice), receipts: mine)
+        FragmentPage(of: fragment, in: acknowledged, receipts: receipts)
     }
 
     /// Forgets every fragment: all of them must be sent again.

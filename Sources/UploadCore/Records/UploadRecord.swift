@@ -72,4 +72,18 @@ public struct FragmentPage: Equatable, Sendable {
         self.words = words
         self.receipts = receipts
     }
+
+    /// The page that a fragment belongs to.
+    ///
+    /// - Parameters:
+    ///   - fragment: index of the fragment.
+    ///   - acknowledged: all fragments the server acknowledged.
+    ///   - receipts: what it gave for them.
+    public init(of fragment: Int, in acknowledged: FragmentSet, receipts: [Int: String]) {
+        let index = fragment / Self.fragments
+        let range = index * Self.fragments..<(index + 1) * Self.fragments
+        let words = acknowledged.words.dropFirst(range.lowerBound / 64).prefix(Self.fragments / 64)
+        let mine = receipts.isEmpty ? [:] : receipts.filter { range.contains($0.key) }
+        self.init(index: index, words: Array(words), receipts: mine)
+    }
 }

@@ -43,7 +43,8 @@ final class Bench: Sendable {
         let files = OutboxFiles(root: outbox)
         let rules = IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: [], moveTo: nil)
         let parts = Uploader.Parts(
-            ledger: ledger, remote: remote, files: files, rules: rules,
+            ledger: ledger, acknowledgements: try AcknowledgementLog(path: self.place.path("acknowledged")),
+            remote: remote, files: files, rules: rules,
             hashPool: HashPool(files: files, rules: rules, secret: secret, threads: 2), secret: secret,
             sidecars: SidecarWriter(
                 store: SidecarStore(root: outbox, makesDirectories: false), writesRejected: true, clock: clock,

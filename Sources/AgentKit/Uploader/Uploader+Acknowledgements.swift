@@ -1,0 +1,64 @@
+import Ledger
+import UploadCore
+
+// Acknowledgements, which are many and need not wait for the disk: a log that survives a kill remembers them until the
+// ledger does (see `AcknowledgementLog`).
+extension Uploader {
+    /// Whether a decision is about acknowledged fragments alone, and these are in the log now.
+    func isLogged(_ events: [MachineEvent], _ writes: [LedgerWrite]) -> Bool {
+        var entries: [AcknowledgementLog.Entry] = []
+        for event in events {
+            guard case .acknowledged(_, let key, let fragment, nil, _) = event,
+                let upload = machine.record(of: key)
+            else { return false }
+            entries.append(AcknowledgementLog.Entry(fragment: fragment, of: upload))
+        }
+        let isQuiet = writes.allSatisfy { if case .fragments = $0 { true } else { false } }
+        return !entries.isEmpty && !writes.isEmpty && isQuiet && parts.acknowledgements.append(entries)
+    }
+
+    /// Lets the ledger catch up with the log, which nothing waits for.
+    func commitQuietly(_ writes: [LedgerWrite]) {
+        quietCommitsUnderWay += 1
+        parts.ledger.commit(writes) { [weak self] in
+            self?.run { uploader in
+                uploader.quietCommitsUnderWay -= 1
+                if uploader.quietCommitsUnderWay == 0 { uploader.parts.acknowledgements.clear() }
+            }
+        }
+    }
+
+    /// Carries out at once what depends on nothing that is still on its way to the disk, and the rest behind that.
+    func performReady(_ actions: [MachineAction]) {
+        guard commitsUnderWay > 0 else { return perform(actions) }
+        perform(actions.filter(isReady))
+        let others = actions.filter { !isReady($0) }
+        if !others.isEmpty { commit([]) { $0.perform(others) } }
+    }
+
+    private func isReady(_ action: MachineAction) -> Bool {
+        switch action {
+        case .send(_, let key, _, _): undurable[key] == nil
+        case .finish(_, let keys): keys.allSatisfy { undurable[$0] == nil }
+        case .changed, .allChanged, .serverTrouble, .write: true
+        case .register, .resume, .remove, .cancel, .ended, .takeAgain: false
+        }
+    }
+
+    /// Notes that one commit that changed an upload is durable.
+    func settle(_ key: ContentKey) {
+        guard let count = undurable[key] else { return }
+        undurable[key] = count > 1 ? count - 1 : nil
+    }
+}
+
+extension LedgerWrite {
+    /// The upload whose stored state this changes in a way that requests about it must wait for.
+    var changedUpload: ContentKey? {
+        switch self {
+        case .upload(let record): record.key
+        case .forgetUpload(let key), .forgetFragments(let key), .digests(let key, _), .fragments(let key, _): key
+        case .drop, .forgetDrop, .confirmation, .forgetConfirmation, .setting: nil
+        }
+    }
+}

@@ -103,12 +103,9 @@ final class Bench: Sendable {
 
     func remove(_ name: String) async throws {
         // A sidecar may come into a directory while it is being emptied.
-        while true {
-            do {
-                return try FileManager.default.removeItem(atPath: "\(outbox)/\(name)")
-            } catch CocoaError.fileNoSuchFile where FileManager.default.fileExists(atPath: "\(outbox)/\(name)") {
-                continue
-            }
+        try await Poll.until("\(name) to be removed") {
+            try? FileManager.default.removeItem(atPath: "\(outbox)/\(name)")
+            return !FileManager.default.fileExists(atPath: "\(outbox)/\(name)")
         }
         await uploader.take([.gone(try path(name))])
     }

@@ -44,7 +44,9 @@ private struct Walk {
         try FileManager.default.subpathsOfDirectory(atPath: bench.outbox).filter { name in
             var isDirectory = ObjCBool(false)
             _ = FileManager.default.fileExists(atPath: "\(bench.outbox)/\(name)", isDirectory: &isDirectory)
-            return !isDirectory.boolValue && !name.hasSuffix(".outbox.json")
+            // Neither sidecars nor what becomes one.
+            let isOwn = name.hasSuffix(".outbox.json") || URL(filePath: name).lastPathComponent.hasPrefix(".outbox-")
+            return !isDirectory.boolValue && !isOwn
         }.sorted()
     }
 

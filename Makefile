@@ -25,7 +25,8 @@ format: ## Format all Swift sources
 	swift format --in-place --recursive --parallel Package.swift Sources Tests
 
 sanitize: install-packages ## Unit tests under the Thread Sanitizer, in .build-tsan
-	swift test --sanitize=thread --scratch-path .build-tsan -Xcc -O2 --skip EndToEndTests
+	OUTBOX_WALK_EVENTS=20000 TSAN_OPTIONS="suppressions=$(CURDIR)/scripts/tsan-suppressions.txt halt_on_error=1" \
+	swift test --sanitize=thread --scratch-path .build-tsan -Xcc -O2 --no-parallel --skip EndToEndTests
 
 install-packages: ## What the build needs, with apt-get, if it is missing
 	@scripts/packages.sh

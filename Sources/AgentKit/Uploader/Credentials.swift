@@ -51,8 +51,7 @@ final class Credentials: CredentialSource {
     }
 
     private static func read(_ path: String) -> String? {
-        guard let raw = try? retryingOnInterrupt({ open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }) else { return nil }
-        let file = SharedDescriptor(Descriptor(owning: raw))
+        guard let file = try? SharedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK) else { return nil }
         var bytes = [UInt8](repeating: 0, count: longest)
         let count = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
         return String(validating: bytes.prefix(count), as: UTF8.self)

@@ -37,6 +37,9 @@ public enum FinishOutcome: Equatable, Sendable {
 public enum MachineEvent: Equatable, Sendable {
     /// A path holds this content and wants it uploaded.
     case join(RelativePath, DropContent, paused: Bool)
+    /// A path holds a content that the server confirmed earlier, and something is about to be done to the file that
+    /// can't be undone: the server is asked again, and where it has lost the content it is sent anew.
+    case verify(RelativePath, DropContent, RemoteObject, paused: Bool)
     /// A path no longer wants its content uploaded: removed, superseded, cancelled.
     case leave(RelativePath, ContentKey)
     /// A path was renamed.

@@ -42,6 +42,8 @@ struct Upload: Equatable, Sendable {
     var partial: UInt32 = 0
     /// The server must be asked how far it has got before anything is sent.
     var mustResume = false
+    /// The server had confirmed the content, and is only asked whether it still has it.
+    var isVerification = false
     /// Goes into a request of its own, because a batch it was in was refused as a whole.
     var alone = false
     /// Failures in a row.
@@ -88,6 +90,13 @@ struct Upload: Equatable, Sendable {
     /// The page of the fragment states that a fragment belongs to, as it is stored.
     func page(of fragment: Int) -> FragmentPage {
         FragmentPage(of: fragment, in: acknowledged, receipts: receipts)
+    }
+
+    /// The server has lost what it had confirmed: from now on this is an upload like any other.
+    mutating func endVerification() {
+        guard isVerification else { return }
+        isVerification = false
+        if let first = waiters.keys.min() { waiters[first]?.joinedLater = false }
     }
 
     /// Forgets every fragment: all of them must be sent again.

@@ -97,7 +97,8 @@ extension UploadMachine {
         upload.alone = false
         switch outcome {
         case .confirmed(let remote):
-            confirm(key, RemoteObject(id: remote.id ?? upload.record.remoteID, url: remote.url), sent: true, now: now)
+            let object = RemoteObject(id: remote.id ?? upload.record.remoteID, url: remote.url)
+            confirm(key, object, sent: !upload.isVerification, now: now)
         case .assembling:
             upload.questions += 1
             upload.lastProgress = now.monotonic
@@ -106,6 +107,7 @@ extension UploadMachine {
             move(key, to: .verifying(notBefore: now.monotonic + pause))
         case .failed(let error):
             upload.questions = 0
+            upload.endVerification()
             upload.record.assemblyFailures += 1
             upload.forgetFragments()
             uploads[key] = upload
@@ -229,7 +231,7 @@ extension UploadMachine {
         uploads[key]?.error = error
         uploads[key]?.nextAttemptAt = now.wall.advanced(by: pause)
         uploads[key]?.record.attempts += 1
-        if let record = uploads[key]?.record { actions.append(.write(.upload(record))) }
+        store(key)
         if uploads[key]?.isHeld == true {
             rest(key, now: now)
         } else {
@@ -248,6 +250,8 @@ extension UploadMachine {
         giveUpRequests(of: key, now: now)
         guard var upload = uploads[key] else { return }
         upload.record.remoteID = nil
+        if upload.isVerification { actions.append(.write(.forgetConfirmation(key, scope))) }
+        upload.endVerification()
         upload.mustResume = false
         upload.forgetFragments()
         upload.timesForgotten += 1

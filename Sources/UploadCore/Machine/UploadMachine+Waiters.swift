@@ -15,19 +15,46 @@ extension UploadMachine {
                 paused: paused, joinedLater: upload.waiters[path]?.joinedLater ?? true)
             settleHold(key, wasHeld: wasHeld, now: now)
         } else {
-            lastOrder += 1
-            let record = UploadRecord(
-                key: key, seal: content.seal, plan: traits.plan(for: content.seal.size), scope: scope, order: lastOrder)
-            var upload = Upload(
-                record: record, phase: .unregistered, waiters: [:], lastProgress: now.monotonic,
-                pace: Pace(limit: limits.fragmentsInFlight))
+            var upload = makeUpload(content, now: now)
             upload.waiters[path] = .init(paused: paused, joinedLater: false)
-            uploads[key] = upload
-            actions.append(.write(.upload(record)))
-            rest(key, now: now)
-            watchTimeout(key)
+            begin(upload, now: now)
         }
         actions.append(.changed(key))
+    }
+
+    /// Asks the server again whether it has a content, before a file is given up on the word of an old confirmation.
+    ///
+    /// To the protocol it is an upload of which everything was acknowledged: what to do when the server knows nothing
+    /// of it follows from that. It is not stored before that: a restart finds the file and asks again.
+    mutating func verify(
+        _ path: RelativePath, _ content: DropContent, _ remote: RemoteObject, paused: Bool, now: Now
+    ) {
+        guard uploads[content.key] == nil, let id = remote.id else {
+            return join(path, content, paused: paused, now: now)
+        }
+        var upload = makeUpload(content, now: now)
+        upload.record.remoteID = id
+        upload.acknowledged = FragmentSet(prefix: upload.record.plan.count)
+        upload.isVerification = true
+        upload.waiters[path] = .init(paused: paused, joinedLater: true)
+        begin(upload, now: now)
+        actions.append(.changed(content.key))
+    }
+
+    private mutating func makeUpload(_ content: DropContent, now: Now) -> Upload {
+        lastOrder += 1
+        let plan = traits.plan(for: content.seal.size)
+        let record = UploadRecord(key: content.key, seal: content.seal, plan: plan, scope: scope, order: lastOrder)
+        return Upload(
+            record: record, phase: .unregistered, waiters: [:], lastProgress: now.monotonic,
+            pace: Pace(limit: limits.fragmentsInFlight))
+    }
+
+    private mutating func begin(_ upload: Upload, now: Now) {
+        uploads[upload.key] = upload
+        store(upload.key)
+        rest(upload.key, now: now)
+        watchTimeout(upload.key)
     }
 
     mutating func leave(_ path: RelativePath, _ key: ContentKey, now: Now) {
@@ -71,7 +98,7 @@ extension UploadMachine {
         firstOrder -= 1
         upload.record.order = firstOrder
         uploads[key] = upload
-        actions.append(.write(.upload(upload.record)))
+        store(key)
         enqueue(key)
     }
 
@@ -96,8 +123,15 @@ extension UploadMachine {
     mutating func drop(_ key: ContentKey, now: Now) {
         giveUpRequests(of: key, now: now)
         detach(key, now: now)
-        if let id = uploads[key]?.record.remoteID { remove(id) }
+        // What the server confirmed earlier stays there, whatever becomes of a file that holds it.
+        if let upload = uploads[key], let id = upload.record.remoteID, !upload.isVerification { remove(id) }
         forget(key)
+    }
+
+    /// Has an upload stored as it is now.
+    mutating func store(_ key: ContentKey) {
+        guard let upload = uploads[key], !upload.isVerification else { return }
+        actions.append(.write(.upload(upload.record)))
     }
 
     /// Takes an upload out of everything.

@@ -177,6 +177,8 @@ public struct UploadMachine: Sendable {
     private mutating func take(_ event: MachineEvent, now: Now) {
         switch event {
         case .join(let path, let content, let paused): join(path, content, paused: paused, now: now)
+        case .verify(let path, let content, let remote, let paused):
+            verify(path, content, remote, paused: paused, now: now)
         case .leave(let path, let key): leave(path, key, now: now)
         case .rename(let path, let new, let key): rename(path, to: new, key)
         case .setPaused(let path, let key, let paused): setPaused(path, key, paused, now: now)

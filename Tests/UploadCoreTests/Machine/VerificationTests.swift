@@ -1,0 +1,69 @@
+import Testing
+import UploadCore
+
+@Suite("Asking the server again for what it confirmed")
+struct VerificationTests {
+    private let one = content(1, fragments: 2)
+    private let old = RemoteObject(id: "old", url: "http://x/old")
+
+    private func begun() -> Bench {
+        var bench = Bench()
+        bench.tell(.verify("a", one, old, paused: false))
+        return bench
+    }
+
+    @Test("content that is still there is done without anything being sent")
+    func stillThere() {
+        var bench = begun()
+        #expect(bench.underWay.map(\.kind) == [.finish])
+        bench.run()
+        #expect(bench.begun.map(\.kind) == [.finish])
+        guard case .done(let remote, let deduplicated) = bench.outcomes["a"] else {
+            Issue.record("not done: \(String(describing: bench.outcomes["a"]))")
+            return
+        }
+        #expect(remote.id == "old")
+        #expect(deduplicated)
+    }
+
+    @Test("content that the server has lost is sent anew")
+    func lost() {
+        var bench = begun()
+        bench.answer(.finish, .failure(.forgotten))
+        #expect(bench.ledger.uploads[one.key]?.remoteID == nil)
+        bench.run()
+        #expect(bench.begun.count { $0.kind == .send } == 2)
+        guard case .done(let remote, deduplicated: false) = bench.outcomes["a"] else {
+            Issue.record("not sent: \(String(describing: bench.outcomes["a"]))")
+            return
+        }
+        #expect(remote.id != "old")
+    }
+
+    @Test("nothing confirmed is deleted on the server because its file went")
+    func leaves() {
+        var bench = begun()
+        bench.tell(.leave("a", one.key))
+        #expect(bench.underWay.isEmpty)
+        #expect(bench.ledger.removals.isEmpty)
+        #expect(bench.machine.keys.isEmpty)
+    }
+
+    @Test("it waits while the server is away, and is not stored, so that a restart asks again")
+    func away() {
+        var bench = begun()
+        bench.answer(.finish, .failure(.busy))
+        #expect(bench.ledger.uploads.isEmpty)
+        bench.run()
+        #expect(bench.outcomes["a"] != nil)
+    }
+
+    @Test("a content that is on its way already is joined")
+    func joins() {
+        var bench = Bench()
+        bench.tell(.join("a", one, paused: false), .verify("b", one, old, paused: false))
+        bench.run()
+        #expect(bench.outcomes.count == 2)
+        #expect(bench.begun.count { $0.kind == .send } == 2)
+    }
+}

@@ -25,4 +25,39 @@ extension Uploader: ControlBackend {
         }
         return found
     }
+
+    func files(of key: ContentKey) async -> [FileReport] {
+        await files(in: nil).filter { $0.key == key }
+    }
+
+    func perform(_ action: FileAction, on target: ActionTarget) async -> ActionAnswer? {
+        let files: [FileReport]
+        switch target {
+        case .file(let id): files = [await file(id: id)].compactMap(\.self)
+        case .upload(let key): files = await self.files(of: key)
+        case .all: return ActionAnswer()
+        }
+        guard !files.isEmpty else { return nil }
+        return ActionAnswer(unchanged: files.map { .init(file: $0, reason: "\(action.rawValue) is not built yet") })
+    }
+
+    func prune() async -> PruneReport { PruneReport() }
+
+    func signIn(token: String, user: String?) async throws(SessionError) {
+        throw .inputOutput(path: "token", reason: "storing it is not built yet")
+    }
+
+    func signOut() async throws(SessionError) {
+        throw .inputOutput(path: "token", reason: "removing it is not built yet")
+    }
+
+    func metrics() async -> AgentMetrics {
+        var metrics = AgentMetrics()
+        for report in await files(in: nil) { metrics.files[report.state, default: 0] += 1 }
+        metrics.problems = Set(problems.keys)
+        metrics.isPaused = machine.isPaused
+        metrics.uptime = now.monotonic - startedAt
+        metrics.version = parts.version
+        return metrics
+    }
 }

@@ -37,6 +37,8 @@ actor Uploader {
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     let parts: Parts
+    /// What happens, for those who follow it.
+    let events: EventHub
     var machine: UploadMachine
     /// What is known of every path that is not in a final state; the ledger has the others.
     var drops: [RelativePath: DropRecord] = [:]
@@ -68,6 +70,7 @@ actor Uploader {
     /// An uploader with everything it needs; `start` brings back what the ledger holds.
     init(parts: Parts, limits: UploadLimits, seed: UInt64) {
         self.parts = parts
+        events = EventHub(clock: parts.clock)
         machine = UploadMachine(limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed)
         startedAt = parts.clock.now.monotonic
     }

@@ -1,0 +1,31 @@
+/// The last events, the oldest giving way to the newest.
+struct EventRing: Sendable {
+    private let capacity: Int
+    private var events: [EventHub.Event] = []
+    /// The number of the newest event; 0 before the first.
+    private(set) var lastNumber: UInt64 = 0
+
+    init(capacity: Int) {
+        self.capacity = max(1, capacity)
+    }
+
+    mutating func add(_ content: EventHub.Content) {
+        lastNumber += 1
+        let event = EventHub.Event(number: lastNumber, content: content)
+        if events.count < capacity {
+            events.append(event)
+        } else {
+            events[place(of: lastNumber)] = event
+        }
+    }
+
+    /// What came after an event; a reset where some of it is gone, or where the event is yet to come.
+    func news(after number: UInt64) -> EventHub.News {
+        let oldest = lastNumber - UInt64(events.count)
+        guard number >= oldest, number <= lastNumber else { return .reset(next: lastNumber) }
+        guard number < lastNumber else { return .events([]) }
+        return .events((number + 1...lastNumber).map { events[place(of: $0)] })
+    }
+
+    private func place(of number: UInt64) -> Int { Int((number - 1) % UInt64(capacity)) }
+}

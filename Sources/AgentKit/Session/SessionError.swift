@@ -1,0 +1,18 @@
+/// Why signing in or out did not work.
+public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What was given can't be a bearer token.
+    case notAToken(String)
+    /// What was given can't be a user name.
+    case notAUser(String)
+    /// The stored session can't be written, read or removed.
+    case inputOutput(path: String, reason: String)
+
+    /// What failed, why, and what to do, in one line.
+    public var description: String {
+        switch self {
+        case .notAToken(let reason): "not a token: \(reason)"
+        case .notAUser(let reason): "not a user name: \(reason)"
+        case .inputOutput(let path, let reason): "cannot use \(path): \(reason)"
+        }
+    }
+}

@@ -5,7 +5,7 @@ import UnixSignals
 
 /// The agent: watches the outbox and uploads what is dropped there until it is told to end.
 public struct Agent: Sendable {
-    private let configuration: Configuration
+    private let source: ConfigurationSource
     private let environment: [String: String]
     private let logger: Logger
     private let version: String
@@ -13,12 +13,12 @@ public struct Agent: Sendable {
     /// An agent that is not running yet.
     ///
     /// - Parameters:
-    ///   - configuration: the effective configuration.
+    ///   - source: the effective configuration, and how SIGHUP comes to a new one.
     ///   - environment: the process's environment; OUTBOX_TOKEN is looked for in it.
     ///   - version: told by `/v1/health` and to the server.
     ///   - logger: told what happens.
-    public init(configuration: Configuration, environment: [String: String], version: String, logger: Logger) {
-        self.configuration = configuration
+    public init(source: ConfigurationSource, environment: [String: String], version: String, logger: Logger) {
+        self.source = source
         self.environment = environment
         self.version = version
         self.logger = logger
@@ -28,12 +28,14 @@ public struct Agent: Sendable {
     ///
     /// - Throws: `AgentFailure` when it cannot begin.
     public func run() async throws {
+        let configuration = source.initial.configuration
         if let refusal = configuration.refusal { throw AgentFailure.configuration(refusal) }
         for line in configuration.notBuilt { logger.warning("\(line)") }
         Self.prepareProcess()
         let state = try StateDirectory(path: configuration.state)
         let running = try RunningAgent(configuration, environment: environment, version: version, logger: logger)
         let control = running.controlServer()
+        let reload = ReloadService(source: source, adopt: { running.adopt($0) }, logger: logger)
         logger.info(
             "outbox is watching",
             metadata: [
@@ -42,7 +44,7 @@ public struct Agent: Sendable {
             ])
         // The control interface ends first, so that nobody asks an uploader that is going.
         var group = ServiceGroupConfiguration(
-            services: [.init(service: running), .init(service: control)],
+            services: [.init(service: running), .init(service: reload), .init(service: control)],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .seconds(4)
         defer { withExtendedLifetime(state) {} }
@@ -57,8 +59,10 @@ public struct Agent: Sendable {
         return logger
     }
 
-    /// Signals that must not end the process: a peer that went away, and a lease that was broken (see `FileWatch`).
+    /// Signals that must not end the process: a peer that went away, a lease that was broken (see `FileWatch`), and a
+    /// reload that is asked for before the agent can do it.
     private static func prepareProcess() {
+        signal(SIGHUP, SIG_IGN)
         signal(SIGPIPE, SIG_IGN)
         signal(SIGIO, SIG_IGN)
     }

@@ -4,7 +4,6 @@ extension Configuration {
     var notBuilt: [String] {
         let defaults = Media()
         let wishes: [(Bool, String)] = [
-            (intake.afterUpload != .keep, "intake.after_upload: files are kept"),
             (media.compressImages != defaults.compressImages, "media.compress_images: pictures are sent as they are"),
             (media.transcodeVideo != defaults.transcodeVideo, "media.transcode_video: videos are sent as they are"),
             (!avatarStyles.isEmpty, "avatar_styles: there is no avatar cache"),

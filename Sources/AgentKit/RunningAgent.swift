@@ -17,6 +17,7 @@ struct RunningAgent: Service {
     let watch: FileWatch
     let ledger: Ledger
     let transport: CurlTransport
+    let credentials: Credentials
     let environment: [String: String]
     let version: String
     let logger: Logger
@@ -32,7 +33,7 @@ struct RunningAgent: Service {
         let troubles = TroubleReporter(logger: logger)
         ledger = try Self.openLedger(configuration.state, troubles: troubles, logger: logger)
         transport = try Self.makeTransport(configuration, version: version)
-        let credentials = Credentials(
+        credentials = Credentials(
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
             stateDirectory: configuration.state)
         let remote = FileSectionRemote(
@@ -55,6 +56,14 @@ struct RunningAgent: Service {
         await uploader.stop()
         transport.shutdown()
         ledger.close()
+    }
+
+    /// Takes over what can change while it runs.
+    func adopt(_ configuration: Configuration) {
+        let upload = configuration.upload
+        transport.setBandwidthLimit(upload.bandwidthLimit ?? 0)
+        credentials.setTokenFile(configuration.remote.tokenFile)
+        uploader.run { $0.process([.setLimits(UploadLimits(upload)), .credentialsChanged]) }
     }
 
     /// The control interface to this agent.
@@ -128,7 +137,8 @@ struct RunningAgent: Service {
         let clock = SystemClocks()
         let parts = Uploader.Parts(
             ledger: ledger, acknowledgements: try openLog(configuration.state), remote: remote, files: files,
-            rules: rules,
+            rules: rules, holding: HoldingArea(root: configuration.outbox),
+            afterUpload: configuration.intake.afterUpload, moveTo: RelativePath(configuration.intake.moveTo) ?? .root,
             hashPool: HashPool(files: files, rules: rules, secret: secret, threads: processorCount()),
             secret: secret,
             sidecars: SidecarWriter(
@@ -167,7 +177,8 @@ struct RunningAgent: Service {
 extension DropRecord {
     /// Whether a file in this state was dealt with: its content is known, or it was decided not to take it.
     func isSettled(for identity: FileIdentity) -> Bool {
-        self.identity == identity && (key != nil || state == .rejected || state == .failed)
+        self.identity == identity && disposal != .pending
+            && (key != nil || state == .rejected || state == .failed || state == .cancelled)
     }
 }
 

@@ -15,6 +15,7 @@ extension DropRecord: StoredRecord {
         static let startedAt = Presence(rawValue: 64)
         static let finishedAt = Presence(rawValue: 128)
         static let deduplicated = Presence(rawValue: 256)
+        static let disposal = Presence(rawValue: 1024)
     }
 
     private var presence: Presence {
@@ -28,6 +29,7 @@ extension DropRecord: StoredRecord {
         if startedAt != nil { presence.insert(.startedAt) }
         if finishedAt != nil { presence.insert(.finishedAt) }
         if deduplicated { presence.insert(.deduplicated) }
+        if disposal != nil { presence.insert(.disposal) }
         return presence
     }
 
@@ -44,6 +46,7 @@ extension DropRecord: StoredRecord {
         if let sidecarName { encoder.append(bytes: sidecarName) }
         if let startedAt { encoder.append(startedAt.milliseconds) }
         if let finishedAt { encoder.append(finishedAt.milliseconds) }
+        if let disposal { encoder.append(disposal) }
     }
 
     static func decodeFields(from decoder: inout RecordDecoder) -> DropRecord? {
@@ -61,6 +64,7 @@ extension DropRecord: StoredRecord {
         if presence.contains(.startedAt) { record.startedAt = WallTime(milliseconds: decoder.read(Int64.self)) }
         if presence.contains(.finishedAt) { record.finishedAt = WallTime(milliseconds: decoder.read(Int64.self)) }
         record.deduplicated = presence.contains(.deduplicated)
+        if presence.contains(.disposal) { record.disposal = decoder.readDisposal() }
         return record
     }
 

@@ -133,7 +133,7 @@ extension Ledger {
         return (FragmentSet(words: words), receipts)
     }
 
-    private func record<Record: StoredRecord>(_ key: [UInt8]) throws(LedgerError) -> Record? {
+    func record<Record: StoredRecord>(_ key: [UInt8]) throws(LedgerError) -> Record? {
         try read { transaction throws(LMDBError) in
             try transaction.get(Record.table.table, key) { Record.decode($0, key: key) }
         }

@@ -42,6 +42,16 @@ extension RecordEncoder {
         append(UInt8(error.retryable ? 1 : 0))
     }
 
+    mutating func append(_ disposal: Disposal) {
+        switch disposal {
+        case .pending: append(UInt8(0))
+        case .moved(let old):
+            append(UInt8(1))
+            append(bytes: old.bytes)
+        case .deleted: append(UInt8(2))
+        }
+    }
+
     mutating func append(_ remote: RemoteObject) {
         append(optional: remote.id)
         append(optional: remote.url)
@@ -90,6 +100,18 @@ extension RecordDecoder {
 
     mutating func readFileError() -> FileError {
         FileError(code: readText(), message: readText(), retryable: readFlag())
+    }
+
+    mutating func readDisposal() -> Disposal {
+        switch read(UInt8.self) {
+        case 0: return .pending
+        case 1:
+            if let old = RelativePath(readBytes()) { return .moved(from: old) }
+        case 2: return .deleted
+        default: break
+        }
+        fail()
+        return .pending
     }
 
     mutating func readRemoteObject() -> RemoteObject {

@@ -120,10 +120,28 @@ public final class Directory: Sendable {
         try rename(old, to: new, flags: UInt32(outbox_rename_noreplace))
     }
 
+    /// Gives a name in this directory another one in another directory of the same file system, but never replaces
+    /// anything.
+    ///
+    /// - Throws: `Errno`; `.fileExists` when the new name is taken.
+    public func moveWithoutReplacing(_ old: [UInt8], to new: [UInt8], in other: Directory) throws(Errno) {
+        do {
+            try rename(old, to: new, in: other, flags: UInt32(outbox_rename_noreplace))
+        } catch Errno.invalidArgument {
+            // A file system that can't rename without replacing: nobody else should be at work in this very moment.
+            if (try? other.status(new)) != nil { throw .fileExists }
+            try rename(old, to: new, in: other, flags: 0)
+        }
+    }
+
     private func rename(_ old: [UInt8], to new: [UInt8], flags: UInt32) throws(Errno) {
+        try rename(old, to: new, in: self, flags: flags)
+    }
+
+    private func rename(_ old: [UInt8], to new: [UInt8], in other: Directory, flags: UInt32) throws(Errno) {
         try Self.withCString(old) { oldName throws(Errno) in
             try Self.withCString(new) { newName throws(Errno) in
-                try retryingOnInterrupt { outbox_renameat2(rawValue, oldName, rawValue, newName, flags) }
+                try retryingOnInterrupt { outbox_renameat2(rawValue, oldName, other.rawValue, newName, flags) }
             }
         }
     }
@@ -134,6 +152,15 @@ public final class Directory: Sendable {
     public func unlink(_ path: [UInt8]) throws(Errno) {
         try Self.withCString(path) { name throws(Errno) in
             try retryingOnInterrupt { unlinkat(rawValue, name, 0) }
+        }
+    }
+
+    /// Removes an empty directory below this one (man 2 unlinkat, AT_REMOVEDIR).
+    ///
+    /// - Throws: `Errno` of unlinkat(2); `.directoryNotEmpty` when something is in it.
+    public func removeDirectory(_ path: [UInt8]) throws(Errno) {
+        try Self.withCString(path) { name throws(Errno) in
+            try retryingOnInterrupt { unlinkat(rawValue, name, AT_REMOVEDIR) }
         }
     }
 

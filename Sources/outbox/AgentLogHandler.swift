@@ -1,6 +1,7 @@
 import AgentKit
 import Glibc
 import Logging
+import Synchronization
 import UploadCore
 
 /// How the log is written.
@@ -34,15 +35,43 @@ struct LogSink: Sendable {
     }
 }
 
+/// The least severe level that is logged, which a reload may change.
+final class LogThreshold: Sendable {
+    private let level: Mutex<Logger.Level>
+
+    init(_ level: Configuration.LogLevel) {
+        self.level = Mutex(Logger.Level(level))
+    }
+
+    var current: Logger.Level { level.withLock(\.self) }
+
+    func set(_ level: Configuration.LogLevel) {
+        self.level.withLock { $0 = Logger.Level(level) }
+    }
+}
+
+extension Logger.Level {
+    fileprivate init(_ level: Configuration.LogLevel) {
+        self = Logger.Level(rawValue: level.rawValue) ?? .info
+    }
+}
+
 /// Turns what is logged into lines.
 struct AgentLogHandler: LogHandler {
     private let sink: LogSink
+    private let threshold: LogThreshold
+    private var ownLevel: Logger.Level?
     var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level
 
-    init(sink: LogSink, level: Configuration.LogLevel) {
+    /// The common threshold, unless this logger was given one of its own.
+    var logLevel: Logger.Level {
+        get { ownLevel ?? threshold.current }
+        set { ownLevel = newValue }
+    }
+
+    init(sink: LogSink, threshold: LogThreshold) {
         self.sink = sink
-        logLevel = Logger.Level(rawValue: level.rawValue) ?? .info
+        self.threshold = threshold
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {

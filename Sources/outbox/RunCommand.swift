@@ -11,6 +11,9 @@ struct RunCommand: AsyncParsableCommand {
             with the next start. Logs go to stderr. Only one agent can run on a state directory; a second one ends at \
             once with status 75.
 
+            SIGHUP reads the configuration again: limits, log level and token_file change at once, the rest with the \
+            next start.
+
             Examples:
               outbox run
               outbox run --config ~/camera.toml --log-level debug
@@ -32,18 +35,21 @@ struct RunCommand: AsyncParsableCommand {
             throw CommandFailure.objection(objection)
         }
         let sink = LogSink(format: logFormat, environment: surroundings.environment)
-        let level = logLevel?.level ?? effective.configuration.log.level
-        let logger = Logger(label: "outbox") { _ in AgentLogHandler(sink: sink, level: level) }
+        let threshold = LogThreshold(logLevel?.level ?? effective.configuration.log.level)
+        let logger = Logger(label: "outbox") { _ in AgentLogHandler(sink: sink, threshold: threshold) }
         for warning in effective.warnings { logger.warning("\(warning)") }
+        let source = ConfigurationSource(
+            initial: effective, read: { [common] in try common.effectiveConfiguration(in: surroundings) },
+            setLogLevel: { [logLevel] in if logLevel == nil { threshold.set($0) } })
         let agent = Agent(
-            configuration: effective.configuration, environment: surroundings.environment,
+            source: source, environment: surroundings.environment,
             version: AgentVersion.current, logger: logger)
         try await agent.run()
     }
 }
 
 /// A level on the command line.
-struct LogLevel: ExpressibleByArgument {
+struct LogLevel: ExpressibleByArgument, Equatable {
     static let allValueStrings = Configuration.LogLevel.allCases.map(\.rawValue)
 
     let level: Configuration.LogLevel

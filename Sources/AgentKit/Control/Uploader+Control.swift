@@ -1,3 +1,6 @@
+import FileWatch
+import Ledger
+import LinuxSystem
 import UploadCore
 
 extension Uploader: ControlBackend {
@@ -10,38 +13,65 @@ extension Uploader: ControlBackend {
 
     func files(in states: Set<FileState>?) async -> [FileReport] {
         var reports = drops.values.map(makeReport)
-        forEachStoredDrop { record in
-            if drops[record.path] == nil { reports.append(makeReport(record)) }
-        }
+        if states?.contains(where: \.isFinal) != false { reports += await endedReports() }
         if let states { reports.removeAll { !states.contains($0.state) } }
         return reports.sorted { $0.path < $1.path }
     }
 
-    func file(id: String) async -> FileReport? {
-        if let record = drops.values.first(where: { FileReport.id(of: $0.path) == id }) { return makeReport(record) }
-        var found: FileReport?
-        forEachStoredDrop { record in
-            if found == nil, FileReport.id(of: record.path) == id { found = makeReport(record) }
+    /// The paths in final states, read on a thread of its own: there may be a million, and uploads go on meanwhile.
+    private func endedReports() async -> [FileReport] {
+        let active = Set(drops.keys)
+        let recent = unsaved.records.filter { $0.state.isFinal && !active.contains($0.path) }
+        let covered = active.union(recent.map(\.path)).union(unsaved.forgotten)
+        let context = reportContext
+        let stored = await onReader { [ledger = parts.ledger] in
+            var reports: [FileReport] = []
+            try? ledger.forEachDrop { record in
+                if record.state.isFinal && !covered.contains(record.path) { reports.append(context.report(record)) }
+                return true
+            }
+            return reports
         }
-        return found
+        return stored + recent.map(context.report)
     }
+
+    /// Runs what only reads the ledger without holding up the uploader.
+    private func onReader<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            reader.run { continuation.resume(returning: work()) }
+        }
+    }
+
+    func file(id: String) async -> FileReport? { path(withID: id).flatMap(report(at:)) }
 
     func files(of key: ContentKey) async -> [FileReport] {
-        await files(in: nil).filter { $0.key == key }
+        let stored = (try? parts.ledger.drops(of: key)) ?? []
+        let paths = Set(drops.values.filter { $0.key == key }.map(\.path)).union(stored)
+        return paths.compactMap(report(at:)).filter { $0.key == key }.sorted { $0.path < $1.path }
     }
 
-    func perform(_ action: FileAction, on target: ActionTarget) async -> ActionAnswer? {
-        let files: [FileReport]
-        switch target {
-        case .file(let id): files = [await file(id: id)].compactMap(\.self)
-        case .upload(let key): files = await self.files(of: key)
-        case .all: return ActionAnswer()
-        }
-        guard !files.isEmpty else { return nil }
-        return ActionAnswer(unchanged: files.map { .init(file: $0, reason: "\(action.rawValue) is not built yet") })
+    func metrics() async -> AgentMetrics {
+        var metrics = AgentMetrics()
+        for report in await files(in: nil) { metrics.files[report.state, default: 0] += 1 }
+        metrics.uploads = machine.keys.count
+        metrics.requestsInFlight = requests.count
+        metrics.fragmentsInFlight = counters.fragmentsInFlight
+        metrics.bytesAcknowledged = counters.bytesAcknowledged
+        metrics.fragmentsSent = counters.fragmentsSent
+        metrics.fragmentsAcknowledged = counters.fragmentsAcknowledged
+        metrics.fragmentsFailed = counters.fragmentsFailed
+        metrics.retries = counters.retries
+        metrics.uploadsDone = counters.uploadsDone
+        metrics.uploadsFailed = counters.uploadsFailed
+        metrics.bytesHashed = counters.bytesHashed
+        metrics.hashQueue = hashing.count
+        metrics.ledgerCommitTroubles = counters.commitTroubles
+        metrics.problems = Set(problems.keys)
+        metrics.isPaused = machine.isPaused
+        metrics.uptime = now.monotonic - startedAt
+        metrics.version = parts.version
+        return metrics
     }
-
-    func prune() async -> PruneReport { PruneReport() }
 
     func signIn(token: String, user: String?) async throws(SessionError) {
         throw .inputOutput(path: "token", reason: "storing it is not built yet")
@@ -49,15 +79,5 @@ extension Uploader: ControlBackend {
 
     func signOut() async throws(SessionError) {
         throw .inputOutput(path: "token", reason: "removing it is not built yet")
-    }
-
-    func metrics() async -> AgentMetrics {
-        var metrics = AgentMetrics()
-        for report in await files(in: nil) { metrics.files[report.state, default: 0] += 1 }
-        metrics.problems = Set(problems.keys)
-        metrics.isPaused = machine.isPaused
-        metrics.uptime = now.monotonic - startedAt
-        metrics.version = parts.version
-        return metrics
     }
 }

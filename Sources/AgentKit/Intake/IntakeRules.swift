@@ -26,6 +26,7 @@ struct IntakeRules: Equatable, Sendable {
         }
         if SidecarName.isTemporary(name) { return true }
         if let moveTo, path.isWithin(moveTo) { return true }
+        if path.isWithin(HoldingArea.directory) { return true }
         return ignore.contains { $0.matches(name: name) }
     }
 

@@ -1,5 +1,5 @@
-import Crypto
 import FoundationEssentials
+import Ledger
 public import UploadCore
 
 extension FileReport {
@@ -17,6 +17,7 @@ extension FileReport {
         text.object { text in
             text.member("id", id)
             write(into: &text)
+            if let movedFrom { text.member("moved_from", movedFrom.description) }
             text.member("speed", bytesPerSecond)
             text.member("eta", secondsLeft)
         }
@@ -27,9 +28,7 @@ extension FileReport {
     public var id: String { Self.id(of: path) }
 
     /// The stable, opaque name of a path.
-    public static func id(of path: RelativePath) -> String {
-        ContentKey(digest: Array(Insecure.MD5.hash(data: path.bytes)))?.description ?? ""
-    }
+    public static func id(of path: RelativePath) -> String { Ledger.identifier(of: path) }
 
     /// How long the rest takes at the speed of the last seconds; nil where that can't be told.
     public var secondsLeft: UInt64? {

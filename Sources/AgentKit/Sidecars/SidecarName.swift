@@ -35,7 +35,7 @@ enum SidecarName {
     }
 
     /// The longest beginning that does not end within a UTF-8 character.
-    private static func head(of name: [UInt8], atMost limit: Int) -> ArraySlice<UInt8> {
+    static func head(of name: [UInt8], atMost limit: Int) -> ArraySlice<UInt8> {
         var end = min(limit, name.count)
         while end > 0, end < name.count, name[end] & 0b1100_0000 == 0b1000_0000, limit - end < 4 { end -= 1 }
         return name[..<end]

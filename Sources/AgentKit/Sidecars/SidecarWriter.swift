@@ -53,6 +53,9 @@ actor SidecarWriter {
     /// Asks for the sidecar of a path to be removed.
     nonisolated func remove(_ path: RelativePath) { order(.remove, for: path) }
 
+    /// Whether a sidecar of the path stands there, under its usual name.
+    nonisolated func isThere(for path: RelativePath) -> Bool { store.sidecar(of: path, holds: "\"version\"") }
+
     private nonisolated func order(_ order: Order, for path: RelativePath) {
         let isFirst = inbox.withLock { inbox in
             defer { inbox[path] = order }

@@ -8,6 +8,11 @@ import SystemPackage
 ///
 /// Files are read again when they change.
 final class Credentials: CredentialSource {
+    private struct State {
+        var tokenFile: String?
+        var cached: Cached?
+    }
+
     private struct Cached {
         var path: String
         var changed: Int64
@@ -15,8 +20,8 @@ final class Credentials: CredentialSource {
     }
 
     private let environmentToken: String?
-    private let paths: [String]
-    private let cached = Mutex<Cached?>(nil)
+    private let storedToken: String
+    private let state: Mutex<State>
 
     /// Longest token that is taken, in bytes.
     private static let longest = 16 * 1024
@@ -29,12 +34,19 @@ final class Credentials: CredentialSource {
     ///   - stateDirectory: where `login` stores a token.
     init(environmentToken: String?, tokenFile: String?, stateDirectory: String) {
         self.environmentToken = environmentToken.flatMap(Self.clean)
-        paths = [tokenFile, stateDirectory + "/token"].compactMap(\.self)
+        storedToken = stateDirectory + "/token"
+        state = Mutex(State(tokenFile: tokenFile))
+    }
+
+    /// Names another file to look in first.
+    func setTokenFile(_ path: String?) {
+        state.withLock { $0.tokenFile = path }
     }
 
     func bearerToken() -> String? {
         if let environmentToken { return environmentToken }
-        for path in paths {
+        let paths: [String?] = [state.withLock { $0.tokenFile }, storedToken]
+        for path in paths.compactMap(\.self) {
             if let token = token(in: path) { return token }
         }
         return nil
@@ -42,10 +54,10 @@ final class Credentials: CredentialSource {
 
     private func token(in path: String) -> String? {
         guard let status = try? FileStatus(path: path), status.kind == .regular else { return nil }
-        return cached.withLock { cached in
-            if let cached, cached.path == path, cached.changed == status.changed { return cached.token }
+        return state.withLock { state in
+            if let cached = state.cached, cached.path == path, cached.changed == status.changed { return cached.token }
             let token = Self.read(path).flatMap(Self.clean)
-            cached = Cached(path: path, changed: status.changed, token: token)
+            state.cached = Cached(path: path, changed: status.changed, token: token)
             return token
         }
     }

@@ -44,6 +44,9 @@ struct Unsaved: Sendable {
     /// All records that are on their way, in no particular order.
     var records: [DropRecord] { drops.values.compactMap(\.record) }
 
+    /// The paths that are being forgotten.
+    var forgotten: [RelativePath] { drops.filter { $0.value.record == nil }.map(\.key) }
+
     /// What a server said of a content a moment ago.
     func confirmation(of key: ContentKey) -> Confirmation? { confirmations[key]?.confirmation }
 }

@@ -9,12 +9,14 @@ import UploadCore
 extension Uploader {
     /// A name is gone: a file, or a directory with everything below it.
     func gone(_ path: RelativePath) {
-        guard !outboxIsLost else { return }
-        let deadline = now.monotonic + Self.removalGrace
-        if record(of: path) != nil || hashing[path] != nil {
-            leaving[path] = deadline
+        guard !outboxIsLost, withdrawn.remove(path) == nil, retiring[path] == nil else { return }
+        let now = self.now.monotonic
+        if let record = record(of: path) {
+            names.leaves(path, file: record.identity, now: now)
+        } else if hashing[path] != nil {
+            names.leaves(path, file: nil, now: now)
         } else {
-            for below in paths(within: path) { leaving[below] = deadline }
+            for below in paths(within: path) { names.leaves(below, file: record(of: below)?.identity, now: now) }
         }
     }
 
@@ -44,9 +46,7 @@ extension Uploader {
 
     /// Acts on names that have been gone for long enough.
     func confirmLeaving() {
-        let now = self.now.monotonic
-        for (path, deadline) in leaving where deadline <= now {
-            leaving[path] = nil
+        for path in names.takeDue(now: now.monotonic) {
             // The outbox itself must be there, or nothing was removed.
             guard !outboxIsLost, !elsewhere.contains(path), (try? parts.files.status(of: .root)) != nil else {
                 continue
@@ -65,9 +65,11 @@ extension Uploader {
     }
 
     private func removed(_ path: RelativePath) {
-        hashing[path] = nil
+        forgetIntake(of: path)
         guard var record = record(of: path) else { return }
         switch record.state {
+        // What the agent did itself.
+        case .done where record.disposal == .deleted || retiring[path] != nil: break
         case .done, .rejected: forget(path)
         case .failed, .cancelled: break
         default:
@@ -85,7 +87,26 @@ extension Uploader {
     private func forget(_ path: RelativePath) {
         drops[path] = nil
         parts.sidecars.remove(path)
+        events.publish(gone: path)
         process([], writes: [.forgetDrop(path)])
+    }
+
+    /// A path is not on its way in any more.
+    func forgetIntake(of path: RelativePath) {
+        hashing[path] = nil
+        pausedEarly.remove(path)
+        wantedFirst.remove(path)
+        names.forgetArrival(path)
+    }
+
+    /// Forgets a file that is gone for longer than its outcome is kept. What was moved keeps its sidecar.
+    func forget(_ record: DropRecord) {
+        if case .moved = record.disposal {
+            events.publish(gone: record.path)
+            process([], writes: [.forgetDrop(record.path)])
+        } else {
+            forget(record.path)
+        }
     }
 
     /// After a full scan: what is known and was not found is gone, and what is gone for long enough is forgotten.
@@ -94,20 +115,24 @@ extension Uploader {
         hasScanned = true
         guard !outboxIsLost else { return }
         foundInOutbox(summary.contains)
-        let deadline = now.monotonic + Self.removalGrace
-        for path in drops.keys where leaving[path] == nil && !summary.contains(path) { leaving[path] = deadline }
-        let wall = now.wall
-        var stale: [RelativePath] = []
+        withdrawn = []
+        retireStuck()
+        let now = self.now
+        for (path, record) in drops where !names.isLeaving(path) && !summary.contains(path) {
+            names.leaves(path, file: record.identity, now: now.monotonic)
+        }
+        var stale: [DropRecord] = []
         forEachStoredDrop { record in
             guard record.state.isFinal, drops[record.path] == nil, !summary.contains(record.path) else { return }
-            switch record.state {
-            case .cancelled, .failed:
-                let end = (record.finishedAt ?? wall).advanced(by: parts.retention)
-                if end.milliseconds <= wall.milliseconds { stale.append(record.path) }
-            default: if leaving[record.path] == nil { leaving[record.path] = deadline }
+            if !record.outlivesFile {
+                if !names.isLeaving(record.path) && retiring[record.path] == nil {
+                    names.leaves(record.path, file: record.identity, now: now.monotonic)
+                }
+            } else if record.isOver(at: now.wall, retention: parts.retention) {
+                stale.append(record)
             }
         }
-        for path in stale { forget(path) }
+        for record in stale { forget(record) }
         armTimer()
     }
 
@@ -118,9 +143,36 @@ extension Uploader {
         let sources = isDirectory ? Array(paths(within: old)) : [old]
         for source in sources {
             guard let target = source.moved(from: old, to: new) else { continue }
-            leaving[source] = nil
-            leaving[target] = nil
+            names.stays(source)
+            names.stays(target)
             move(source, to: target)
+        }
+    }
+
+    /// Whether a file that was found under a new name is one whose old name is gone; then it takes its upload along.
+    func wasRenamed(to path: RelativePath, _ identity: FileIdentity, _ key: ContentKey) -> Bool {
+        guard let old = formerName(of: path, identity, key) else { return false }
+        names.stays(old)
+        move(old, to: path)
+        return true
+    }
+
+    private func formerName(of path: RelativePath, _ identity: FileIdentity, _ key: ContentKey) -> RelativePath? {
+        if let old = names.formerName(of: identity), old != path, record(of: old)?.key == key { return old }
+        // Found before its old name was missed.
+        for other in machine.waiters(of: key) where other != path && isGone(other) {
+            if drops[other]?.identity?.isSameFile(as: identity) == true { return other }
+        }
+        return nil
+    }
+
+    /// Whether nothing bears a name, as far as that can be told.
+    func isGone(_ path: RelativePath) -> Bool {
+        do {
+            _ = try parts.files.status(of: path)
+            return false
+        } catch {
+            return error == .noSuchFileOrDirectory || error == .notDirectory
         }
     }
 
@@ -132,6 +184,10 @@ extension Uploader {
         }
         let wasHashing = hashing.removeValue(forKey: old) != nil
         hashing[new] = nil
+        names.forgetArrival(new)
+        if pausedEarly.remove(old) != nil { pausedEarly.insert(new) }
+        if wantedFirst.remove(old) != nil { wantedFirst.insert(new) }
+        self.events.publish(gone: old)
         drops[old] = nil
         parts.sidecars.remove(old)
         record.path = new
@@ -154,5 +210,21 @@ extension Uploader {
         if !record.state.isFinal { events.append(.rename(old, to: new, key)) }
         process(events, writes: [.forgetDrop(old), keep(record)])
         report(record)
+    }
+}
+
+extension DropRecord {
+    /// Whether the outcome is told for a while after the file is gone.
+    var outlivesFile: Bool {
+        switch state {
+        case .cancelled, .failed: true
+        case .done: disposal.map { $0 != .pending } ?? false
+        default: false
+        }
+    }
+
+    /// Whether that while is over.
+    func isOver(at now: WallTime, retention: Duration) -> Bool {
+        (finishedAt ?? now).advanced(by: retention).milliseconds <= now.milliseconds
     }
 }

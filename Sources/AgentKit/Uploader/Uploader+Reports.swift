@@ -12,33 +12,25 @@ extension Uploader {
 
     /// Tells the state of one path.
     func report(_ record: DropRecord) {
-        parts.sidecars.note(makeReport(record))
+        let report = makeReport(record)
+        parts.sidecars.note(report)
+        events.publish(report)
     }
 
     /// Everything there is to say of a path now.
     func makeReport(_ record: DropRecord) -> FileReport {
-        var report = FileReport(
-            path: record.path, state: record.state, remoteProtocol: parts.remoteProtocol,
-            acceptedAt: record.acceptedAt, updatedAt: now.wall)
-        report.key = record.key
-        report.type = record.type
-        report.size = record.identity?.size
-        report.deduplicated = record.deduplicated
-        report.error = record.error
-        report.startedAt = record.startedAt
-        report.finishedAt = record.finishedAt
-        if let key = record.key, !record.state.isFinal, record.state != .settling,
-            let view = machine.view(of: key, from: record.path)
-        {
+        var report = reportContext.report(record)
+        if record.state == .settling || record.state == .hashing {
+            if pausedEarly.contains(record.path) { report.state = .paused }
+        } else if let key = record.key, !record.state.isFinal, let view = machine.view(of: key, from: record.path) {
             describe(view, key, in: &report)
-        } else if record.state == .done, let size = report.size {
-            let count = parts.remote.traits.plan(for: size).count
-            report.fragments = .init(total: count, finished: count)
-            report.progress = 1
-            report.remote = record.remote ?? RemoteObject(id: nil, url: nil)
-            report.attempts = record.deduplicated ? 0 : 1
         }
         return report
+    }
+
+    /// What a report of a path in a final state needs beside its record.
+    var reportContext: ReportContext {
+        ReportContext(traits: parts.remote.traits, remoteProtocol: parts.remoteProtocol, now: now.wall)
     }
 
     private func describe(_ view: UploadView, _ key: ContentKey, in report: inout FileReport) {
@@ -53,6 +45,36 @@ extension Uploader {
         report.error = view.error
         report.deduplicated = report.deduplicated || view.joinedLater
         if view.state == .uploading { report.bytesPerSecond = speeds[key]?.bytesPerSecond(at: now.monotonic) }
+    }
+}
+
+/// Makes reports of what the ledger alone tells.
+struct ReportContext: Sendable {
+    let traits: RemoteTraits
+    let remoteProtocol: String
+    let now: WallTime
+
+    /// Everything a record says; of an upload under way the machine knows more.
+    func report(_ record: DropRecord) -> FileReport {
+        var report = FileReport(
+            path: record.path, state: record.state, remoteProtocol: remoteProtocol, acceptedAt: record.acceptedAt,
+            updatedAt: now)
+        report.key = record.key
+        report.type = record.type
+        report.size = record.identity?.size
+        report.deduplicated = record.deduplicated
+        report.error = record.error
+        report.startedAt = record.startedAt
+        report.finishedAt = record.finishedAt
+        if case .moved(let old) = record.disposal { report.movedFrom = old }
+        if record.state == .done, let size = report.size {
+            let count = traits.plan(for: size).count
+            report.fragments = .init(total: count, finished: count)
+            report.progress = 1
+            report.remote = record.remote ?? RemoteObject(id: nil, url: nil)
+            report.attempts = record.deduplicated ? 0 : 1
+        }
+        return report
     }
 }
 

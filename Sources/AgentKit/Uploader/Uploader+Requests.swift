@@ -41,6 +41,7 @@ extension Uploader {
     private func ended(_ path: RelativePath, _ key: ContentKey) {
         if let record = record(of: path) { report(record) }
         if machine.record(of: key) == nil { forgetUpload(key) }
+        retire(path)
     }
 
     /// Thousands of uploads may wait for the server's word; none of them needs its file open.
@@ -58,6 +59,7 @@ extension Uploader {
     private func takeAgain(_ path: RelativePath, _ key: ContentKey) {
         openFiles[key] = nil
         guard var record = drops[path], record.key == key else { return }
+        if record.state == .paused { pausedEarly.insert(path) }
         record.state = .settling
         drops[path] = record
         report(record)
@@ -102,11 +104,15 @@ extension Uploader {
 
     // MARK: Requests
 
-    private func start(_ id: RequestID, _ work: @escaping @Sendable () async -> [MachineEvent]) {
+    private func start(
+        _ id: RequestID, isSending: Bool = false, _ work: @escaping @Sendable () async -> [MachineEvent]
+    ) {
+        if isSending { counters.beganToSend() }
         requests[id] = Task { [weak self] in
             let events = await work()
             self?.run { uploader in
                 uploader.requests[id] = nil
+                if isSending { uploader.counters.ended(sending: events) }
                 uploader.measure(events)
                 uploader.process(events)
             }
@@ -116,7 +122,9 @@ extension Uploader {
     private func measure(_ events: [MachineEvent]) {
         for case .acknowledged(_, let key, let fragment, _, _) in events {
             guard let plan = machine.record(of: key)?.plan else { continue }
-            speeds[key, default: SpeedMeter()].add(UInt64(plan.range(of: fragment).count), at: now.monotonic)
+            let bytes = plan.range(of: fragment).count
+            counters.acknowledged(bytes: Int(bytes))
+            speeds[key, default: SpeedMeter()].add(UInt64(bytes), at: now.monotonic)
         }
     }
 
@@ -204,7 +212,7 @@ extension Uploader {
         }
         markStarted(key, isLong: upload.plan.count > 1)
         let outgoing = OutgoingFragment(upload: upload, index: fragment, skip: skip, body: body)
-        start(id) { [remote = parts.remote, clock = parts.clock] in
+        start(id, isSending: true) { [remote = parts.remote, clock = parts.clock] in
             let begin = clock.now.monotonic
             do throws(RemoteFailure) {
                 let receipt = try await remote.send(outgoing)

@@ -20,6 +20,7 @@ extension Uploader {
     /// - Parameter reconsider: asks the watch to let a path settle again.
     func start(reconsider: @escaping @Sendable (RelativePath) -> Void) async throws(LedgerError) {
         self.reconsider = reconsider
+        recoverHeldFiles()
         let ledger = parts.ledger
         let scope = Array(parts.remote.scope.description.utf8)
         let isOtherScope = try ledger.setting(Setting.scope).map { $0 != scope } ?? false
@@ -54,6 +55,10 @@ extension Uploader {
                 waiters[key, default: []].append(
                     RestoredWaiter(
                         path: record.path, paused: record.state == .paused, joinedLater: record.deduplicated))
+            } else if record.state == .paused {
+                // Paused before its content was known; the scan finds it.
+                pausedEarly.insert(record.path)
+                drops[record.path] = DropRecord(path: record.path, state: .settling, acceptedAt: record.acceptedAt)
             } else if (isOtherScope && record.key != nil) || (judgesAgain && record.state == .rejected) {
                 forgotten.append(.forgetDrop(record.path))
             } else {

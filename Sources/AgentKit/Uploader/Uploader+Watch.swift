@@ -34,13 +34,13 @@ extension Uploader {
     }
 
     private func seen(_ path: RelativePath) {
-        leaving[path] = nil
+        names.stays(path)
         elsewhere.remove(path)
         if drops[path] != nil { return }
-        if let old = record(of: path), let identity = old.identity,
-            let status = try? parts.files.status(of: path), identity.isSameFile(as: FileIdentity(status))
-        {
-            return
+        let status = try? parts.files.status(of: path)
+        if let status {
+            if record(of: path)?.identity?.isSameFile(as: FileIdentity(status)) == true { return }
+            names.arrives(path, file: FileIdentity(status))
         }
         let record = DropRecord(path: path, state: .settling, acceptedAt: now.wall)
         drops[path] = record
@@ -48,11 +48,12 @@ extension Uploader {
     }
 
     private func ready(_ path: RelativePath, _ status: FileStatus) {
-        leaving[path] = nil
+        names.stays(path)
         elsewhere.remove(path)
+        guard retiring[path] == nil else { return }
         let identity = FileIdentity(status)
         let known = record(of: path)
-        if let known, known.identity == identity, known.key != nil, known.state != .settling, hashing[path] == nil {
+        if let known, known.isSettled(for: identity), known.key != nil, known.state != .settling, hashing[path] == nil {
             return
         }
         if let objection = parts.rules.objection(toSize: status.size) {
@@ -66,6 +67,7 @@ extension Uploader {
             record.identity = identity
             drops[path] = record
             report(record)
+            names.arrives(path, file: identity)
         }
         lastHash += 1
         let hash = lastHash
@@ -79,8 +81,10 @@ extension Uploader {
     private func hashed(_ path: RelativePath, _ hash: UInt64, _ result: HashResult) {
         guard hashing[path] == hash else { return }
         hashing[path] = nil
+        names.forgetArrival(path)
         switch result {
         case .content(let identity, let type, let content, let digests):
+            counters.bytesHashed += identity.size
             accept(path, identity, type, content, digests)
         case .rejected(let identity, let type, let error): settle(path, as: .rejected, identity, type: type, error)
         case .unreadable(let error): settle(path, as: .failed, record(of: path)?.identity, type: nil, error)
@@ -97,19 +101,22 @@ extension Uploader {
         _ path: RelativePath, _ identity: FileIdentity, _ type: MediaType, _ content: DropContent, _ digests: [UInt64]
     ) {
         let old = record(of: path)
+        if old?.key == nil, wasRenamed(to: path, identity, content.key) { return }
         var record = drops[path] ?? DropRecord(path: path, state: .queued, acceptedAt: now.wall)
         var events: [MachineEvent] = []
         if let oldKey = old?.key, oldKey != content.key {
             if old?.state.isFinal == false { events.append(.leave(path, oldKey)) }
             record = DropRecord(path: path, state: record.state, acceptedAt: record.acceptedAt)
-        } else if let old, old.state == .done {
+        } else if let old, old.state == .done, old.disposal != .deleted {
             record = old
         }
-        let isPaused = record.state == .paused
+        let isPaused = record.state == .paused || pausedEarly.contains(path)
         record.identity = identity
         record.key = content.key
         record.type = type
-        if let known = confirmation(of: content.key) {
+        record.disposal = nil
+        let known = confirmation(of: content.key)
+        if let known, parts.afterUpload == .keep || known.seal != content.seal {
             confirmed(&record, known, content)
             return process(events, writes: [keep(record)], reporting: path)
         }
@@ -124,11 +131,17 @@ extension Uploader {
             record.deduplicated = true
             writes = [keep(record)]
         }
-        events.append(.join(path, content, paused: isPaused))
+        if let known {
+            events.append(.verify(path, content, known.remote, paused: isPaused))
+        } else {
+            events.append(.join(path, content, paused: isPaused))
+        }
+        if wantedFirst.contains(path) { events.append(.first(content.key)) }
+        forgetIntake(of: path)
         process(events, writes: writes)
     }
 
-    private func confirmation(of key: ContentKey) -> Confirmation? {
+    func confirmation(of key: ContentKey) -> Confirmation? {
         if let known = unsaved.confirmation(of: key) { return known }
         do {
             return try parts.ledger.confirmation(of: key, scope: parts.remote.scope)
@@ -168,13 +181,13 @@ extension Uploader {
         record.type = type
         record.error = error
         record.finishedAt = now.wall
-        hashing[path] = nil
+        forgetIntake(of: path)
         process(events, writes: [keep(record)])
         report(record)
     }
 
     private func odd(_ path: RelativePath, _ status: FileStatus) {
-        leaving[path] = nil
+        names.stays(path)
         elsewhere.remove(path)
         settle(path, as: .rejected, FileIdentity(status), type: nil, IntakeRules.objection(toKind: status.kind))
     }
@@ -203,7 +216,7 @@ extension Uploader {
 
     private func rootLost(_ reason: String) {
         outboxIsLost = true
-        leaving = [:]
+        names.forgetDepartures()
         problems["outbox"] = "the outbox is gone: \(reason)"
         parts.logger.error(
             "the outbox is gone; nothing is cancelled, it goes on when it is back",

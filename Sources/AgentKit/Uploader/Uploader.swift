@@ -20,6 +20,11 @@ actor Uploader {
         var remote: any Remote
         var files: OutboxFiles
         var rules: IntakeRules
+        var holding: HoldingArea
+        /// What becomes of a file once the server has confirmed its content.
+        var afterUpload: Configuration.AfterUpload
+        /// Where files are moved to, if they are; relative to the outbox.
+        var moveTo: RelativePath
         var hashPool: HashPool
         var secret: DigestSecret
         var sidecars: SidecarWriter
@@ -39,13 +44,19 @@ actor Uploader {
     let parts: Parts
     /// What happens, for those who follow it.
     let events: EventHub
+    /// Where the ledger is walked through for those who ask.
+    let reader = SerialThread(name: "ledger-reader")
     var machine: UploadMachine
     /// What is known of every path that is not in a final state; the ledger has the others.
     var drops: [RelativePath: DropRecord] = [:]
     /// Paths being hashed, and which of several hashes of one path counts.
     var hashing: [RelativePath: UInt64] = [:]
-    /// Paths that are gone, until it counts.
-    var leaving: [RelativePath: MonotonicTime] = [:]
+    /// Names that are gone, until it counts, and names that may be theirs now.
+    var names = NameChanges(grace: Uploader.removalGrace)
+    /// Files on their way out of the outbox (`intake.after_upload`).
+    var retiring: [RelativePath: Retirement] = [:]
+    /// Names that went because their files were taken aside; the watch is still to tell it.
+    var withdrawn: Set<RelativePath> = []
     var requests: [RequestID: Task<Void, Never>] = [:]
     var openFiles: [ContentKey: OpenSource] = [:]
     var speeds: [ContentKey: SpeedMeter] = [:]
@@ -64,7 +75,18 @@ actor Uploader {
     var elsewhere: Set<RelativePath> = []
     var knownOutbox: [UInt8]?
     var unsaved = Unsaved()
-    var problems: [String: String] = [:]
+    var counters = UploadCounters()
+    /// Paths that were paused, or wanted first, before their content was known.
+    var pausedEarly: Set<RelativePath> = []
+    var wantedFirst: Set<RelativePath> = []
+    /// What needs a person's attention, by a word for each.
+    var problems: [String: String] = [:] {
+        didSet {
+            for code in Set(problems.keys).union(oldValue.keys) where problems[code] != oldValue[code] {
+                events.publish(problem: code, problems[code])
+            }
+        }
+    }
     let startedAt: MonotonicTime
 
     /// An uploader with everything it needs; `start` brings back what the ledger holds.
@@ -152,12 +174,14 @@ actor Uploader {
     ) {
         guard var record = record(of: path), record.key == key else { return }
         record.finishedAt = now.wall
+        counters.ended(outcome)
         switch outcome {
         case .done(let remote, let deduplicated):
             record.state = .done
             record.remote = remote
             record.deduplicated = deduplicated
             record.error = nil
+            record.disposal = parts.afterUpload == .keep ? nil : .pending
         case .failed(let error):
             record.state = .failed
             record.error = error
@@ -169,7 +193,7 @@ actor Uploader {
 
     func armTimer() {
         let now = self.now.monotonic
-        let next = [machine.nextDeadline(after: now), leaving.values.min()].compactMap(\.self).min()
+        let next = [machine.nextDeadline(after: now), names.nextDeadline].compactMap(\.self).min()
         guard let next else { return }
         if let timer, timer.at <= next, timer.at > now { return }
         timer?.task.cancel()

@@ -26,6 +26,9 @@ public struct DropRecord: Equatable, Sendable {
     /// When it reached a final state.
     public var finishedAt: WallTime?
 
+    /// What became, or is to become, of the file after its upload; nil where it stays.
+    public var disposal: Disposal?
+
     /// A path just seen.
     public init(path: RelativePath, state: FileState, acceptedAt: WallTime) {
         self.path = path
@@ -33,6 +36,16 @@ public struct DropRecord: Equatable, Sendable {
         self.acceptedAt = acceptedAt
         deduplicated = false
     }
+}
+
+/// What happens to a file on the word of the server that its content is safe (`intake.after_upload`).
+public enum Disposal: Hashable, Sendable {
+    /// It is to be moved or deleted.
+    case pending
+    /// It was moved here from another path.
+    case moved(from: RelativePath)
+    /// It was deleted; the record outlives it for a while.
+    case deleted
 }
 
 /// What the server calls a content.

@@ -29,7 +29,7 @@ final class Bench: Sendable {
     /// A bench; with the place of another one it is the next run of the same agent.
     init(
         place: TemporaryDirectory? = nil, remote: ScriptedRemote = ScriptedRemote(), clock: HandClock = HandClock(),
-        settlesAtOnce: Bool = true
+        settlesAtOnce: Bool = true, afterUpload: Configuration.AfterUpload = .keep
     ) async throws {
         self.place = try place ?? TemporaryDirectory()
         self.remote = remote
@@ -41,10 +41,11 @@ final class Bench: Sendable {
         ledger = try Ledger(directory: self.place.path("state"), logger: logger, onTrouble: { _ in })
         let secret = try #require(DigestSecret(try ledger.digestSecret()))
         let files = OutboxFiles(root: outbox)
-        let rules = IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: [], moveTo: nil)
+        let rules = IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: [], moveTo: RelativePath("Sent"))
         let parts = Uploader.Parts(
             ledger: ledger, acknowledgements: try AcknowledgementLog(path: self.place.path("acknowledged")),
-            remote: remote, files: files, rules: rules,
+            remote: remote, files: files, rules: rules, holding: HoldingArea(root: outbox), afterUpload: afterUpload,
+            moveTo: try #require(RelativePath("Sent")),
             hashPool: HashPool(files: files, rules: rules, secret: secret, threads: 2), secret: secret,
             sidecars: SidecarWriter(
                 store: SidecarStore(root: outbox, makesDirectories: false), writesRejected: true, clock: clock,

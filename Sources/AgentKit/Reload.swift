@@ -1,0 +1,56 @@
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// How a running agent comes to a new configuration.
+public struct ConfigurationSource: Sendable {
+    /// The configuration the agent began with.
+    public var initial: EffectiveConfiguration
+    /// Reads it anew, from where it came from.
+    public var read: @Sendable () throws -> EffectiveConfiguration
+    /// Changes the least severe level that is logged.
+    public var setLogLevel: @Sendable (Configuration.LogLevel) -> Void
+
+    /// Says where configurations come from.
+    public init(
+        initial: EffectiveConfiguration, read: @escaping @Sendable () throws -> EffectiveConfiguration,
+        setLogLevel: @escaping @Sendable (Configuration.LogLevel) -> Void
+    ) {
+        self.initial = initial
+        self.read = read
+        self.setLogLevel = setLogLevel
+    }
+}
+
+/// Takes over what can change live whenever SIGHUP comes: limits, log level, token.
+struct ReloadService: Service {
+    let source: ConfigurationSource
+    /// Told the configuration to go on with.
+    let adopt: @Sendable (Configuration) -> Void
+    let logger: Logger
+
+    func run() async throws {
+        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() { reload() }
+    }
+
+    private func reload() {
+        let new: EffectiveConfiguration
+        do {
+            new = try source.read()
+        } catch {
+            logger.error(
+                "the new configuration is wrong, the old one goes on; `outbox config check` tells more",
+                metadata: ["reason": "\(error)"])
+            return
+        }
+        let (configuration, needRestart) = source.initial.adoptingLiveKeys(of: new)
+        source.setLogLevel(configuration.log.level)
+        adopt(configuration)
+        logger.notice("the configuration is read again", metadata: ["file": "\(new.file ?? "none")"])
+        if !needRestart.isEmpty {
+            logger.warning(
+                "these keys take effect with the next start",
+                metadata: ["keys": "\(needRestart.joined(separator: ", "))"])
+        }
+    }
+}

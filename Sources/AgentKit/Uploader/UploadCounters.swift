@@ -1,0 +1,58 @@
+import Remotes
+import UploadCore
+
+/// What is counted since the agent began; see `AgentMetrics` for what each number means.
+struct UploadCounters: Sendable {
+    private(set) var bytesAcknowledged: UInt64 = 0
+    private(set) var fragmentsSent: UInt64 = 0
+    private(set) var fragmentsAcknowledged: UInt64 = 0
+    private(set) var fragmentsFailed: [String: UInt64] = [:]
+    private(set) var fragmentsInFlight = 0
+    private(set) var retries: UInt64 = 0
+    private(set) var uploadsDone: UInt64 = 0
+    private(set) var uploadsFailed: UInt64 = 0
+    var bytesHashed: UInt64 = 0
+    var commitTroubles: UInt64 = 0
+
+    mutating func beganToSend() {
+        fragmentsSent += 1
+        fragmentsInFlight += 1
+    }
+
+    /// A request that carried a fragment is over.
+    mutating func ended(sending events: [MachineEvent]) {
+        fragmentsInFlight -= 1
+        for case .failed(_, _, let failure) in events { failedToSend(failure) }
+    }
+
+    mutating func acknowledged(bytes: Int) {
+        bytesAcknowledged += UInt64(bytes)
+        fragmentsAcknowledged += 1
+    }
+
+    private mutating func failedToSend(_ failure: RemoteFailure) {
+        fragmentsFailed[failure.name, default: 0] += 1
+        if case .temporary = failure { retries += 1 }
+    }
+
+    mutating func ended(_ outcome: DropOutcome) {
+        switch outcome {
+        case .done: uploadsDone += 1
+        case .failed: uploadsFailed += 1
+        }
+    }
+}
+
+extension RemoteFailure {
+    /// The class of failure, as metrics name it.
+    fileprivate var name: String {
+        switch self {
+        case .temporary: "temporary"
+        case .signedOut: "signed_out"
+        case .forgotten: "forgotten"
+        case .permanent: "permanent"
+        case .source: "source"
+        case .cancelled: "cancelled"
+        }
+    }
+}

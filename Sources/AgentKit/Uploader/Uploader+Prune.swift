@@ -1,0 +1,27 @@
+import Ledger
+import UploadCore
+
+// Entries of files that are gone.
+extension Uploader {
+    /// Forgets vanished files whose outcome need not be told any longer; what the server confirmed is remembered.
+    func prune() async -> PruneReport {
+        guard !outboxIsLost, elsewhere.isEmpty, (try? parts.files.status(of: .root)) != nil else {
+            return PruneReport()
+        }
+        var over: [DropRecord] = []
+        let wall = now.wall
+        forEachStoredDrop { record in
+            guard record.state.isFinal, drops[record.path] == nil, retiring[record.path] == nil, isGone(record.path)
+            else { return }
+            if !record.outlivesFile || record.isOver(at: wall, retention: parts.retention) { over.append(record) }
+        }
+        var report = PruneReport(sidecars: 0, entries: over.count)
+        for record in over {
+            if parts.sidecars.isThere(for: record.path) { report.sidecars += 1 }
+            forget(record)
+        }
+        await parts.ledger.commit([])
+        await parts.sidecars.flush()
+        return report
+    }
+}

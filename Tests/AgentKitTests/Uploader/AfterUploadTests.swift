@@ -1,0 +1,118 @@
+import FileWatch
+import Foundation
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import AgentKit
+
+@Suite("Uploader: files that are moved or deleted after their upload")
+struct AfterUploadTests {
+    private func exists(_ name: String, in bench: Bench) -> Bool {
+        FileManager.default.fileExists(atPath: "\(bench.outbox)/\(name)")
+    }
+
+    private func isHeld(_ bench: Bench) -> Bool { exists(".outbox-holding", in: bench) }
+
+    @Test("moves file and sidecar, keeping their directory")
+    func moves() async throws {
+        let bench = try await Bench(afterUpload: .move)
+        try await bench.drop("trip/a.jpg", content(1))
+        try await bench.ends("Sent/trip/a.jpg", .done)
+        #expect(bench.sidecar("Sent/trip/a.jpg")?["path"] as? String == "Sent/trip/a.jpg")
+        try await Poll.until("the old sidecar to go") { bench.sidecar("trip/a.jpg") == nil }
+        #expect(!exists("trip/a.jpg", in: bench))
+        let moved = try Data(contentsOf: URL(fileURLWithPath: "\(bench.outbox)/Sent/trip/a.jpg"))
+        #expect(Array(moved) == content(1))
+        #expect(!isHeld(bench))
+    }
+
+    @Test("takes the next free name where a moved file bears that one already")
+    func takenName() async throws {
+        let bench = try await Bench(afterUpload: .move)
+        try bench.write("Sent/a.jpg", content(9))
+        try await bench.drop("a.jpg", content(1))
+        try await bench.ends("Sent/a (2).jpg", .done)
+        let other = try Data(contentsOf: URL(fileURLWithPath: "\(bench.outbox)/Sent/a.jpg"))
+        #expect(Array(other) == content(9))
+    }
+
+    @Test("deletes the file and keeps its sidecar for the retention")
+    func deletes() async throws {
+        let bench = try await Bench(afterUpload: .delete)
+        try await bench.drop("a.jpg", content(1))
+        try await Poll.until("the file to go") { !exists("a.jpg", in: bench) && !isHeld(bench) }
+        await bench.uploader.take([.gone(try bench.path("a.jpg"))])
+        await bench.passGrace()
+        try await bench.ends("a.jpg", .done)
+        #expect(try await bench.record("a.jpg")?.disposal == .deleted)
+    }
+
+    @Test("touches nothing that changed after it was sent, and sends it anew")
+    func changed() async throws {
+        let bench = try await Bench(afterUpload: .delete)
+        bench.remote.hold(.finish)
+        try await bench.drop("a.jpg", content(1))
+        try await Poll.until("the question") { bench.remote.isWaiting(at: .finish) }
+        try bench.write("a.jpg", content(2))
+        bench.remote.release()
+        try await Poll.until("both contents on the server") { Set(bench.remote.registered).count == 2 }
+        try await Poll.until("the new file to go") { !exists("a.jpg", in: bench) && !isHeld(bench) }
+    }
+
+    @Test("finds out about bytes that changed with size and times as they were")
+    func changedInSecret() async throws {
+        let bench = try await Bench(afterUpload: .delete)
+        bench.remote.hold(.finish)
+        try await bench.drop("a.jpg", content(1))
+        try await Poll.until("the question") { bench.remote.isWaiting(at: .finish) }
+        let path = try bench.path("a.jpg")
+        try bench.write("a.jpg", content(2))
+        // As if nothing had told: the record takes the file for the one that was sent.
+        let status = try bench.status("a.jpg")
+        await bench.uploader.pretend(path, is: FileIdentity(status))
+        bench.remote.release()
+        try await Poll.until("the new content on the server") { Set(bench.remote.registered).count == 2 }
+    }
+
+    @Test("asks the server again before it deletes a file on the word of an old confirmation")
+    func oldConfirmation() async throws {
+        let first = try await Bench()
+        try await first.drop("a.jpg", content(1))
+        try await first.ends("a.jpg", .done)
+        first.kill()
+        let bench = try await Bench(place: first.place, remote: first.remote, afterUpload: .delete)
+        bench.remote.hold(.finish)
+        try await bench.drop("b.jpg", content(1))
+        try await Poll.until("the question") { bench.remote.isWaiting(at: .finish) }
+        #expect(exists("b.jpg", in: bench))
+        bench.remote.release()
+        try await Poll.until("the file to go") { !exists("b.jpg", in: bench) }
+        #expect(bench.remote.registered.count == 1)
+        try await bench.ends("b.jpg", .done)
+        #expect(bench.sidecar("b.jpg")?["deduplicated"] as? Bool == true)
+    }
+
+    @Test("puts back at the next start what a kill left aside, then goes on")
+    func killed() async throws {
+        let first = try await Bench(afterUpload: .delete)
+        try await first.drop("a.jpg", content(1))
+        try await Poll.until("the file to go") { !exists("a.jpg", in: first) && !isHeld(first) }
+        first.kill()
+        // As a kill before the deletion leaves it.
+        try first.write(".outbox-holding/trip/a.jpg", content(1))
+        let bench = try await Bench(place: first.place, remote: first.remote, afterUpload: .delete)
+        #expect(exists("trip/a.jpg", in: bench))
+        #expect(!isHeld(bench))
+        try await bench.ready("trip/a.jpg")
+        try await Poll.until("the file to go") { !exists("trip/a.jpg", in: bench) && !isHeld(bench) }
+        #expect(bench.remote.registered.count == 1)
+    }
+}
+
+extension Uploader {
+    /// Makes a path's record name another file.
+    fileprivate func pretend(_ path: RelativePath, is identity: FileIdentity) {
+        drops[path]?.identity = identity
+    }
+}

@@ -86,6 +86,8 @@ let package = Package(
         program("outbox-bench", [argumentParser, systemPackage]),
 
         room("TestSupport"),
+        // What starts the built programs and plays the server for them.
+        room("EndToEndSupport", ["TestSupport", crypto]),
         tests("UploadCoreTests", ["UploadCore"]),
         tests("DigestsTests", ["Digests", "UploadCore", crypto]),
         tests("LinuxSystemTests", ["LinuxSystem", "TestSupport", systemPackage]),
@@ -102,6 +104,6 @@ let package = Package(
                 "UploadCore", logging, systemPackage,
             ]),
         tests("OutboxReceiverTests", ["OutboxReceiver", crypto, hummingbird, logging, httpTypes, nioCore]),
-        tests("EndToEndTests", ["TestSupport", crypto]),
+        tests("EndToEndTests", ["EndToEndSupport", "TestSupport"]),
     ]
 )

@@ -5,13 +5,17 @@ internal import Glibc
 public final class TemporaryDirectory: Sendable {
     /// The absolute path, without a trailing slash and with symlinks resolved.
     public let path: String
+    private let isKept: Bool
 
-    /// Makes a directory under `$TMPDIR`, or `/tmp`.
+    /// Makes a directory.
     ///
-    /// - Parameter prefix: the start of its name, short because Unix socket paths end at 107 bytes.
+    /// - Parameters:
+    ///   - prefix: the start of its name, short because Unix socket paths end at 107 bytes.
+    ///   - parent: where to make it; it then stays until the caller removes it. Nil: under `$TMPDIR`, or `/tmp`.
     /// - Throws: `CocoaError` or `POSIXError` when it cannot be made.
-    public init(prefix: String = "outbox-test") throws {
-        let parent = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
+    public init(prefix: String = "outbox-test", in parent: String? = nil) throws {
+        isKept = parent != nil
+        let parent = parent ?? ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
         var template = Array("\(parent)/\(prefix)-XXXXXX".utf8CString)
         let made = template.withUnsafeMutableBufferPointer { buffer -> String? in
             guard let start = buffer.baseAddress, mkdtemp(start) != nil, let real = realpath(start, nil) else {
@@ -24,7 +28,7 @@ public final class TemporaryDirectory: Sendable {
         path = made
     }
 
-    deinit { close() }
+    deinit { if !isKept { close() } }
 
     /// The absolute path of something in the directory.
     public func path(_ name: String) -> String { "\(path)/\(name)" }

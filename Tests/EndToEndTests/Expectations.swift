@@ -1,3 +1,4 @@
+import EndToEndSupport
 import Testing
 
 /// What every trial over a ``FaultServer`` ends with: each content is there once, nothing is mixed, and the protocol

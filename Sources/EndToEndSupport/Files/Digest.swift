@@ -1,14 +1,14 @@
 import Crypto
-import Foundation
+package import Foundation
 
 /// Lower-case MD5 digests, as contract 3 writes keys.
-enum Digest {
-    static func md5(_ bytes: some DataProtocol) -> String {
+package enum Digest {
+    package static func md5(_ bytes: some DataProtocol) -> String {
         hex(Insecure.MD5.hash(data: bytes))
     }
 
     /// Of a file, read in pieces.
-    static func md5(file path: String) throws -> String {
+    package static func md5(file path: String) throws -> String {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { try? file.close() }
         var digest = Insecure.MD5()
@@ -18,7 +18,7 @@ enum Digest {
         return hex(digest.finalize())
     }
 
-    static func hex(_ bytes: some Sequence<UInt8>) -> String {
+    package static func hex(_ bytes: some Sequence<UInt8>) -> String {
         bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 }

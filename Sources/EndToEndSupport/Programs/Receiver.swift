@@ -1,34 +1,34 @@
 import Foundation
 import Glibc
-import TestSupport
+package import TestSupport
 
 /// A running `outbox-receiver` with a root of its own.
-final class Receiver {
-    let directory: TemporaryDirectory
-    let root: String
-    private(set) var program: Program?
-    private(set) var port = 0
+package final class Receiver {
+    package let directory: TemporaryDirectory
+    package let root: String
+    package private(set) var program: Program?
+    package private(set) var port = 0
 
-    /// Makes the root; starts nothing.
-    init() throws {
-        directory = try TemporaryDirectory(prefix: "outbox-recv")
+    /// Makes the root; starts nothing. With a parent its directory is left to the caller to remove.
+    package init(in parent: String? = nil) throws {
+        directory = try TemporaryDirectory(prefix: parent == nil ? "outbox-recv" : "receiver", in: parent)
         root = directory.path("root")
         try Files.makeDirectory(root)
     }
 
     /// A receiver that listens already.
-    static func started() async throws -> Receiver {
-        let receiver = try Receiver()
+    package static func started(in parent: String? = nil) async throws -> Receiver {
+        let receiver = try Receiver(in: parent)
         try await receiver.start()
         return receiver
     }
 
     deinit { program?.kill(SIGKILL) }
 
-    var url: String { "http://127.0.0.1:\(port)" }
+    package var url: String { "http://127.0.0.1:\(port)" }
 
     /// Starts it, on the port it had before where it had one, and waits until it says where it listens.
-    func start() async throws {
+    package func start() async throws {
         let announced = announcements.count
         let program = try Program(
             "outbox-receiver", ["--root", root, "--listen", "127.0.0.1:\(port)"],
@@ -53,7 +53,7 @@ final class Receiver {
     }
 
     /// `kill -9` and waits for the end.
-    func kill() async throws {
+    package func kill() async throws {
         program?.kill(SIGKILL)
         try await program?.wait()
         program = nil
@@ -62,14 +62,14 @@ final class Receiver {
     // MARK: What it stores
 
     /// The readable tree, relative paths with the MD5 of each file.
-    func files() throws -> [String: String] {
+    package func files() throws -> [String: String] {
         let tree = "\(root)/files"
         return try Dictionary(
             uniqueKeysWithValues: Files.regularFiles(tree).map { ($0, try Digest.md5(file: "\(tree)/\($0)")) })
     }
 
     /// The MD5 of each stored object, one for each file in `objects/`.
-    func objects() throws -> [String] {
+    package func objects() throws -> [String] {
         let tree = "\(root)/objects"
         return try Files.regularFiles(tree).map { try Digest.md5(file: "\(tree)/\($0)") }.sorted()
     }

@@ -1,23 +1,23 @@
-import Foundation
+package import Foundation
 import Glibc
 import Synchronization
 import TestSupport
 
 /// An in-memory fileSection server (contract 4) that checks what it is sent and misbehaves on request.
-final class FaultServer: Sendable {
-    enum Endpoint: String, CaseIterable, CustomStringConvertible {
+package final class FaultServer: Sendable {
+    package enum Endpoint: String, CaseIterable, CustomStringConvertible {
         case preLoad, upload, isFinish, delete, other
 
-        init(target: String) {
+        package init(target: String) {
             let name = target.split(separator: "/").last?.split(separator: ".").first.map(String.init) ?? ""
             self = target.hasPrefix("/fileSection/") ? Endpoint(rawValue: name) ?? .other : .other
         }
 
-        var description: String { rawValue }
+        package var description: String { rawValue }
     }
 
     /// What happens to one request instead of the right answer.
-    enum Fault: Equatable {
+    package enum Fault: Equatable {
         /// An HTTP status with the message `server says <status>`; nothing is done.
         case status(Int, retryAfter: String? = nil)
         /// HTTP 200 whose body carries this code; nothing is done.
@@ -49,15 +49,15 @@ final class FaultServer: Sendable {
     }
 
     /// Asked for each request, with its number among those of its endpoint, from 1.
-    typealias Hook = @Sendable (Endpoint, Int) -> Fault?
+    package typealias Hook = @Sendable (Endpoint, Int) -> Fault?
 
-    struct Record {
-        let endpoint: Endpoint
-        let fault: Fault?
-        let at: ContinuousClock.Instant
-        let authorization: String?
+    package struct Record {
+        package let endpoint: Endpoint
+        package let fault: Fault?
+        package let at: ContinuousClock.Instant
+        package let authorization: String?
         /// The body, kept for everything but fragments.
-        let body: Data
+        package let body: Data
     }
 
     struct Shared {
@@ -87,7 +87,7 @@ final class FaultServer: Sendable {
     ///   - tellsExisting: preLoad names content that is finished already.
     ///   - token: requests without this bearer token are answered with 401.
     ///   - faults: what goes wrong.
-    init(
+    package init(
         port: UInt16 = 0, uploadDelay: Duration = .zero, keepsContent: Bool = true, tellsExisting: Bool = false,
         token: String? = nil, faults: @escaping Hook = { _, _ in nil }
     ) throws {
@@ -109,18 +109,18 @@ final class FaultServer: Sendable {
     // MARK: What tests look at and change
 
     /// A copy of what the server has in mind.
-    var store: SectionStore { desk.shared.withLock { $0.store } }
-    var records: [Record] { desk.shared.withLock { $0.records } }
-    var finished: [String] { store.finished }
-    var url: String { listener.url }
-    var port: UInt16 { listener.port }
+    package var store: SectionStore { desk.shared.withLock { $0.store } }
+    package var records: [Record] { desk.shared.withLock { $0.records } }
+    package var finished: [String] { store.finished }
+    package var url: String { listener.url }
+    package var port: UInt16 { listener.port }
 
-    func count(_ endpoint: Endpoint) -> Int { desk.shared.withLock { $0.counts[endpoint] ?? 0 } }
-    func change(_ body: @Sendable (inout SectionStore) -> Void) { desk.shared.withLock { body(&$0.store) } }
-    func setFaults(_ hook: @escaping Hook) { desk.shared.withLock { $0.hook = hook } }
+    package func count(_ endpoint: Endpoint) -> Int { desk.shared.withLock { $0.counts[endpoint] ?? 0 } }
+    package func change(_ body: @Sendable (inout SectionStore) -> Void) { desk.shared.withLock { body(&$0.store) } }
+    package func setFaults(_ hook: @escaping Hook) { desk.shared.withLock { $0.hook = hook } }
     /// From now on only requests with this bearer token are answered other than with 401.
-    func require(token: String?) { desk.shared.withLock { $0.token = token } }
-    func stop() { listener.stop() }
+    package func require(token: String?) { desk.shared.withLock { $0.token = token } }
+    package func stop() { listener.stop() }
 }
 
 // MARK: - Answers

@@ -1,10 +1,10 @@
-import Foundation
+package import Foundation
 import Glibc
 
 /// One request at a time over the agent's Unix socket, by hand: the agent's own client is what is being tested.
-enum ControlSocket {
+package enum ControlSocket {
     /// Asks `GET target`; nil where nobody listens or the answer is not HTTP.
-    static func get(_ target: String, socket path: String) -> (status: Int, body: Data)? {
+    package static func get(_ target: String, socket path: String) -> (status: Int, body: Data)? {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -28,7 +28,7 @@ enum ControlSocket {
     }
 
     /// Binds a listening socket to `path`, for tests that need one to stand in the way; the caller closes it.
-    static func listen(at path: String) -> Int32 {
+    package static func listen(at path: String) -> Int32 {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard withAddress(path, { bind(descriptor, $0, $1) }) == 0 else {
             close(descriptor)

@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 
 /// Files by system call, for names and moments that Foundation smooths over.
-enum Files {
+package enum Files {
     /// Creates or overwrites in place, never through a temporary file, and closes.
-    static func write(_ bytes: [UInt8], to path: String) throws {
+    package static func write(_ bytes: [UInt8], to path: String) throws {
         try write(bytes, to: Array(path.utf8))
     }
 
     /// The same for a path that need not be UTF-8.
-    static func write(_ bytes: [UInt8], to path: [UInt8]) throws {
+    package static func write(_ bytes: [UInt8], to path: [UInt8]) throws {
         let name = path.map { CChar(bitPattern: $0) } + [0]
         let descriptor = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
@@ -21,7 +21,7 @@ enum Files {
     }
 
     /// What the file holds; nil where it cannot be opened. The path need not be UTF-8.
-    static func read(_ path: [UInt8]) -> [UInt8]? {
+    package static func read(_ path: [UInt8]) -> [UInt8]? {
         let descriptor = open(path.map { CChar(bitPattern: $0) } + [0], O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -29,28 +29,28 @@ enum Files {
     }
 
     /// Overwrites bytes in place without changing the length.
-    static func patch(_ path: String, at offset: UInt64, with bytes: [UInt8]) throws {
+    package static func patch(_ path: String, at offset: UInt64, with bytes: [UInt8]) throws {
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try file.seek(toOffset: offset)
         try file.write(contentsOf: bytes)
         try file.close()
     }
 
-    static func rename(_ old: String, to new: String) throws {
+    package static func rename(_ old: String, to new: String) throws {
         guard Glibc.rename(old, new) == 0 else { throw Surprise("cannot rename \(old) to \(new): \(errno)") }
     }
 
-    static func makeDirectory(_ path: String) throws {
+    package static func makeDirectory(_ path: String) throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
     /// Every name below `path`, relative to it.
-    static func tree(_ path: String) -> [String] {
+    package static func tree(_ path: String) -> [String] {
         FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
     }
 
     /// The regular files below `path`, relative to it.
-    static func regularFiles(_ path: String) -> [String] {
+    package static func regularFiles(_ path: String) -> [String] {
         tree(path).filter { name in
             var status = stat()
             return lstat("\(path)/\(name)", &status) == 0 && status.st_mode & S_IFMT == S_IFREG

@@ -1,8 +1,8 @@
 /// What a test sets in `agent.toml`, by dotted key: `["upload.retry_interval": "1s"]`.
-typealias Settings = [String: Setting]
+package typealias Settings = [String: Setting]
 
 /// One value of the configuration.
-enum Setting: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+package enum Setting: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByStringInterpolation
 {
     case string(String)
@@ -10,12 +10,12 @@ enum Setting: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Expressib
     case boolean(Bool)
     case list([String])
 
-    init(stringLiteral value: String) { self = .string(value) }
-    init(integerLiteral value: Int) { self = .integer(value) }
-    init(booleanLiteral value: Bool) { self = .boolean(value) }
-    init(arrayLiteral elements: String...) { self = .list(elements) }
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(integerLiteral value: Int) { self = .integer(value) }
+    package init(booleanLiteral value: Bool) { self = .boolean(value) }
+    package init(arrayLiteral elements: String...) { self = .list(elements) }
 
-    var toml: String {
+    package var toml: String {
         switch self {
         case .string(let value): Self.quoted(value)
         case .integer(let value): String(value)
@@ -29,7 +29,7 @@ enum Setting: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Expressib
     }
 
     /// The whole file: plain keys first, then a table for each section.
-    static func document(_ settings: Settings) -> String {
+    package static func document(_ settings: Settings) -> String {
         var sections: [String: [String]] = [:]
         for (key, value) in settings.sorted(by: { $0.key < $1.key }) {
             let parts = key.split(separator: ".", maxSplits: 1)

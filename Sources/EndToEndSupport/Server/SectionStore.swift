@@ -1,49 +1,49 @@
 import Crypto
-import Foundation
+package import Foundation
 
 /// What a fileSection server keeps in mind, as a value: uploads, their fragments, finished objects, and everything a
 /// client did that contract 4 does not allow.
-struct SectionStore {
-    struct Upload {
-        var fileName: String
-        var size: Int
-        var md5: String
-        var blocks: [Int: Data] = [:]
-        var received: Set<Int> = []
-        var finished = false
+package struct SectionStore {
+    package struct Upload {
+        package var fileName: String
+        package var size: Int
+        package var md5: String
+        package var blocks: [Int: Data] = [:]
+        package var received: Set<Int> = []
+        package var finished = false
     }
 
     /// An outcome in the protocol's own terms: `data` of a reply with this `code`.
-    struct Answer {
-        var code = 200
-        var message = "ok"
-        var data: [String: any Sendable] = [:]
+    package struct Answer {
+        package var code = 200
+        package var message = "ok"
+        package var data: [String: any Sendable] = [:]
     }
 
     /// Where false, bodies are counted and thrown away, so that a file of any size costs no memory.
-    var keepsContent = true
+    package var keepsContent = true
     /// Where true, preLoad names finished content in `existing`.
-    var tellsExisting = false
+    package var tellsExisting = false
 
-    private(set) var uploads: [String: Upload] = [:]
-    private(set) var deleted: Set<String> = []
+    package private(set) var uploads: [String: Upload] = [:]
+    package private(set) var deleted: Set<String> = []
     /// One entry for each object that was assembled, by MD5: more than one is a duplicate.
-    private(set) var finished: [String] = []
+    package private(set) var finished: [String] = []
     /// How often each fragment arrived whole, by content and block number.
-    private(set) var arrivals: [String: [Int: Int]] = [:]
-    private(set) var arrivedBytes = 0
-    private(set) var mixtures: [String] = []
-    var violations: [String] = []
+    package private(set) var arrivals: [String: [Int: Int]] = [:]
+    package private(set) var arrivedBytes = 0
+    package private(set) var mixtures: [String] = []
+    package var violations: [String] = []
     private var lastID = 40
 
     /// Fragments that came more often than once.
-    var repeated: Int {
+    package var repeated: Int {
         arrivals.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1 - 1 } }
     }
 
-    mutating func forget(_ id: String) { uploads[id] = nil }
+    package mutating func forget(_ id: String) { uploads[id] = nil }
 
-    mutating func addFinished(md5: String, size: Int) {
+    package mutating func addFinished(md5: String, size: Int) {
         lastID += 1
         uploads[String(lastID)] = Upload(fileName: "known", size: size, md5: md5, finished: true)
         finished.append(md5)
@@ -52,21 +52,21 @@ struct SectionStore {
     // MARK: Requests
 
     private struct PreLoad: Decodable {
-        struct File: Decodable {
-            var fileName: String
-            var totalSize: Int
-            var md5: String
-            var mimeType: String
+        package struct File: Decodable {
+            package var fileName: String
+            package var totalSize: Int
+            package var md5: String
+            package var mimeType: String
         }
-        var fileCount: Int
-        var files: [File]
+        package var fileCount: Int
+        package var files: [File]
     }
 
     private struct Identifiers: Decodable {
-        var fileIds: [String]
+        package var fileIds: [String]
     }
 
-    mutating func preLoad(_ body: Data) -> Answer {
+    package mutating func preLoad(_ body: Data) -> Answer {
         guard let request = try? JSONDecoder().decode(PreLoad.self, from: body) else {
             return refuse("preLoad body: \(String(decoding: body, as: UTF8.self))")
         }
@@ -90,7 +90,7 @@ struct SectionStore {
         return Answer(data: ["fileIds": ids, "existing": existing])
     }
 
-    mutating func upload(fileBlock: String?, contentType: String?, body: Data) -> Answer {
+    package mutating func upload(fileBlock: String?, contentType: String?, body: Data) -> Answer {
         let part: SectionPart
         do {
             part = try SectionPart(fileBlock: fileBlock, contentType: contentType, body: body)
@@ -114,7 +114,7 @@ struct SectionStore {
     }
 
     /// Takes a fragment's word for what it is, where bodies are thrown away before anybody can look.
-    mutating func count(fileBlock: String?, bodyLength: Int) -> Answer {
+    package mutating func count(fileBlock: String?, bodyLength: Int) -> Answer {
         guard let header = fileBlock, let block = SectionPart.block(header), var upload = uploads[block.id] else {
             return Answer(code: 404, message: "no upload for \(fileBlock ?? "no file_block")")
         }
@@ -129,7 +129,7 @@ struct SectionStore {
         return Answer()
     }
 
-    mutating func isFinish(_ body: Data) -> Answer {
+    package mutating func isFinish(_ body: Data) -> Answer {
         guard let request = try? JSONDecoder().decode(Identifiers.self, from: body), !request.fileIds.isEmpty else {
             return refuse("isFinish body: \(String(decoding: body, as: UTF8.self))")
         }
@@ -179,14 +179,14 @@ struct SectionStore {
     }
 
     /// Rolls an upload back, as a server does whose assembly failed.
-    mutating func loseBlocks(_ ids: [String]) {
+    package mutating func loseBlocks(_ ids: [String]) {
         for id in ids {
             uploads[id]?.blocks = [:]
             uploads[id]?.received = []
         }
     }
 
-    mutating func delete(_ body: Data) -> Answer {
+    package mutating func delete(_ body: Data) -> Answer {
         guard let request = try? JSONDecoder().decode(Identifiers.self, from: body) else {
             return refuse("delete body: \(String(decoding: body, as: UTF8.self))")
         }
@@ -197,7 +197,7 @@ struct SectionStore {
         return Answer()
     }
 
-    static func identifiers(_ body: Data) -> [String] {
+    package static func identifiers(_ body: Data) -> [String] {
         (try? JSONDecoder().decode(Identifiers.self, from: body))?.fileIds ?? []
     }
 

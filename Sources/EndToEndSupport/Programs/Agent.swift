@@ -1,20 +1,28 @@
 import Foundation
 import Glibc
-import TestSupport
+package import TestSupport
 
 /// An agent with an outbox, a state directory and a configuration of its own, in a temporary directory.
-final class Agent {
-    let directory: TemporaryDirectory
-    let outbox: String
-    let state: String
-    let config: String
-    private(set) var program: Program?
+package final class Agent {
+    package let directory: TemporaryDirectory
+    package let outbox: String
+    package let state: String
+    package let config: String
+    package private(set) var program: Program?
     private var settings: Settings
-    private var environment: [String: String]
+    /// The whole environment of its next start.
+    package var environment: [String: String]
+    /// A program, with its arguments, that is to become the agent at its next start: `unshare` and the like.
+    package var launcher: [String] = []
 
     /// Makes the directories and writes the configuration; starts nothing.
-    init(remote url: String, _ settings: Settings = [:], environment: [String: String] = [:]) throws {
-        directory = try TemporaryDirectory(prefix: "outbox-e2e")
+    ///
+    /// - Parameter parent: where its directory is to be, which is then left to the caller to remove; nil: among the
+    ///   temporary ones, and it goes with this value.
+    package init(
+        remote url: String, _ settings: Settings = [:], environment: [String: String] = [:], in parent: String? = nil
+    ) throws {
+        directory = try TemporaryDirectory(prefix: parent == nil ? "outbox-e2e" : "agent", in: parent)
         outbox = directory.path("outbox")
         state = directory.path("state")
         config = directory.path("agent.toml")
@@ -33,7 +41,7 @@ final class Agent {
     deinit { program?.kill(SIGKILL) }
 
     /// Changes settings for the next start.
-    func configure(_ changes: Settings) throws {
+    package func configure(_ changes: Settings) throws {
         settings.merge(changes) { $1 }
         try writeConfiguration()
     }
@@ -45,14 +53,16 @@ final class Agent {
     // MARK: The process
 
     /// Starts `outbox run`; does not wait for anything.
-    func launch() throws {
+    package func launch() throws {
+        var words = ["outbox", "run", "--config", config]
+        if !launcher.isEmpty { words = try launcher + [Program.path(of: words[0])] + words.dropFirst() }
         program = try Program(
-            "outbox", ["run", "--config", config], environment: environment, directory: directory.path,
+            words[0], Array(words.dropFirst()), environment: environment, directory: directory.path,
             outputPrefix: directory.path("agent"))
     }
 
     /// Starts `outbox run` and waits until it answers on its socket.
-    func start() async throws {
+    package func start() async throws {
         try launch()
         try await Poll.until("the agent's health", lastState: { self.log }) {
             if let ending = program?.ending { throw Surprise("the agent ended while starting: \(ending)\n\(log)") }
@@ -61,7 +71,7 @@ final class Agent {
     }
 
     /// `kill -9` and waits for the end.
-    func kill() async throws {
+    package func kill() async throws {
         program?.kill(SIGKILL)
         try await program?.wait()
         program = nil
@@ -69,27 +79,27 @@ final class Agent {
 
     /// Asks it to end, and tells how it did.
     @discardableResult
-    func stop(timeout: Duration = .seconds(30)) async throws -> Program.Ending? {
+    package func stop(timeout: Duration = .seconds(30)) async throws -> Program.Ending? {
         program?.kill(SIGTERM)
         defer { program = nil }
         return try await program?.wait(timeout: timeout)
     }
 
     /// Runs another command of `outbox` with this configuration.
-    func command(_ arguments: String..., timeout: Duration = .seconds(90)) async throws -> Program.Output {
+    package func command(_ arguments: String..., timeout: Duration = .seconds(90)) async throws -> Program.Output {
         try await Program.run(
             "outbox", arguments + ["--config", config], environment: environment, directory: outbox, timeout: timeout)
     }
 
     /// The last lines of its log.
-    var log: String { program?.errorTail() ?? "the agent is not running" }
+    package var log: String { program?.errorTail() ?? "the agent is not running" }
 
     // MARK: Files
 
-    func path(_ name: String) -> String { "\(outbox)/\(name)" }
+    package func path(_ name: String) -> String { "\(outbox)/\(name)" }
 
     /// Writes a file straight into the outbox, making its directories.
-    func drop(_ name: String, _ bytes: [UInt8]) throws {
+    package func drop(_ name: String, _ bytes: [UInt8]) throws {
         let parent = URL(fileURLWithPath: path(name)).deletingLastPathComponent().path
         try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
         try Files.write(bytes, to: path(name))
@@ -97,16 +107,17 @@ final class Agent {
 
     /// Drops a media file of this size and returns its key.
     @discardableResult
-    func drop(_ name: String, _ media: SampleMedia, size: Int, seed: UInt64 = .random(in: 0 ... .max)) throws -> String
+    package func drop(_ name: String, _ media: SampleMedia, size: Int, seed: UInt64 = .random(in: 0 ... .max)) throws
+        -> String
     {
         let bytes = media.bytes(size: size, seed: seed)
         try drop(name, bytes)
         return Digest.md5(bytes)
     }
 
-    func remove(_ name: String) { unlink(path(name)) }
+    package func remove(_ name: String) { unlink(path(name)) }
 
-    func exists(_ name: String) -> Bool {
+    package func exists(_ name: String) -> Bool {
         var status = stat()
         return lstat(path(name), &status) == 0
     }
@@ -116,18 +127,18 @@ final class Agent {
     /// The sidecar beside `name`, nil where there is none.
     ///
     /// - Throws: `DecodingError` where it is not what contract 3 says: readers never see half of one.
-    func sidecar(_ name: String) throws -> Sidecar? {
+    package func sidecar(_ name: String) throws -> Sidecar? {
         try sidecar(named: name + ".outbox.json")
     }
 
-    func sidecar(named name: String) throws -> Sidecar? {
+    package func sidecar(named name: String) throws -> Sidecar? {
         guard let data = FileManager.default.contents(atPath: path(name)) else { return nil }
         return try JSONDecoder().decode(Sidecar.self, from: data)
     }
 
     /// Waits until the sidecar of `name` says one of `states`; another final state ends the waiting at once.
     @discardableResult
-    func reached(
+    package func reached(
         _ name: String, _ states: Sidecar.State..., timeout: Duration = .seconds(60),
         where condition: (Sidecar) -> Bool = { _ in true }
     ) async throws -> Sidecar {
@@ -143,10 +154,4 @@ final class Agent {
                 return nil
             })
     }
-}
-
-/// Something that a test did not expect and cannot go on with.
-struct Surprise: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
 }

@@ -1,0 +1,65 @@
+package import Foundation
+
+/// A sidecar as contract 3 describes it.
+package struct Sidecar: Codable, Equatable {
+    package enum State: String, Codable {
+        case settling, hashing, queued, uploading, verifying, waiting, paused
+        case signedOut = "signed_out"
+        case done, failed, cancelled, rejected
+
+        package var isFinal: Bool { [.done, .failed, .cancelled, .rejected].contains(self) }
+    }
+
+    package struct Fragments: Codable, Equatable {
+        package var total: Int
+        package var finished: Int
+    }
+
+    package struct Remote: Codable, Equatable {
+        package var `protocol`: String
+        package var id: String?
+        package var url: String?
+    }
+
+    package struct Failure: Codable, Equatable {
+        package var code: String
+        package var message: String
+        package var retryable: Bool
+    }
+
+    package var version: Int
+    package var path: String
+    package var path_bytes: String?
+    package var key: String?
+    package var state: State
+    package var kind: String?
+    package var type: String?
+    package var size: Int?
+    package var width: Int?
+    package var height: Int?
+    package var duration: Double?
+    package var fragments: Fragments?
+    package var progress: Double
+    package var remote: Remote?
+    package var deduplicated: Bool
+    package var attempts: Int
+    package var next_attempt_at: String?
+    package var error: Failure?
+    package var accepted_at: String?
+    package var started_at: String?
+    package var finished_at: String?
+    package var updated_at: String?
+
+    /// The keys that stand in every sidecar, null where nothing is known.
+    package static let keys: Set<String> = [
+        "version", "path", "key", "state", "kind", "type", "size", "width", "height", "duration", "fragments",
+        "progress", "remote", "deduplicated", "attempts", "next_attempt_at", "error", "accepted_at", "started_at",
+        "finished_at", "updated_at",
+    ]
+
+    /// The moment that a timestamp of the contract names; nil where it is not one.
+    package static func date(_ text: String?) -> Date? {
+        let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        return text.flatMap { try? format.parse($0) }
+    }
+}

@@ -16,6 +16,8 @@ enum CommandFailure: Error {
     case configuration(ConfigurationErrors, all: Bool)
     /// A valid configuration does not do for this command.
     case objection(ConfigurationError)
+    /// The service can't be installed, removed or asked.
+    case service(ServiceError)
     /// It did not work out now, and may later.
     case tryAgain(String)
     /// Something else went wrong with the system.
@@ -27,6 +29,7 @@ enum CommandFailure: Error {
         case let failure as CommandFailure: self = failure
         case let failure as ControlError: self = .control(failure)
         case let failure as AgentFailure: self = .agent(failure)
+        case let failure as ServiceError: self = .service(failure)
         case let errors as ConfigurationErrors: self = .configuration(errors, all: false)
         case is CleanExit, is ValidationError, is ExitCode: return nil
         default:
@@ -46,6 +49,12 @@ enum CommandFailure: Error {
         case .agent(.alreadyRunning), .tryAgain: EX_TEMPFAIL
         case .agent(.cannotCreate): EX_CANTCREAT
         case .agent(.inputOutput), .system: EX_IOERR
+        case .service(.usage): EX_USAGE
+        case .service(.notInstalled): EX_NOINPUT
+        case .service(.unavailable), .service(.refused): EX_UNAVAILABLE
+        case .service(.foreign), .service(.cannotWrite): EX_CANTCREAT
+        case .service(.notAllowed): EX_NOPERM
+        case .service(.inexpressible): EX_CONFIG
         case .agent(.configuration), .configuration, .objection: EX_CONFIG
         }
     }
@@ -59,6 +68,7 @@ enum CommandFailure: Error {
         case .agent(let error): ["\(error)"]
         case .configuration(let errors, let all): (all ? errors.all : [errors.first]).map(\.description)
         case .objection(let error): ["\(error)"]
+        case .service(let error): ["\(error)"]
         case .tryAgain(let what): [what]
         case .system(let reason): [reason]
         }

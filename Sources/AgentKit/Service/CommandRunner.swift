@@ -1,0 +1,83 @@
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+/// What a program that was run to its end left behind.
+public struct CommandOutcome: Equatable, Sendable {
+    /// Its exit status; 128 and the signal's number where a signal ended it.
+    public var status: Int32
+    /// What it wrote, errors included.
+    public var output: String
+
+    /// Describes an end.
+    public init(status: Int32, output: String) {
+        self.status = status
+        self.output = output
+    }
+}
+
+/// Runs programs of the system.
+public protocol CommandRunner: Sendable {
+    /// Runs a program to its end; blocks.
+    ///
+    /// - Parameter command: the name, looked up in `PATH`, and the arguments.
+    /// - Returns: nil where there is no such program.
+    func run(_ command: [String]) -> CommandOutcome?
+}
+
+/// Runs programs as children of this process.
+public struct ChildCommandRunner: CommandRunner {
+    private let environment: [String: String]
+
+    /// - Parameter environment: of the children; `PATH` says where programs are.
+    public init(environment: [String: String]) {
+        self.environment = environment
+    }
+
+    /// Runs a program to its end; blocks.
+    public func run(_ command: [String]) -> CommandOutcome? {
+        var ends: [Int32] = [-1, -1]
+        guard let name = command.first, let program = find(name), pipe(&ends) == 0 else { return nil }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let reading = Descriptor(owning: ends[0])
+        guard let child = start(program, command, output: Descriptor(owning: ends[1])) else { return nil }
+        let output = Self.readAll(reading.rawValue)
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        // man 2 waitpid: WTERMSIG and WEXITSTATUS, which Swift does not see.
+        let signal = status & 0x7F
+        return CommandOutcome(status: signal == 0 ? (status >> 8) & 0xFF : 128 + signal, output: output)
+    }
+
+    private func find(_ name: String) -> String? {
+        let path = environment["PATH"] ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        return path.split(separator: ":").lazy.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
+    }
+
+    /// The writing end of the pipe is given away: were it kept open here, the pipe would never end.
+    private func start(_ program: String, _ command: [String], output: consuming Descriptor) -> pid_t? {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output.rawValue, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, output.rawValue, STDERR_FILENO)
+        let arguments = command.map { strdup($0) }
+        // Its words are read by this program: no translations, no colours, no pager.
+        let plain = ["LC_ALL": "C.UTF-8", "SYSTEMD_COLORS": "0", "SYSTEMD_PAGER": "cat"]
+        let variables = environment.merging(plain) { $1 }.map { strdup("\($0)=\($1)") }
+        defer { for text in arguments + variables { free(text) } }
+        var child = pid_t()
+        guard posix_spawn(&child, program, &actions, nil, arguments + [nil], variables + [nil]) == 0 else { return nil }
+        return child
+    }
+
+    private static func readAll(_ descriptor: Int32) -> String {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while let count = try? retryingOnInterrupt({ read(descriptor, &buffer, buffer.count) }), count > 0 {
+            bytes.append(contentsOf: buffer[..<count])
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,94 @@
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+/// The file of a unit; only one that was written here is ever replaced or removed.
+struct UnitFile {
+    /// What stands at the path.
+    enum Found: Equatable {
+        case nothing
+        case ours(text: String)
+        case foreign
+    }
+
+    private static let largest = 1 << 20
+
+    /// The directory of units, an absolute path.
+    let directory: String
+    /// `NAME.service`.
+    let name: String
+
+    var path: String { directory + "/" + name }
+
+    /// Looks at what is there.
+    func look() throws(ServiceError) -> Found {
+        let bytes: [UInt8]
+        do {
+            let file = try SharedDescriptor(opening: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            let size = min(Int(clamping: try FileStatus(of: file.rawValue).size), Self.largest)
+            var buffer = [UInt8](repeating: 0, count: size)
+            let count = try buffer.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+            bytes = Array(buffer[..<count])
+        } catch Errno.noSuchFileOrDirectory {
+            return .nothing
+        } catch Errno.tooManySymbolicLinkLevels {
+            return .foreign
+        } catch {
+            throw .cannotWrite(path: path, reason: "it cannot be read: \(error)")
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return text.hasPrefix(ServiceUnit.marker + "\n") ? .ours(text: text) : .foreign
+    }
+
+    /// Writes the file whole or not at all.
+    ///
+    /// - Returns: whether anything changed.
+    func write(_ text: String) throws(ServiceError) -> Bool {
+        switch try look() {
+        case .foreign: throw .foreign(path: path)
+        case .ours(let old) where old == text: return false
+        case .ours, .nothing: break
+        }
+        do {
+            try Directory(path: "/").createDirectories(Array(directory.utf8.drop { $0 == UInt8(ascii: "/") }))
+            try replace(with: Array(text.utf8))
+        } catch {
+            throw .cannotWrite(path: path, reason: "\(error)")
+        }
+        return true
+    }
+
+    private func replace(with bytes: [UInt8]) throws(Errno) {
+        let temporary = "\(directory)/.\(name).\(getpid())"
+        let file = try SharedDescriptor(opening: temporary, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
+        do throws(Errno) {
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = try retryingOnInterrupt {
+                    rest.withUnsafeBytes { Glibc.write(file.rawValue, $0.baseAddress, $0.count) }
+                }
+                rest = rest.dropFirst(count)
+            }
+            try retryingOnInterrupt { fsync(file.rawValue) }
+            try retryingOnInterrupt { rename(temporary, path) }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+    }
+
+    /// Removes the file, and the link by which it was enabled.
+    func remove(target: String) throws(ServiceError) {
+        switch try look() {
+        case .nothing: throw .notInstalled(path: path)
+        case .foreign: throw .foreign(path: path)
+        case .ours: break
+        }
+        unlink("\(directory)/\(target).wants/\(name)")
+        do {
+            try retryingOnInterrupt { unlink(path) }
+        } catch {
+            throw .cannotWrite(path: path, reason: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,17 @@
+import UploadCore
+
+extension Uploader {
+    /// How things stand, in one line. It is told on the uploader's own thread, so that an uploader that hangs says
+    /// nothing, which is what the watchdog waits for.
+    func statusLine() -> String {
+        var line = StatusLine(isPaused: machine.isPaused)
+        for record in drops.values {
+            var state = record.state
+            if let key = record.key, let view = machine.view(of: key, from: record.path) { state = view.state }
+            line.counts[state, default: 0] += 1
+        }
+        line.bytesPerSecond = speeds.values.reduce(0) { $0 + ($1.bytesPerSecond(at: now.monotonic) ?? 0) }
+        line.problems = problems.sorted { $0.key < $1.key }.map(\.value)
+        return line.text
+    }
+}

@@ -1,0 +1,141 @@
+import AgentKit
+import ArgumentParser
+
+struct ServiceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "service",
+        abstract: "Run the agent as a systemd service.",
+        discussion: """
+            The service belongs to a configuration and is named after it: `outbox` for the one in its usual place, else \
+            `outbox-NAME-…`. All about it: docs/operations.md.
+            """,
+        subcommands: [ServiceInstallCommand.self, ServiceUninstallCommand.self, ServiceStatusCommand.self])
+}
+
+struct ServiceInstallCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "install",
+        abstract: "Write the unit, enable the service and start it.",
+        discussion: """
+            Without --system it is a unit of your own service manager. Installing again brings the unit up to date and \
+            starts the service anew where it changed. When the service manager can't be asked, the unit is written all the \
+            same, and the command ends with status 69 and says what is left to do.
+
+            Examples:
+              outbox service install
+              outbox service install --config ~/camera.toml
+              sudo outbox service install --system --user ann --config /etc/outbox/agent.toml
+              outbox service install --dry-run
+            """)
+
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var options: ServiceOptions
+
+    @Flag(name: [.customLong("dry-run"), .customLong("print")], help: "Print the unit and do nothing.")
+    var dryRun = false
+
+    func run() throws {
+        let place = try ServicePlace(common, options)
+        let effective = try place.load()
+        let program = try place.program()
+        let unit = try ServiceUnit(
+            name: place.name(of: effective.file), program: program, file: effective.file,
+            configuration: effective.configuration, scope: place.scope, runtimeDirectory: place.runtimeDirectory)
+        if dryRun {
+            if options.json {
+                return try Output.standard.write(
+                    json: DryRun(unit: unit.name + ".service", path: place.path(of: unit.name), text: unit.text))
+            }
+            return try Output.standard.write(unit.text)
+        }
+        try place.checkRights()
+        let installer = place.installer(named: unit.name)
+        var done = try installer.install(unit)
+        done.notes = place.notes(program: program, warnings: effective.warnings) + done.notes
+        try report(done, unit: unit, log: installer.logCommand)
+        if let pending = done.pending { throw ServiceError.unavailable(pending) }
+    }
+
+    private func report(_ done: ServiceInstaller.Installation, unit: ServiceUnit, log: String) throws {
+        if options.json {
+            return try Output.standard.write(
+                json: Installed(
+                    unit: unit.name + ".service", path: done.path, changed: done.hasChanged,
+                    running: done.pending == nil, notes: done.notes, log: log))
+        }
+        for note in done.notes { Output.error.attempt("outbox: note: \(note)") }
+        guard done.pending == nil else { return }
+        try Output.standard.write(lines: [
+            "\(unit.name).service runs\(done.hasChanged ? "" : ", unchanged") (\(DisplayText.escaped(done.path)))",
+            "its log: \(log)",
+        ])
+    }
+
+    private struct DryRun: Encodable {
+        var unit: String
+        var path: String
+        var text: String
+    }
+
+    private struct Installed: Encodable {
+        var unit: String
+        var path: String
+        var changed: Bool
+        var running: Bool
+        var notes: [String]
+        var log: String
+    }
+}
+
+struct ServiceUninstallCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "uninstall",
+        abstract: "Stop the service, disable it and remove its unit.",
+        discussion: """
+            Only a unit that `outbox service install` wrote is removed. Outbox, sidecars, state directory and configuration \
+            stay.
+            """)
+
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var options: ServiceOptions
+
+    func run() throws {
+        let place = try ServicePlace(common, options)
+        try place.checkRights()
+        let name = place.name(of: try place.file())
+        let notes = try place.installer(named: name).uninstall()
+        if options.json {
+            return try Output.standard.write(
+                json: Removed(unit: name + ".service", path: place.path(of: name), notes: notes))
+        }
+        for note in notes { Output.error.attempt("outbox: note: \(note)") }
+        try Output.standard.write(lines: ["\(name).service is removed (\(DisplayText.escaped(place.path(of: name))))"])
+    }
+
+    private struct Removed: Encodable {
+        var unit: String
+        var path: String
+        var notes: [String]
+    }
+}
+
+struct ServiceStatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Say how the service is.",
+        discussion: "Ends with status 0 when the agent runs as a service, with 1 when it does not.")
+
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var options: ServiceOptions
+
+    func run() throws {
+        let place = try ServicePlace(common, options)
+        let status = try place.installer(named: place.name(of: try place.file())).status()
+        if options.json {
+            try Output.standard.write(json: status)
+        } else {
+            try Output.standard.write(lines: status.lines)
+        }
+        if !status.isRunning { throw CommandFailure.answerIsNo }
+    }
+}

@@ -1,0 +1,130 @@
+import AgentKit
+import ArgumentParser
+import Glibc
+
+/// What the commands about the service take besides the configuration.
+struct ServiceOptions: ParsableArguments {
+    @Flag(help: "A unit of the whole system; takes --user, and root's rights to change anything.")
+    var system = false
+
+    @Option(help: ArgumentHelp("The user a system unit runs as; never root.", valueName: "name"))
+    var user: String?
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+}
+
+/// Where the service of a configuration is, and what surrounds it.
+struct ServicePlace {
+    let scope: ServiceScope
+    private let named: String?
+    private let surroundings: Surroundings
+
+    /// - Throws: `ServiceError.usage` for a user who can't be.
+    init(_ common: CommonOptions, _ options: ServiceOptions) throws(ServiceError) {
+        surroundings = Surroundings()
+        named = common.config
+        scope = try Self.scope(options)
+    }
+
+    private static func scope(_ options: ServiceOptions) throws(ServiceError) -> ServiceScope {
+        guard let name = options.user else {
+            if options.system { throw .usage("--system needs --user NAME: a system unit never runs as root") }
+            return .user
+        }
+        guard options.system else { throw .usage("--user NAME belongs to --system; a user unit runs as yourself") }
+        guard let account = ServiceAccount(named: name) else {
+            throw .usage("--user \(DisplayText.escaped(name)): there is no such user")
+        }
+        if account.userID == 0 { throw .usage("--user \(name): the agent never runs as root; name another user") }
+        return .system(account)
+    }
+
+    /// The rights that a change takes.
+    func checkRights() throws(ServiceError) {
+        if scope != .user, geteuid() != 0 {
+            throw .notAllowed("only root can change units of the system; use sudo, or leave --system away")
+        }
+    }
+
+    // MARK: The configuration
+
+    /// Reads the configuration as the service will: variables of this shell are not there then.
+    func load() throws(ConfigurationErrors) -> EffectiveConfiguration {
+        try ConfigurationLoader(
+            home: home, currentDirectory: surroundings.currentDirectory,
+            environment: surroundings.environment.filter { Self.places.contains($0.key) && scope == .user }
+        ).load(named: named)
+    }
+
+    /// The file of the configuration, an absolute path; one that is named need not be readable any more.
+    func file() throws(ConfigurationErrors) -> String? {
+        let variable = scope == .user ? surroundings.environment["OUTBOX_CONFIG"] : nil
+        guard let name = named ?? variable, !name.isEmpty else { return try load().file }
+        return ServiceName.absolute(name, in: surroundings.currentDirectory)
+    }
+
+    /// Variables that say where the configuration is, and not what is in it.
+    private static let places = ["OUTBOX_CONFIG", "XDG_CONFIG_HOME"]
+
+    private var home: String {
+        if case .system(let account) = scope { return account.home }
+        return surroundings.home
+    }
+
+    /// Where the user's own configurations are (XDG Base Directory Specification).
+    private var configurationDirectory: String {
+        let variable = scope == .user ? surroundings.environment["XDG_CONFIG_HOME"] : nil
+        return variable.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.config"
+    }
+
+    // MARK: The unit
+
+    func name(of file: String?) -> String {
+        ServiceName.name(file: file, userFile: configurationDirectory + "/outbox/agent.toml", scope: scope)
+    }
+
+    func path(of name: String) -> String { unitDirectory + "/\(name).service" }
+
+    /// Man 5 systemd.unit, "UNIT FILE LOAD PATH".
+    private var unitDirectory: String {
+        scope == .user ? configurationDirectory + "/systemd/user" : "/etc/systemd/system"
+    }
+
+    var runtimeDirectory: String? { surroundings.environment["XDG_RUNTIME_DIR"] }
+
+    func installer(named name: String) -> ServiceInstaller {
+        var environment = surroundings.environment
+        let usual = "/run/user/\(getuid())"
+        // Shells that sudo and su open have no such variable, and systemctl finds no service manager without it.
+        if environment["XDG_RUNTIME_DIR"] == nil, access(usual, X_OK) == 0 { environment["XDG_RUNTIME_DIR"] = usual }
+        return ServiceInstaller(
+            name: name, scope: scope, directory: unitDirectory, runner: ChildCommandRunner(environment: environment))
+    }
+
+    /// The bytes of this program's path.
+    func program() throws(ServiceError) -> [UInt8] {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        guard count > 0 else { throw .unavailable("the path of this program can't be found: /proc is not mounted") }
+        return buffer[..<count].map { UInt8(bitPattern: $0) }
+    }
+
+    /// What the user should know before relying on the service.
+    func notes(program: [UInt8], warnings: [String]) -> [String] {
+        let path = String(decoding: program, as: UTF8.self)
+        var notes = warnings
+        if ["/tmp/", "/var/tmp/"].contains(where: path.hasPrefix) || path.contains("/.build/") {
+            notes.append(
+                "\(DisplayText.escaped(path)) may go away; install outbox where it stays, and the service again")
+        }
+        let lost = surroundings.environment.keys.filter { $0.hasPrefix("OUTBOX_") && !Self.places.contains($0) }
+        if !lost.isEmpty {
+            notes.append("the service does not have \(lost.sorted().joined(separator: ", ")) of this shell")
+        }
+        if scope == .user, geteuid() == 0 {
+            notes.append("as root's own unit the agent runs as root; better: --system --user NAME")
+        }
+        return notes
+    }
+}

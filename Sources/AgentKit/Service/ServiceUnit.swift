@@ -81,7 +81,8 @@ public struct ServiceUnit: Sendable {
     private static func files(_ sandbox: ServiceSandbox, isSystem: Bool) throws(ServiceError) -> [String] {
         var lines = ["NoNewPrivileges=yes", "ProtectSystem=strict"]
         for path in sandbox.writable { lines.append("ReadWritePaths=" + (try UnitText.path(path, prefix: "-"))) }
-        lines.append("ProtectHome=" + (sandbox.hidesHomes ? "yes" : "read-only"))
+        // Hidden, /run/user would take a user's service manager and its notification socket along.
+        lines.append("ProtectHome=" + (isSystem && sandbox.hidesHomes ? "yes" : "read-only"))
         if sandbox.hasPrivateTemporary { lines.append("PrivateTmp=yes") }
         return lines + ["ProtectKernelTunables=yes", "ProtectControlGroups=yes"]
     }
@@ -95,7 +96,8 @@ public struct ServiceUnit: Sendable {
     /// What takes capabilities that a user's service manager lacks: until systemd 253 such a unit would not even start
     /// there, but end with 218/CAPABILITIES.
     private static let privileged = [
-        "CapabilityBoundingSet=", "PrivateDevices=yes", "PrivateUsers=yes", "ProtectKernelModules=yes",
+        "CapabilityBoundingSet=", "PrivateDevices=yes", "PrivateMounts=yes", "PrivateUsers=yes",
+        "ProtectKernelModules=yes",
         "ProtectKernelLogs=yes", "ProtectClock=yes", "ProtectHostname=yes", "ProtectProc=invisible",
     ]
 }

@@ -32,6 +32,14 @@ struct LogLineTests {
         #expect(text.hasSuffix(#" a\nb k=\u{1B}[2J"#))
     }
 
+    @Test("a message can't begin a line of its own with a severity of its own", arguments: ["\n", "\r\n"])
+    func forgery(lineEnd: String) {
+        let line = line("a\(lineEnd)<0>b", .info, [("k\(lineEnd)<0>", "v\(lineEnd)<0>")])
+        for text in [line.text(hasColours: false), line.json()] {
+            #expect(!text.utf8.contains { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }, "\(text)")
+        }
+    }
+
     @Test("only the level is coloured")
     func colour() {
         #expect(line("m", .warning).text(hasColours: true) == "2026-11-21T09:30:00Z \u{1B}[33mwarning\u{1B}[0m m")

@@ -10,7 +10,8 @@ struct ServiceSandbox: Sendable {
     let hasPrivateTemporary: Bool
 
     /// Where media are mounted. A path below is given as the whole of it: what systemd makes writable becomes a mount of
-    /// its own, and a disk mounted there later would stay hidden under it.
+    /// its own, and one inside a disk would keep the disk from going away when it is unmounted. The service would go on
+    /// with it, and never notice.
     private static let mediaRoots = ["/media", "/mnt", "/run/media"]
     private static let homes = ["/home", "/root", "/run/user"]
     private static let temporary = ["/tmp", "/var/tmp"]

@@ -31,8 +31,10 @@ public struct ServiceStatus: Equatable, Sendable, Encodable {
         self.scope = scope
     }
 
-    /// Whether the agent runs.
-    public var isRunning: Bool { active?.hasPrefix("active") == true || active?.hasPrefix("reloading") == true }
+    /// Whether the agent runs as this service.
+    public var isRunning: Bool {
+        installed && (active?.hasPrefix("active") == true || active?.hasPrefix("reloading") == true)
+    }
 
     /// Takes the output of `systemctl show` over: lines of `Name=value`.
     mutating func take(_ properties: String) {

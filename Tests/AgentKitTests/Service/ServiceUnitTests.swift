@@ -45,7 +45,7 @@ struct ServiceUnitTests {
         #expect(values("ReadWritePaths", unit) == ["-/srv/run", "-/srv/x", "-/srv/xx"])
     }
 
-    @Test("a disk that is mounted later is not hidden by a mount of the sandbox")
+    @Test("no mount of the sandbox keeps a disk from being unmounted")
     func removable() throws {
         let unit = try unit { $0.outbox = "/media/ann/CAMERA/outbox" }
         #expect(values("ReadWritePaths", unit).contains("-/media"))

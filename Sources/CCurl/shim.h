@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
@@ -81,3 +82,13 @@ static inline void outbox_curl_set_user_timeout(CURL *easy, unsigned int millise
 
 /// man 2 prctl, PR_SET_NAME: names the calling thread, in at most 15 bytes.
 static inline void outbox_curl_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+/// What CURLINFO_CERTINFO tells of the server's own certificate under a name; NULL where it tells nothing.
+static inline const char *outbox_curl_certificate_field(CURL *easy, const char *name) {
+    struct curl_certinfo *chain = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_CERTINFO, &chain) != CURLE_OK || !chain || chain->num_of_certs < 1) return NULL;
+    size_t length = strlen(name);
+    for (struct curl_slist *field = chain->certinfo[0]; field; field = field->next)
+        if (strncmp(field->data, name, length) == 0 && field->data[length] == ':') return field->data + length + 1;
+    return NULL;
+}

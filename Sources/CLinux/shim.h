@@ -60,3 +60,15 @@ static inline void outbox_name_thread(const char *name) { prctl(PR_SET_NAME, nam
 /// man 2 eventfd, close-on-exec and non-blocking; its header is not part of Swift's Glibc module.
 static inline int outbox_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 static const int outbox_f_setsig = F_SETSIG;
+
+/// man 2 adjtimex, asking only: 1 where the kernel's clock is synchronised, 0 where it is not, -1 where it doesn't tell.
+/// Its header clashes with Swift's Glibc module; struct timex has 208 bytes, and its first field, `modes`, is 0 here.
+static inline int outbox_clock_is_synchronised(void) {
+#ifdef SYS_adjtimex
+    uint64_t timex[64] = {0};
+    long state = syscall(SYS_adjtimex, timex);
+    return state < 0 ? -1 : state != 5 /* TIME_ERROR */;
+#else
+    return -1;
+#endif
+}

@@ -2,7 +2,7 @@ import LinuxSystem
 import Transport
 
 /// `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
-enum RetryAfter {
+public enum RetryAfter {
     /// The longest pause that is believed.
     static let longest = Duration.seconds(86400)
 
@@ -21,7 +21,9 @@ enum RetryAfter {
     }
 
     /// Reads an IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
-    static func secondsSince1970(_ text: String) -> Int64? {
+    ///
+    /// - Returns: seconds since 1970; nil for anything else.
+    public static func secondsSince1970(_ text: String) -> Int64? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let day = Int64(parts[1]), (1...31).contains(day),
             let month = months.firstIndex(of: String(parts[2])), let year = Int64(parts[3]),

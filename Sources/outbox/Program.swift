@@ -16,7 +16,10 @@ struct Outbox: AsyncParsableCommand {
             73 and 74 something cannot be created or used, 75 try again later, 77 not allowed, 78 wrong configuration.
             """,
         version: AgentVersion.current,
-        subcommands: [RunCommand.self, StatusCommand.self, WaitCommand.self, ConfigCommand.self, ServiceCommand.self])
+        subcommands: [
+            RunCommand.self, StatusCommand.self, WaitCommand.self, DoctorCommand.self, ConfigCommand.self,
+            ServiceCommand.self,
+        ])
 }
 
 @main

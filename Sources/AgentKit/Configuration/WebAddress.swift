@@ -3,6 +3,8 @@ struct WebAddress: Sendable, Equatable {
     let isEncrypted: Bool
     /// Lower-case, without the brackets of an IPv6 address.
     let host: String
+    /// Host and port as they are written.
+    let authority: String
     /// The address as it is kept: without a trailing slash.
     let text: String
 
@@ -27,6 +29,7 @@ struct WebAddress: Sendable, Equatable {
             throw Objection("must not hold a user name or password; keep a token in the file token_file names")
         }
         host = try Self.host(of: authority)
+        self.authority = String(authority)
         var text = url[...]
         while text.last == "/" { text.removeLast() }
         self.text = String(text)

@@ -1,0 +1,21 @@
+/// The configuration as far as it is valid and still not all right.
+struct ConfigurationFacts: Equatable, Sendable {
+    /// The file; nil where the defaults apply.
+    var file: String?
+    /// What was passed over, a line each.
+    var warnings: [String]
+    /// What it asks for that has no effect yet, a line each.
+    var withoutEffect: [String]
+    /// Why the agent refuses to start with it.
+    var refusal: String?
+
+    var findings: [Finding] {
+        let edit = "edit \(file ?? "agent.toml")"
+        var found = refusal.map { [Finding(.configuration, .stop, $0, remedy: edit)] } ?? []
+        found += warnings.map { Finding(.configuration, .warning, $0, remedy: "correct or unset it") }
+        found += withoutEffect.map { Finding(.configuration, .note, $0) }
+        guard found.isEmpty else { return found }
+        let message = file.map { "\($0) is valid" } ?? "no agent.toml was found: the defaults apply"
+        return [Finding(.configuration, .ok, message)]
+    }
+}

@@ -1,0 +1,107 @@
+/// What the agent needs from the kernel.
+struct KernelFacts: Equatable, Sendable {
+    /// As `uname -r` tells it; nil where it can't be read.
+    var release: String?
+    /// Whether /proc is mounted.
+    var hasProc: Bool
+    /// Why openat2(2) fails; nil where it works.
+    var openat2: Openat2Obstacle?
+
+    enum Openat2Obstacle: Equatable, Sendable {
+        /// ENOSYS: older than 5.6.
+        case unknown
+        /// EPERM, or something else: a seccomp filter that does not know the call.
+        case forbidden(String)
+    }
+
+    var findings: [Finding] {
+        var found: [Finding] = []
+        if !hasProc {
+            found.append(
+                Finding(
+                    .kernel, .stop, "/proc is not mounted; files can't be watched and opened without it",
+                    remedy: "sudo mount -t proc proc /proc"))
+        }
+        let version = release.map { "Linux \($0)" } ?? "this kernel"
+        switch openat2 {
+        case nil: break
+        case .unknown:
+            found.append(
+                Finding(
+                    .kernel, .stop, "\(version) does not know openat2(2), which came with 5.6",
+                    remedy: "upgrade the kernel; in a container or sandbox, allow the system call openat2"))
+        case .forbidden(let reason):
+            found.append(
+                Finding(
+                    .kernel, .stop, "openat2(2) is forbidden here: \(reason)",
+                    remedy:
+                        "allow the system call openat2 in the sandbox's filter (Docker 20.10 or newer, runc 1.0 or newer)"
+                ))
+        }
+        return found.isEmpty ? [Finding(.kernel, .ok, version)] : found
+    }
+}
+
+/// Whether a lease tells that a writer has a file open (man 2 fcntl, F_SETLEASE).
+enum LeaseFacts: Equatable, Sendable {
+    case work
+    case refused(String)
+    /// The file system offers no way of trying without leaving a trace.
+    case untried
+
+    var findings: [Finding] {
+        switch self {
+        case .work: [Finding(.leases, .ok, "a file that is still being written is told by a lease")]
+        case .refused(let reason):
+            [
+                Finding(
+                    .leases, .note,
+                    "no leases in the outbox (\(reason)): files found by a scan are taken once unchanged for 10 s")
+            ]
+        case .untried:
+            [
+                Finding(
+                    .leases, .note,
+                    "leases can't be tried here; without them files found by a scan are taken once unchanged for 10 s")
+            ]
+        }
+    }
+}
+
+/// The limit of open files, and what the configuration may need.
+struct OpenFilesFacts: Equatable, Sendable {
+    /// RLIMIT_NOFILE, the soft limit; nil: none.
+    var limit: Int?
+    var filesInFlight: Int
+    var fragmentsInFlight: Int
+
+    /// What the agent holds open before it sends anything, with room to spare.
+    static let base = 64
+
+    /// Each file under way is open, and so is a connection for each of its fragments.
+    var needed: Int { Self.base + filesInFlight * (1 + fragmentsInFlight) }
+
+    var findings: [Finding] {
+        guard let limit, limit < needed else {
+            return [Finding(.openFiles, .ok, "\(limit.map { "up to \($0)" } ?? "no limit"), \(needed) needed")]
+        }
+        let message =
+            "up to \(limit), and \(filesInFlight) files with \(fragmentsInFlight) fragments each need \(needed)"
+        return [
+            Finding(
+                .openFiles, limit < Self.base ? .stop : .warning, message,
+                remedy: "raise it (`ulimit -n 1024`; LimitNOFILE=1024 in a service), or lower upload.files_in_flight")
+        ]
+    }
+}
+
+/// Programs that prepare pictures and videos.
+struct MediaToolsFacts: Equatable, Sendable {
+    var findings: [Finding] {
+        [
+            Finding(
+                .mediaTools, .note,
+                "ffmpeg, ffprobe and the picture worker are not used by this version: files are sent as they are")
+        ]
+    }
+}

@@ -1,0 +1,123 @@
+/// What the server answered to a harmless question of the fileSection protocol.
+struct ServerFacts: Equatable, Sendable {
+    /// What came back.
+    struct Answer: Equatable, Sendable {
+        var status: Int
+        /// Whether the body is an object with a `code` or `data`, as the protocol has it.
+        var isEnvelope: Bool
+        /// `code` of the body.
+        var code: Int?
+        /// `message` of the body.
+        var message: String?
+        /// `Location` of a redirect.
+        var location: String?
+        var isHTML: Bool
+        var milliseconds: Int64
+    }
+
+    enum Outcome: Equatable, Sendable {
+        case answered(Answer)
+        /// The connection was made, and then no usable answer came.
+        case failed(String)
+    }
+
+    var url: String
+    var outcome: Outcome
+    var tokenSource: TokenFacts.Source?
+
+    var findings: [Finding] {
+        switch outcome {
+        case .failed(let reason):
+            [
+                Finding(
+                    .server, .stop, "\(url) gave no usable answer: \(reason)",
+                    remedy: "is this an outbox server? check remote.url, and the server's log")
+            ]
+        case .answered(let answer): judge(answer)
+        }
+    }
+
+    /// The HTTP status first, on 2xx the `code` of the body (docs/protocol.md).
+    private func judge(_ answer: Answer) -> [Finding] {
+        switch answer.status {
+        case 200...299 where answer.isEnvelope: judge(code: answer.code ?? 200, answer)
+        case 200...299: [portal(answer)]
+        default: judge(code: answer.status, answer)
+        }
+    }
+
+    private func judge(code: Int, _ answer: Answer) -> [Finding] {
+        let said = answer.message.map { ": " + $0.prefix(200) } ?? ""
+        switch code {
+        case 401, 403: return [speaks(answer), refused(code, said)]
+        case 511: return [portal(answer)]
+        case 300...399:
+            let place = answer.location.map { " to \($0)" } ?? ""
+            return [
+                stop(
+                    "answers with a redirect\(place), which is never followed",
+                    "write the final address into remote.url, or sign in to the network")
+            ]
+        case 404, 405, 410:
+            return [
+                stop(
+                    "has no fileSection interface there (\(code))",
+                    "correct the path in remote.url; it is what stands before /fileSection/")
+            ]
+        case 407:
+            return [
+                stop(
+                    "can't be reached: the proxy wants credentials (407)",
+                    "put them into the proxy variable: http://USER:PASSWORD@HOST:PORT")
+            ]
+        case 507: return [stop("is full (507)\(said)", "make room on the server")]
+        case 408, 425, 429:
+            return [
+                Finding(.server, .warning, "\(url) is busy (\(code))\(said)", remedy: "the agent tries again by itself")
+            ]
+        case 500...599:
+            return [stop("has a problem (\(code))\(said)", "look at the server's log; the agent tries again by itself")]
+        case 200...299: return [speaks(answer), accepted]
+        // No id was named, so a server may call the question itself a bad one: it understood it, and let us in.
+        case 400...499 where answer.isEnvelope: return [speaks(answer), accepted]
+        default:
+            return [
+                stop(
+                    "answered \(code)\(said), which the protocol does not know",
+                    "is this an outbox server? check remote.url")
+            ]
+        }
+    }
+
+    private func stop(_ what: String, _ remedy: String) -> Finding {
+        Finding(.server, .stop, "\(url) \(what)", remedy: remedy)
+    }
+
+    private func speaks(_ answer: Answer) -> Finding {
+        Finding(.server, .ok, "\(url) speaks fileSection, answered in \(answer.milliseconds) ms")
+    }
+
+    private func portal(_ answer: Answer) -> Finding {
+        let what =
+            answer.isHTML || answer.status == 511 ? "answered with a web page" : "did not answer in the protocol's JSON"
+        return stop(
+            "\(what): a captive portal, or not an outbox server",
+            "sign in to the network with a browser; else check remote.url")
+    }
+
+    private func refused(_ code: Int, _ said: String) -> Finding {
+        guard let tokenSource else {
+            return Finding(
+                .credentials, .stop, "the server wants a token and there is none (\(code))\(said)",
+                remedy: "write one into a file and set remote.token_file, or set OUTBOX_TOKEN")
+        }
+        return Finding(
+            .credentials, .stop, "the server refused the token from \(tokenSource.description) (\(code))\(said)",
+            remedy: "get a new token from whoever runs the server, and put it in the same place")
+    }
+
+    private var accepted: Finding {
+        guard let tokenSource else { return Finding(.credentials, .ok, "none needed") }
+        return Finding(.credentials, .ok, "the token from \(tokenSource.description) is accepted")
+    }
+}

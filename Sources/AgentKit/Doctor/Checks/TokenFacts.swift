@@ -1,0 +1,125 @@
+/// Where a bearer token was looked for, and what was there.
+struct TokenFacts: Equatable, Sendable {
+    /// Where a token can come from, in the order they are asked.
+    enum Source: Equatable, Sendable {
+        case environment
+        case file(String)
+        case login
+
+        var description: String {
+            switch self {
+            case .environment: "OUTBOX_TOKEN"
+            case .file(let path): "token_file \(path)"
+            case .login: "`outbox login`"
+            }
+        }
+    }
+
+    /// What stands at the path of a token.
+    struct File: Equatable, Sendable {
+        enum Content: Equatable, Sendable {
+            case missing
+            case unreadable(String)
+            /// Empty, or its first line can't stand in a header.
+            case noToken
+            case token
+        }
+
+        var path: String
+        var content: Content
+        /// Permission bits; 0 where there is no file.
+        var permissions: UInt32 = 0
+    }
+
+    /// Whether OUTBOX_TOKEN is set and holds a token; nil where it isn't set.
+    var environmentHoldsToken: Bool?
+    /// `remote.token_file`.
+    var tokenFile: File?
+    /// What `login` stored.
+    var stored: File
+    /// Whether a token may be sent to the server.
+    var mayTravel: Bool
+    /// `remote.url`.
+    var url: String
+
+    /// The source the agent takes the token from; nil where there is none.
+    var source: Source? {
+        if environmentHoldsToken == true { return .environment }
+        if let tokenFile, tokenFile.content == .token { return .file(tokenFile.path) }
+        return stored.content == .token ? .login : nil
+    }
+
+    var findings: [Finding] {
+        let troubles = [environmentTrouble, travelTrouble, tokenFile.flatMap(trouble(of:)), storedTrouble]
+            .compactMap(\.self)
+        let open = [tokenFile, stored].compactMap(\.self).compactMap(Self.openness)
+        let found = troubles + open
+        guard found.isEmpty else { return found }
+        guard let source else {
+            return [
+                Finding(
+                    .token, .note, "none; requests are sent without credentials",
+                    remedy: "set remote.token_file if the server wants a token")
+            ]
+        }
+        return [Finding(.token, .ok, "from \(source.description)")]
+    }
+
+    private var environmentTrouble: Finding? {
+        guard environmentHoldsToken == false else { return nil }
+        return Finding(
+            .token, .warning, "OUTBOX_TOKEN is set but holds no token (a token is one word of visible ASCII)",
+            remedy: "unset OUTBOX_TOKEN, or set it to the token")
+    }
+
+    private var travelTrouble: Finding? {
+        guard !mayTravel, let source else { return nil }
+        return Finding(
+            .token, .stop,
+            "the token (\(source.description)) is not sent over plain http, so the agent refuses to start",
+            remedy: "use https:// in remote.url, or set remote.insecure_http = true if you trust the network to \(url)")
+    }
+
+    /// A token file that the configuration names and that gives none: whether the server does without must not be
+    /// left to chance.
+    private func trouble(of file: File) -> Finding? {
+        let isReplaced = environmentHoldsToken == true || stored.content == .token
+        let level: Finding.Level = isReplaced ? .warning : .stop
+        switch file.content {
+        case .token: return nil
+        case .missing:
+            return Finding(
+                .token, level, "token_file \(file.path) does not exist",
+                remedy: "write the token into it (`umask 077; cat > \(file.path)`), or correct remote.token_file")
+        case .unreadable(let reason):
+            return Finding(
+                .token, level, "token_file \(file.path) can't be read: \(reason)",
+                remedy: "make it readable for the agent's user (`chmod 600`, `chown`)")
+        case .noToken:
+            return Finding(
+                .token, level, "token_file \(file.path) holds no token in its first line",
+                remedy: "write the token into it: one word, on the first line")
+        }
+    }
+
+    private var storedTrouble: Finding? {
+        guard case .unreadable(let reason) = stored.content else { return nil }
+        return Finding(
+            .token, source == nil ? .stop : .warning, "the stored token \(stored.path) can't be read: \(reason)",
+            remedy: "make it readable for the agent's user, or remove it and sign in again")
+    }
+
+    private static func openness(_ file: File) -> Finding? {
+        guard file.content == .token, file.permissions & 0o077 != 0 else { return nil }
+        let who = file.permissions & 0o007 != 0 ? "everybody on this machine" : "its group"
+        return Finding(
+            .token, .warning, "\(file.path) is open to \(who) (mode \(octal(file.permissions)))",
+            remedy: "chmod 600 \(file.path)")
+    }
+}
+
+/// Permission bits as chmod(1) takes them.
+func octal(_ permissions: UInt32) -> String {
+    let digits = String(permissions & 0o7777, radix: 8)
+    return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+}

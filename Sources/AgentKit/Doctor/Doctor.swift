@@ -1,0 +1,126 @@
+import LinuxSystem
+
+/// Looks for everything that keeps files from being uploaded, and says what to do about it.
+///
+/// It only looks: nothing is made, changed or sent but for one question to the server that changes nothing. What may
+/// hang is given up after a few seconds and told.
+public struct Doctor: Sendable {
+    private let effective: EffectiveConfiguration
+    private let environment: [String: String]
+    private let home: String
+    private let version: String
+
+    /// How long a file system may take; one whose server is gone answers never.
+    private static let fileLimit = Duration.seconds(5)
+    /// How long directories are counted.
+    private static let countLimit = Duration.seconds(3)
+
+    /// A doctor for one configuration.
+    ///
+    /// - Parameters:
+    ///   - effective: the configuration with where it comes from.
+    ///   - environment: the process's environment.
+    ///   - home: the user's home directory, absolute.
+    ///   - version: told to the server.
+    public init(effective: EffectiveConfiguration, environment: [String: String], home: String, version: String) {
+        self.effective = effective
+        self.environment = environment
+        self.home = home
+        self.version = version
+    }
+
+    private var configuration: Configuration { effective.configuration }
+
+    /// Looks at everything; takes 15 s or so at the worst.
+    public func examine() async -> DoctorReport {
+        async let directories = directoryFindings()
+        let token = await tokenFacts()
+        async let server = serverFindings(token)
+        let agent = await AgentFacts.probe(configuration, environment: environment)
+        async let machine = machineFindings(agent: agent.pid)
+        async let service = serviceFindings(agent: agent.pid)
+        let own = configurationFindings + (token?.findings ?? [late(.token, "the token's file")])
+        let all = own + (await directories) + (await machine) + (await server) + agent.findings + (await service)
+        return DoctorReport(all)
+    }
+
+    private var configurationFindings: [Finding] {
+        ConfigurationFacts(
+            file: effective.file, warnings: effective.warnings, withoutEffect: configuration.notBuilt,
+            refusal: configuration.refusal
+        ).findings + MediaToolsFacts().findings
+    }
+
+    private func tokenFacts() async -> TokenFacts? {
+        await TimeLimit.run("doctor-token", Self.fileLimit) { [configuration, environment] in
+            TokenFacts(probing: configuration, environment: environment)
+        }
+    }
+
+    private func directoryFindings() async -> [Finding] {
+        async let outbox = directory(configuration.outbox, .outbox, \.outboxFindings)
+        async let state = directory(configuration.state, .state, \.stateFindings)
+        async let sidecars = sidecarFindings()
+        return await outbox + state + sidecars
+    }
+
+    private func sidecarFindings() async -> [Finding] {
+        guard let path = configuration.sidecars.directory else { return [] }
+        return await directory(path, .sidecars, \.sidecarFindings)
+    }
+
+    private func directory(
+        _ path: String, _ check: Check, _ findings: @escaping @Sendable (DirectoryFacts) -> [Finding]
+    ) async -> [Finding] {
+        let facts = await TimeLimit.run("doctor-\(check.rawValue)", Self.fileLimit) { DirectoryFacts(probing: path) }
+        return facts.map(findings) ?? [late(check, path)]
+    }
+
+    private func machineFindings(agent: Int32?) async -> [Finding] {
+        async let watches = watchFindings(agent: agent)
+        async let leases = leaseFindings()
+        let own = KernelFacts(probing: ()).findings + OpenFilesFacts(probing: configuration.upload).findings
+        return own + (await watches) + (await leases)
+    }
+
+    /// Nothing is said of watching an outbox that is not there.
+    private func watchFindings(agent: Int32?) async -> [Finding] {
+        let outbox = configuration.outbox
+        let findings = await TimeLimit.run("doctor-watches", Self.fileLimit) { () -> [Finding] in
+            guard ProcFile.exists(outbox) else { return [] }
+            return WatchFacts(probing: outbox, agent: agent, limit: Self.countLimit).findings
+        }
+        return findings ?? []
+    }
+
+    private func leaseFindings() async -> [Finding] {
+        let outbox = configuration.outbox
+        let findings = await TimeLimit.run("doctor-leases", Self.fileLimit) { () -> [Finding] in
+            ProcFile.exists(outbox) ? LeaseFacts(probing: outbox).findings : []
+        }
+        return findings ?? []
+    }
+
+    private func serverFindings(_ token: TokenFacts?) async -> [Finding] {
+        guard let token else { return [] }
+        return await ServerProbe(
+            configuration: configuration, environment: environment, token: token, version: version
+        ).findings()
+    }
+
+    private func serviceFindings(agent: Int32?) async -> [Finding] {
+        let places = ServiceFacts.Places(home: home, environment: environment)
+        let file = effective.file
+        let facts = await TimeLimit.run("doctor-service", Self.fileLimit) {
+            ServiceFacts(configurationFile: file, places: places, agent: agent)
+        }
+        return facts?.findings ?? [late(.service, "the unit files")]
+    }
+
+    /// What is said of a place that gives no answer.
+    private func late(_ check: Check, _ what: String) -> Finding {
+        Finding(
+            check, .stop, "\(what) gave no answer within 5 s: a share whose server is gone, or a failing disk",
+            remedy: "see `dmesg | tail` and `mount`; bring the share back or unmount it with `sudo umount -l`")
+    }
+}

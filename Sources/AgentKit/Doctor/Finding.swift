@@ -1,0 +1,75 @@
+/// One thing that was looked at, what was found, and what to do about it.
+public struct Finding: Equatable, Sendable, Encodable {
+    /// How much a finding matters.
+    public enum Level: String, Sendable, Encodable, CaseIterable {
+        /// As it should be.
+        case ok
+        /// Worth knowing; nothing needs to be done.
+        case note
+        /// Uploads work, something else suffers or soon will.
+        case warning
+        /// Uploads don't work.
+        case stop
+    }
+
+    /// What was looked at.
+    public let check: Check
+    /// How much it matters.
+    public let level: Level
+    /// What was found, in one line.
+    public let message: String
+    /// What to do, often a command to type; nil where nothing needs to be done.
+    public let remedy: String?
+
+    init(_ check: Check, _ level: Level, _ message: String, remedy: String? = nil) {
+        self.check = check
+        self.level = level
+        self.message = message
+        self.remedy = remedy
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case check, level, message, remedy
+    }
+
+    /// Encodes `{"check", "level", "message", "remedy"}`; a remedy that isn't there is null.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(check, forKey: .check)
+        try container.encode(level, forKey: .level)
+        try container.encode(message, forKey: .message)
+        try container.encode(remedy, forKey: .remedy)
+    }
+}
+
+/// What can be looked at, in the order findings are printed in: from what stands on this machine to the server, then
+/// to what runs the agent. The raw values are documented in docs/doctor.md.
+public enum Check: String, Sendable, Encodable, CaseIterable {
+    case configuration
+    case token
+    case outbox
+    case outboxFileSystem = "outbox_file_system"
+    case outboxSpace = "outbox_space"
+    case sidecars
+    case state
+    case stateFileSystem = "state_file_system"
+    case stateSpace = "state_space"
+    case watches
+    case kernel
+    case leases
+    case openFiles = "open_files"
+    case proxy
+    case dns
+    case connection
+    case certificate
+    case server
+    case credentials
+    case clock
+    case mediaTools = "media_tools"
+    case agent
+    case service
+    case linger
+
+    /// As lines name it.
+    var title: String { String(rawValue.map { $0 == "_" ? " " : $0 }) }
+}

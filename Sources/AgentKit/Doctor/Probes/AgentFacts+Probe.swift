@@ -1,0 +1,32 @@
+import LinuxSystem
+
+extension AgentFacts {
+    /// Asks the agent, and the kernel who holds its lock.
+    static func probe(_ configuration: Configuration, environment: [String: String]) async -> AgentFacts {
+        let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
+        let answer = await TimeLimit.wait(.seconds(3)) { () -> Answer in
+            do throws(ControlError) {
+                return .healthy(try await ControlClient(socket: socket).health())
+            } catch {
+                if case .notRunning = error { return .notRunning }
+                return .failed("\(error)")
+            }
+        }
+        return AgentFacts(
+            socket: socket, answer: answer ?? .late, lockHolder: lockHolder(of: configuration.state + "/lock"))
+    }
+
+    /// Who holds the flock(2), by /proc/locks (man 5 proc_locks): to try the lock could turn away an agent that starts
+    /// at this moment.
+    private static func lockHolder(of path: String) -> Int32? {
+        guard let status = try? FileStatus(path: path), status.kind == .regular, let text = ProcFile.text(path),
+            let pid = Int32(text.prefix { $0.isNumber }), let locks = ProcFile.text("/proc/locks")
+        else { return nil }
+        let isHeld = locks.split(separator: "\n").contains { line in
+            let fields = line.split(separator: " ")
+            return fields.contains("FLOCK") && fields.contains("\(pid)")
+                && fields.contains { $0.hasSuffix(":\(status.inode)") }
+        }
+        return isHeld ? pid : nil
+    }
+}

@@ -1,0 +1,23 @@
+import CLinux
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+extension FileSystem {
+    /// Asks for the file system of an open directory (man 3 fstatvfs, man 2 fstatfs).
+    ///
+    /// - Throws: `Errno`.
+    init(of descriptor: Int32) throws(Errno) {
+        var type = statfs()
+        try retryingOnInterrupt { fstatfs(descriptor, &type) }
+        var room = statvfs()
+        try retryingOnInterrupt { fstatvfs(descriptor, &room) }
+        let identity = Self.identify(magic: UInt32(truncatingIfNeeded: type.f_type))
+        name = identity.name
+        kind = identity.kind
+        isReadOnly = UInt(room.f_flag) & UInt(ST_RDONLY) != 0
+        available = UInt64(room.f_bavail) * UInt64(room.f_frsize)
+        // Btrfs and FAT make inodes as needed, and say 0 of 0.
+        freeInodes = room.f_files == 0 ? nil : UInt64(room.f_favail)
+    }
+}

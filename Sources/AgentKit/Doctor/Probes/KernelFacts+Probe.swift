@@ -1,0 +1,67 @@
+import CLinux
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+extension KernelFacts {
+    /// Asks the kernel.
+    init(probing: Void) {
+        release = ProcFile.text("/proc/sys/kernel/osrelease")?.split(separator: "\n").first.map(String.init)
+        hasProc = ProcFile.exists("/proc/self/fd")
+        openat2 = Self.tryOpenat2()
+    }
+
+    private static func tryOpenat2() -> Openat2Obstacle? {
+        do throws(Errno) {
+            _ = try Directory(path: "/").open([], flags: O_PATH)
+            return nil
+        } catch {
+            return error == .noFunction ? .unknown : .forbidden("\(error)")
+        }
+    }
+}
+
+extension LeaseFacts {
+    /// Tries a lease on a file without a name, which nobody can see and the kernel removes (man 2 open, O_TMPFILE).
+    init(probing directory: String) {
+        let flags = outbox_o_tmpfile | O_WRONLY
+        guard let file = try? SharedDescriptor(opening: directory, flags: flags, mode: 0o600),
+            let reader = try? SharedDescriptor(opening: "/proc/self/fd/\(file.rawValue)", flags: O_RDONLY)
+        else {
+            self = .untried
+            return
+        }
+        self = withExtendedLifetime(file) { Self.lease(on: reader) }
+    }
+
+    /// While a writer has the file open, a file system with leases says "not now" and any other something else.
+    private static func lease(on reader: SharedDescriptor) -> Self {
+        _ = outbox_fcntl(reader.rawValue, outbox_f_setsig, SIGURG)
+        guard outbox_set_lease(reader.rawValue, outbox_f_rdlck) != 0 else { return .refused("writers go unnoticed") }
+        return errno == EAGAIN ? .work : .refused("\(Errno(rawValue: errno))")
+    }
+}
+
+extension OpenFilesFacts {
+    /// Asks for the soft limit of this process (man 3 sysconf).
+    init(probing upload: Configuration.Upload) {
+        let value = sysconf(Int32(_SC_OPEN_MAX))
+        limit = value < 0 ? nil : value
+        filesInFlight = upload.filesInFlight
+        fragmentsInFlight = upload.fragmentsInFlight
+    }
+}
+
+extension ClockFacts {
+    /// Reads this machine's clock.
+    ///
+    /// - Parameters:
+    ///   - serverTime: seconds since 1970 by the server, at the moment `askedAt` of this machine's clock.
+    init(serverTime: Int64?, askedAt: Int64, isEncrypted: Bool) {
+        now = wallTimeMilliseconds() / 1000
+        let state = outbox_clock_is_synchronised()
+        isSynchronised = state < 0 ? nil : state == 1
+        aheadOfServer = serverTime.map { askedAt - $0 }
+        self.isEncrypted = isEncrypted
+    }
+}

@@ -1,0 +1,54 @@
+import LinuxSystem
+import Synchronization
+
+/// Work that may hang: on a share whose server is gone, or a name server that says nothing.
+enum TimeLimit {
+    /// Waits for work, but no longer than `limit`.
+    ///
+    /// - Returns: nil when the time was over first; the work is left to itself then.
+    static func wait<Value: Sendable>(
+        _ limit: Duration, for work: @escaping @Sendable () async -> Value
+    ) async -> Value? {
+        await withCheckedContinuation { continuation in
+            let first = First(continuation)
+            let timer = Task {
+                try? await Task.sleep(for: limit)
+                first.resume(returning: nil)
+            }
+            Task {
+                first.resume(returning: await work())
+                timer.cancel()
+            }
+        }
+    }
+
+    /// Runs blocking work on a thread of its own, and waits no longer than `limit`.
+    ///
+    /// - Returns: nil when the time was over first; the thread is left behind then.
+    static func run<Value: Sendable>(
+        _ name: String, _ limit: Duration, _ work: @escaping @Sendable () -> Value
+    ) async -> Value? {
+        await wait(limit) {
+            await withCheckedContinuation { continuation in
+                startThread(name: name) { continuation.resume(returning: work()) }
+            }
+        }
+    }
+}
+
+/// A continuation that the first of several answers goes to.
+private final class First<Value: Sendable>: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Value?, Never>?>
+
+    init(_ continuation: CheckedContinuation<Value?, Never>) {
+        self.continuation = Mutex(continuation)
+    }
+
+    func resume(returning value: Value?) {
+        let taken = continuation.withLock { continuation in
+            defer { continuation = nil }
+            return continuation
+        }
+        taken?.resume(returning: value)
+    }
+}

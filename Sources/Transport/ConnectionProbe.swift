@@ -1,0 +1,78 @@
+import CCurl
+
+/// What connecting to a server told.
+public struct ConnectionReport: Sendable {
+    /// The address that was connected to, of the proxy where there is one.
+    public let address: String?
+    /// From the look-up of the name to the end of the TLS handshake.
+    public let duration: Duration
+    /// `notAfter` of the server's certificate as OpenSSL writes it, `Nov 21 15:00:00 2026 GMT`; nil over plain http, or
+    /// where libcurl's TLS library doesn't tell.
+    public let certificateEnd: String?
+
+    /// A report.
+    public init(address: String?, duration: Duration, certificateEnd: String?) {
+        self.address = address
+        self.duration = duration
+        self.certificateEnd = certificateEnd
+    }
+}
+
+/// Connects to a server, does the TLS handshake, sends nothing and hangs up: for those who look for faults.
+public enum ConnectionProbe {
+    /// Connects as ``CurlTransport`` does, through the same proxies and with the same trust.
+    ///
+    /// It blocks until the connection stands or `timeout` is over, so it needs a thread of its own.
+    ///
+    /// - Parameters:
+    ///   - url: of the server, `http` or `https`.
+    ///   - caFile: PEM file with certificate authorities to trust beside the system's; nil: the system's alone.
+    ///   - timeout: for everything together.
+    /// - Throws: ``TransportError`` of the step that failed.
+    public static func connect(to url: String, caFile: String?, timeout: Duration) throws(TransportError)
+        -> ConnectionReport
+    {
+        guard CurlLibrary.initialisation == CURLE_OK, let easy = curl_easy_init() else {
+            throw .other("libcurl can't be started")
+        }
+        defer { curl_easy_cleanup(easy) }
+        let detail = UnsafeMutableBufferPointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+        defer { detail.deallocate() }
+        detail.initialize(repeating: 0)
+        outbox_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, detail.baseAddress)
+        prepare(easy, url: url, caFile: caFile, timeout: timeout)
+        let code = curl_easy_perform(easy)
+        guard code == CURLE_OK else {
+            throw TransportError(code, detail: detail.baseAddress.map { String(cString: $0) } ?? "")
+        }
+        return report(of: easy)
+    }
+
+    private static func prepare(
+        _ easy: UnsafeMutableRawPointer, url: String, caFile: String?, timeout: Duration
+    ) {
+        outbox_curl_set_string(easy, CURLOPT_URL, url)
+        outbox_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
+        outbox_curl_set_long(easy, CURLOPT_CONNECT_ONLY, 1)
+        outbox_curl_set_long(easy, CURLOPT_CERTINFO, 1)
+        outbox_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+        outbox_curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
+        outbox_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
+        outbox_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
+        outbox_curl_set_long(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        outbox_curl_set_long(easy, CURLOPT_TIMEOUT_MS, Int(clamping: max(timeout.nanoseconds / 1_000_000, 1)))
+        guard let caFile else { return }
+        outbox_curl_set_string(easy, CURLOPT_CAINFO, caFile)
+        if let directory = CurlLibrary.systemAuthorities { outbox_curl_set_string(easy, CURLOPT_CAPATH, directory) }
+    }
+
+    private static func report(of easy: UnsafeMutableRawPointer) -> ConnectionReport {
+        let address = outbox_curl_string_info(easy, CURLINFO_PRIMARY_IP).map { String(cString: $0) }
+        let handshake = outbox_curl_offset_info(easy, CURLINFO_APPCONNECT_TIME_T)
+        let connect = outbox_curl_offset_info(easy, CURLINFO_CONNECT_TIME_T)
+        let end = outbox_curl_certificate_field(easy, "Expire date").map { String(cString: $0) }
+        return ConnectionReport(
+            address: address.flatMap { $0.isEmpty ? nil : $0 },
+            duration: .microseconds(Int64(max(handshake, connect))), certificateEnd: end)
+    }
+}

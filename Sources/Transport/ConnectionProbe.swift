@@ -43,6 +43,9 @@ public enum ConnectionProbe {
         prepare(easy, url: url, caFile: caFile, timeout: timeout)
         let code = curl_easy_perform(easy)
         guard code == CURLE_OK else {
+            if code == CURLE_OPERATION_TIMEDOUT, outbox_curl_offset_info(easy, CURLINFO_CONNECT_TIME_T) > 0 {
+                throw .tls("connected, but no TLS handshake within \(timeout)")
+            }
             throw TransportError(code, detail: detail.baseAddress.map { String(cString: $0) } ?? "")
         }
         return report(of: easy)

@@ -79,7 +79,8 @@ public struct Doctor: Sendable {
     private func machineFindings(agent: Int32?) async -> [Finding] {
         async let watches = watchFindings(agent: agent)
         async let leases = leaseFindings()
-        let own = KernelFacts(probing: ()).findings + OpenFilesFacts(probing: configuration.upload).findings
+        let openFiles = OpenFilesFacts(probing: configuration.upload, agent: agent)
+        let own = KernelFacts(probing: ()).findings + openFiles.findings
         return own + (await watches) + (await leases)
     }
 

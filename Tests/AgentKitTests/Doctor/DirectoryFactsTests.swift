@@ -13,8 +13,12 @@ struct DirectoryFactsTests {
         return DirectoryFacts(path: "/data", state: .present(present), user: 1000)
     }
 
+    /// The worst level of each check.
     private func levels(_ findings: [Finding]) -> [Check: Finding.Level] {
-        Dictionary(findings.map { ($0.check, $0.level) }) { max($0, $1) }
+        let order = Finding.Level.allCases
+        return Dictionary(findings.map { ($0.check, $0.level) }) { first, second in
+            order.last { $0 == first || $0 == second } ?? first
+        }
     }
 
     // MARK: The outbox
@@ -93,6 +97,15 @@ struct DirectoryFactsTests {
         #expect(levels(facts().stateFindings) == [.state: .ok, .stateFileSystem: .ok, .stateSpace: .ok])
     }
 
+    @Test func `a state directory that is not there yet is judged by the disk it will stand on`() {
+        var share = Self.disk
+        share.kind = .network
+        let onDisk = DirectoryFacts(path: "/s", state: .missing(obstacle: nil, on: Self.disk), user: 1)
+        #expect(levels(onDisk.stateFindings) == [.state: .note, .stateFileSystem: .ok, .stateSpace: .ok])
+        let onShare = DirectoryFacts(path: "/s", state: .missing(obstacle: nil, on: share), user: 1)
+        #expect(levels(onShare.stateFindings)[.stateFileSystem] == .stop)
+    }
+
     @Test func `a state directory open to others is a warning with the chmod to type`() {
         let finding = facts { $0.permissions = 0o755 }.stateFindings[0]
         #expect(finding.level == .warning)
@@ -142,11 +155,5 @@ struct DirectoryFactsTests {
         ] as [(UInt32, String, FileSystem.Kind)])
     func `file systems are told by their magic number`(magic: UInt32, name: String, kind: FileSystem.Kind) {
         #expect(FileSystem.identify(magic: magic) == (name, kind))
-    }
-}
-
-extension Finding.Level: Comparable {
-    public static func < (left: Self, right: Self) -> Bool {
-        (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
     }
 }

@@ -86,6 +86,16 @@ struct MachineFactsTests {
         #expect(facts.findings.map(\.level) == [level])
     }
 
+    @Test func `the limit of open files is read from the kernel's table`() {
+        let table = """
+            Limit                     Soft Limit           Hard Limit           Units
+            Max core file size        0                    unlimited            bytes
+            Max open files            1024                 524288               files
+            """
+        #expect(OpenFilesFacts.limit(in: table) == 1024)
+        #expect(OpenFilesFacts.limit(in: table.replacing("1024 ", with: "unlimited ")) == nil)
+    }
+
     // MARK: Clock
 
     private func clock(

@@ -110,6 +110,7 @@ struct ServerFactsTests {
             ("SSL: certificate subject name does not match target IP address", "another name"),
             ("error setting certificate verify locations: CAfile: /nowhere.pem", "certificate authorities"),
             ("OpenSSL/3.0.19: error:0A00010B:SSL routines::wrong version number", "no TLS"),
+            ("connected, but no TLS handshake within 5.0 seconds", "does not answer in TLS"),
             ("something new", "handshake failed"),
         ])
     func `what is wrong with a certificate is said in words`(reason: String, words: String) {

@@ -99,6 +99,9 @@ struct CertificateTrouble {
             parts: ["certificate verify locations"], what: "the file of certificate authorities can't be used",
             remedy: "correct remote.ca_file"),
         Meaning(
+            parts: ["no tls handshake"], what: "the server is there, and does not answer in TLS",
+            remedy: "use http:// or another port in remote.url, or look at the server"),
+        Meaning(
             parts: ["wrong version number", "packet length"], what: "the server speaks no TLS on this port",
             remedy: "use http:// or another port in remote.url"),
     ]

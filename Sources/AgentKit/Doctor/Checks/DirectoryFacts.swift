@@ -1,8 +1,8 @@
 /// A directory the agent works in.
 struct DirectoryFacts: Equatable, Sendable {
     enum State: Equatable, Sendable {
-        /// Not there; the agent makes it unless there is an obstacle.
-        case missing(obstacle: String?)
+        /// Not there; the agent makes it unless there is an obstacle, on the file system of what stands above it.
+        case missing(obstacle: String?, on: FileSystem? = nil)
         case notADirectory
         case unreachable(String)
         case present(Present)
@@ -35,8 +35,10 @@ extension DirectoryFacts {
     /// Findings for the watched directory.
     var outboxFindings: [Finding] {
         switch state {
-        case .missing(nil): return [Finding(.outbox, .note, "\(path) does not exist; the agent makes it at its start")]
-        case .missing(let obstacle?):
+        case .missing(nil, let system):
+            let note = Finding(.outbox, .note, "\(path) does not exist; the agent makes it at its start")
+            return [note] + (system.map(outboxFileSystem) ?? [])
+        case .missing(let obstacle?, _):
             return [
                 Finding(
                     .outbox, .stop, "\(path) does not exist and can't be made: \(obstacle)",
@@ -116,8 +118,9 @@ extension DirectoryFacts {
             ]
         }
         switch state {
-        case .missing(nil): return [Finding(.sidecars, .note, "\(path) does not exist; the agent makes it when needed")]
-        case .missing(let obstacle?): return warning("does not exist and can't be made: \(obstacle)")
+        case .missing(nil, _):
+            return [Finding(.sidecars, .note, "\(path) does not exist; the agent makes it when needed")]
+        case .missing(let obstacle?, _): return warning("does not exist and can't be made: \(obstacle)")
         case .notADirectory: return warning("is no directory")
         case .unreachable(let reason): return warning("can't be opened: \(reason)")
         case .present(let present):

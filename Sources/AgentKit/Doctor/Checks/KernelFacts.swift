@@ -72,6 +72,8 @@ enum LeaseFacts: Equatable, Sendable {
 struct OpenFilesFacts: Equatable, Sendable {
     /// RLIMIT_NOFILE, the soft limit; nil: none.
     var limit: Int?
+    /// Whether it is that of the running agent, and not of this process.
+    var isAgents = false
     var filesInFlight: Int
     var fragmentsInFlight: Int
 
@@ -82,11 +84,13 @@ struct OpenFilesFacts: Equatable, Sendable {
     var needed: Int { Self.base + filesInFlight * (1 + fragmentsInFlight) }
 
     var findings: [Finding] {
+        let whose = isAgents ? "the agent" : "a process"
         guard let limit, limit < needed else {
-            return [Finding(.openFiles, .ok, "\(limit.map { "up to \($0)" } ?? "no limit"), \(needed) needed")]
+            let text = limit.map { "up to \($0) for \(whose)" } ?? "no limit"
+            return [Finding(.openFiles, .ok, "\(text), \(needed) needed")]
         }
         let message =
-            "up to \(limit), and \(filesInFlight) files with \(fragmentsInFlight) fragments each need \(needed)"
+            "up to \(limit) for \(whose), and \(filesInFlight) files with \(fragmentsInFlight) fragments each need \(needed)"
         return [
             Finding(
                 .openFiles, limit < Self.base ? .stop : .warning, message,

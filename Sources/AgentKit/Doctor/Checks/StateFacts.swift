@@ -17,8 +17,10 @@ extension DirectoryFacts {
             ]
         }
         switch state {
-        case .missing(nil): return [Finding(.state, .note, "\(path) does not exist; the agent makes it at its start")]
-        case .missing(let obstacle?): return stop("does not exist and can't be made: \(obstacle)")
+        case .missing(nil, let system):
+            let note = Finding(.state, .note, "\(path) does not exist; the agent makes it at its start")
+            return [note] + (system.map { stateFileSystem($0) + [stateSpace($0)] } ?? [])
+        case .missing(let obstacle?, _): return stop("does not exist and can't be made: \(obstacle)")
         case .notADirectory: return stop("is no directory")
         case .unreachable(let reason): return stop("can't be opened: \(reason)")
         case .present(let present):

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import LinuxSystem
 import SystemPackage
@@ -15,30 +14,29 @@ extension DirectoryFacts {
         do throws(Errno) {
             let status = try FileStatus(path: path)
             guard status.kind == .directory else { return .notADirectory }
-            let handle = try SharedDescriptor(opening: path, flags: O_PATH | O_DIRECTORY)
             return .present(
                 Present(
                     permissions: status.permissions, owner: status.owner, isReadable: may(R_OK | X_OK, path),
-                    isWritable: may(W_OK | X_OK, path), fileSystem: try FileSystem(of: handle.rawValue)))
+                    isWritable: may(W_OK | X_OK, path), fileSystem: try FileSystem(at: path)))
         } catch {
-            guard error == .noSuchFileOrDirectory else { return .unreachable("\(error)") }
-            return .missing(obstacle: obstacle(to: path))
+            return error == .noSuchFileOrDirectory ? prospect(of: path) : .unreachable("\(error)")
         }
     }
 
     /// With the effective user id, as open(2) has it; a read-only mount counts (man 2 faccessat).
     private static func may(_ mode: Int32, _ path: String) -> Bool { faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 }
 
-    /// Why the agent could not make the directory: the nearest one above it that is there must let it.
-    private static func obstacle(to path: String) -> String? {
+    /// Whether the agent could make the directory: the nearest one above it that is there must let it.
+    private static func prospect(of path: String) -> State {
         var parent = Substring(path)
         while let slash = parent.lastIndex(of: "/") {
             parent = parent[..<slash]
             let directory = parent.isEmpty ? "/" : String(parent)
             guard let status = try? FileStatus(path: directory) else { continue }
-            guard status.kind == .directory else { return "\(directory) is no directory" }
-            return may(W_OK | X_OK, directory) ? nil : "\(directory) can't be written to"
+            guard status.kind == .directory else { return .missing(obstacle: "\(directory) is no directory") }
+            let obstacle = may(W_OK | X_OK, directory) ? nil : "\(directory) can't be written to"
+            return .missing(obstacle: obstacle, on: try? FileSystem(at: directory))
         }
-        return nil
+        return .missing(obstacle: "its path leads nowhere")
     }
 }

@@ -4,14 +4,15 @@ import LinuxSystem
 import SystemPackage
 
 extension FileSystem {
-    /// Asks for the file system of an open directory (man 3 fstatvfs, man 2 fstatfs).
+    /// Asks for the file system that a directory stands on (man 3 fstatvfs, man 2 fstatfs).
     ///
     /// - Throws: `Errno`.
-    init(of descriptor: Int32) throws(Errno) {
+    init(at path: String) throws(Errno) {
+        let directory = try SharedDescriptor(opening: path, flags: O_PATH | O_DIRECTORY)
         var type = statfs()
-        try retryingOnInterrupt { fstatfs(descriptor, &type) }
+        try retryingOnInterrupt { fstatfs(directory.rawValue, &type) }
         var room = statvfs()
-        try retryingOnInterrupt { fstatvfs(descriptor, &room) }
+        try retryingOnInterrupt { fstatvfs(directory.rawValue, &room) }
         let identity = Self.identify(magic: UInt32(truncatingIfNeeded: type.f_type))
         name = identity.name
         kind = identity.kind

@@ -43,12 +43,20 @@ extension LeaseFacts {
 }
 
 extension OpenFilesFacts {
-    /// Asks for the soft limit of this process (man 3 sysconf).
-    init(probing upload: Configuration.Upload) {
-        let value = sysconf(Int32(_SC_OPEN_MAX))
-        limit = value < 0 ? nil : value
+    /// Asks for the soft limit of the running agent, else of this process.
+    init(probing upload: Configuration.Upload, agent: Int32?) {
+        let process = agent.map { "\($0)" } ?? "self"
+        limit = ProcFile.text("/proc/\(process)/limits").flatMap(Self.limit)
+        isAgents = agent != nil
         filesInFlight = upload.filesInFlight
         fragmentsInFlight = upload.fragmentsInFlight
+    }
+
+    /// Reads `Max open files  1024  524288  files` (man 5 proc_pid_limits); nil: unlimited, or not told.
+    static func limit(in text: String) -> Int? {
+        let name = "Max open files"
+        let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
+        return line?.dropFirst(name.count).split(separator: " ").first.flatMap { Int($0) }
     }
 }
 

@@ -12,13 +12,14 @@ extension WatchFacts {
     init(probing outbox: String, agent: Int32?, limit: Duration) {
         (directories, isCountComplete) = Self.count(below: outbox, limit: limit)
         (watchesElsewhere, instancesElsewhere) = Self.inUse(besides: agent)
-        mostWatches = Self.setting("max_user_watches")
-        mostInstances = Self.setting("max_user_instances")
-        mostQueuedEvents = Self.setting("max_queued_events")
+        mostWatches = Self.limit("fs/inotify/max_user_watches", "user/max_inotify_watches")
+        mostInstances = Self.limit("fs/inotify/max_user_instances", "user/max_inotify_instances")
+        mostQueuedEvents = Self.limit("fs/inotify/max_queued_events")
     }
 
-    private static func setting(_ name: String) -> Int? {
-        ProcFile.text("/proc/sys/fs/inotify/\(name)").flatMap { Int($0.prefix { $0.isNumber }) }
+    /// The lowest of settings: a user namespace has limits of its own (man 7 namespaces, "/proc/sys/user").
+    private static func limit(_ names: String...) -> Int? {
+        names.compactMap { ProcFile.text("/proc/sys/" + $0).flatMap { Int($0.prefix { $0.isNumber }) } }.min()
     }
 
     private static func count(below outbox: String, limit: Duration) -> (Int, Bool) {

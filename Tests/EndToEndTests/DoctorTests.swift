@@ -1,0 +1,270 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Each test breaks one thing for real, and looks at exit code and output alone.
+@Suite("outbox doctor", .agents)
+struct DoctorTests {
+    // MARK: Nothing broken
+
+    @Test("finds nothing that stops uploads where all is well, and leaves no trace")
+    func healthy() async throws {
+        let server = try FaultServer(token: "sesame")
+        let patient = try Patient(server.url, token: "sesame")
+        let visit = try await patient.visit()
+
+        #expect(visit.code == 0 && visit.isOK, "\(visit)")
+        for check in ["configuration", "token", "outbox", "state", "kernel", "open_files", "connection", "server"] {
+            #expect(visit.level(check) == "ok", "\(visit)")
+        }
+        #expect(visit.level("credentials") == "ok")
+        #expect(visit.message("credentials").contains("token_file"))
+        #expect(server.count(.isFinish) == 1 && server.records.count == 1, "one harmless question")
+        #expect(Files.tree(patient.agent.outbox).isEmpty && Files.tree(patient.agent.state).isEmpty)
+    }
+
+    @Test("accepts the reference server")
+    func receiver() async throws {
+        let receiver = try await Receiver.started()
+        let visit = try await Patient(receiver.url).visit()
+        #expect(visit.code == 0, "\(visit)")
+        #expect(visit.level("server") == "ok")
+        #expect(visit.level("credentials") == "ok")
+    }
+
+    @Test("prints a line for each finding and one that sums up, in plain words where there is no terminal")
+    func lines() async throws {
+        let patient = try Patient("http://127.0.0.1:1")
+        let output = try await patient.agent.command("doctor")
+        let lines = output.standardOutput.split(separator: "\n")
+        #expect(output.code == 1)
+        #expect(output.standardError.isEmpty)
+        #expect(lines.dropLast().allSatisfy { $0.prefixMatch(of: /(ok|note|warning|stop) +[a-z]/) != nil })
+        #expect(lines.last?.hasPrefix("1 thing stops uploads") == true)
+        #expect(!output.standardOutput.contains("\u{1B}"))
+    }
+
+    @Test("tells of a running agent by its pid, and of one that ended")
+    func runningAgent() async throws {
+        let server = try FaultServer()
+        let patient = try Patient(server.url)
+        try await patient.agent.start()
+        let pid = try #require(patient.agent.program?.pid)
+
+        let during = try await patient.visit()
+        try await patient.agent.kill()
+        let after = try await patient.visit()
+
+        #expect(during.level("agent") == "ok" && during.message("agent").contains("\(pid)"), "\(during)")
+        #expect(after.level("agent") == "note", "\(after)")
+    }
+
+    @Test("ends with 78 over a configuration that can't be read")
+    func configuration() async throws {
+        let patient = try Patient("http://127.0.0.1:1")
+        try "outbxo = \"x\"\n".write(toFile: patient.agent.config, atomically: true, encoding: .utf8)
+        let output = try await patient.agent.command("doctor")
+        #expect(output.code == 78)
+        #expect(output.standardError.contains("outbxo"))
+    }
+
+    // MARK: The token
+
+    @Test("says that a token file is missing, empty, or open to everybody")
+    func tokenFile() async throws {
+        let server = try FaultServer()
+        let patient = try Patient(server.url, token: "sesame")
+        let path = patient.agent.directory.path("token")
+
+        chmod(path, 0o644)
+        let open = try await patient.visit()
+        #expect(open.code == 0 && open.level("token") == "warning", "\(open)")
+        #expect(open.remedy("token") == "chmod 600 \(path)")
+
+        try Files.write([], to: path)
+        let empty = try await patient.visit()
+        #expect(empty.code == 1 && empty.level("token") == "stop", "\(empty)")
+
+        unlink(path)
+        let missing = try await patient.visit()
+        #expect(missing.code == 1 && missing.message("token").contains(path), "\(missing)")
+    }
+
+    @Test("says where a token came from that the server refuses, and that there is none where it wants one")
+    func refusedToken() async throws {
+        let server = try FaultServer(token: "right")
+        let refused = try await Patient(server.url, environment: ["OUTBOX_TOKEN": "wrong"]).visit()
+        #expect(refused.code == 1 && refused.level("credentials") == "stop", "\(refused)")
+        #expect(refused.message("credentials").contains("OUTBOX_TOKEN"))
+        #expect(!"\(refused)".contains("wrong "), "the token itself is never shown")
+
+        let none = try await Patient(server.url).visit()
+        #expect(none.code == 1 && none.message("credentials").contains("there is none"), "\(none)")
+    }
+
+    @Test("sends no token over plain http to another machine, and says so")
+    func plainHTTP() async throws {
+        let patient = try Patient(
+            "http://192.0.2.1:9", environment: ["OUTBOX_TOKEN": "secret", "http_proxy": "127.0.0.1:1"])
+        let visit = try await patient.visit()
+        #expect(visit.code == 1 && visit.level("token") == "stop", "\(visit)")
+        #expect(visit.level("proxy") == "note")
+    }
+
+    // MARK: Directories
+
+    @Test("says that the outbox is no directory, or can't be made")
+    func outbox() async throws {
+        let server = try FaultServer()
+        let patient = try Patient(server.url)
+        rmdir(patient.agent.outbox)
+        let missing = try await patient.visit(within: [], script: "")
+        #expect(missing.code == 0 && missing.level("outbox") == "note", "the agent makes it: \(missing)")
+
+        try Files.write([1], to: patient.agent.outbox)
+        let file = try await patient.visit(within: [], script: "")
+        #expect(file.code == 1 && file.level("outbox") == "stop", "\(file)")
+
+        try patient.agent.configure(["outbox": "agent.toml/outbox"])
+        let impossible = try await patient.visit(within: [], script: "")
+        #expect(impossible.code == 1 && impossible.level("outbox") == "stop", "\(impossible)")
+    }
+
+    @Test("says that the state directory is open to others, and how to close it")
+    func stateMode() async throws {
+        let server = try FaultServer()
+        let patient = try Patient(server.url)
+        chmod(patient.agent.state, 0o755)
+        let visit = try await patient.visit()
+        #expect(visit.code == 0 && visit.level("state") == "warning", "\(visit)")
+        #expect(visit.remedy("state").hasPrefix("chmod 700 \(patient.agent.state)"))
+    }
+
+    @Test(
+        "says that an outbox mounted read-only gets no sidecars, and a state directory can't be",
+        .enabled(if: Sandbox.hasMounts, "needs a mount namespace"))
+    func readOnly() async throws {
+        let server = try FaultServer()
+        let patient = try Patient(server.url)
+        let script = #"mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && "#
+
+        let outbox = try await patient.visit(within: Sandbox.command, script: script, patient.agent.outbox)
+        #expect(outbox.code == 0 && outbox.level("outbox") == "warning", "\(outbox)")
+        #expect(outbox.message("outbox").contains("read-only"))
+
+        let state = try await patient.visit(within: Sandbox.command, script: script, patient.agent.state)
+        #expect(state.code == 1 && state.level("state") == "stop", "\(state)")
+    }
+
+    @Test(
+        "says that the disk under the state directory is full, or is none",
+        .enabled(if: Sandbox.hasMounts, "needs a mount namespace"))
+    func fullDisk() async throws {
+        let server = try FaultServer()
+        let patient = try Patient(server.url)
+        let script = #"mount -t tmpfs -o size=4m,mode=700 tmpfs "$1" && "#
+        let visit = try await patient.visit(within: Sandbox.command, script: script, patient.agent.state)
+        #expect(visit.code == 1 && visit.level("state_space") == "stop", "\(visit)")
+        #expect(visit.level("state_file_system") == "warning", "gone after a reboot")
+    }
+
+    // MARK: Limits
+
+    @Test("says that too few files can be open, and how to raise the limit")
+    func openFiles() async throws {
+        let server = try FaultServer()
+        let visit = try await Patient(server.url).visit(within: [], script: "ulimit -n 20; ")
+        #expect(visit.code == 1 && visit.level("open_files") == "stop", "\(visit)")
+        #expect(visit.remedy("open_files").contains("ulimit -n"))
+    }
+
+    @Test(
+        "says that there are more directories than watches, and what to raise",
+        .enabled(if: Sandbox.hasLimits, "needs a user namespace"))
+    func watches() async throws {
+        let server = try FaultServer()
+        let patient = try Patient(server.url)
+        for name in ["a", "b/c"] { try Files.makeDirectory(patient.agent.path(name)) }
+        let visit = try await patient.visit(
+            within: Sandbox.user, script: "echo 2 > /proc/sys/user/max_inotify_watches; ")
+        #expect(visit.code == 0 && visit.level("watches") == "warning", "\(visit)")
+        #expect(visit.message("watches").contains("4 directories"))
+        #expect(visit.remedy("watches").contains("max_user_watches"))
+    }
+
+    // MARK: The server
+
+    @Test("says that nobody listens, and that a name has no address")
+    func noServer() async throws {
+        let refused = try await Patient("http://127.0.0.1:1").visit()
+        #expect(refused.code == 1 && refused.level("connection") == "stop", "\(refused)")
+        let unknown = try await Patient("https://no-such-host.invalid").visit()
+        #expect(unknown.code == 1 && unknown.level("dns") == "stop", "\(unknown)")
+    }
+
+    @Test(
+        "tells a wrong path, a captive portal, a redirect and a broken server apart",
+        arguments: [
+            (.status(404), "/fileSection/"), (.html, "browser"), (.redirect("https://elsewhere/"), "final address"),
+            (.status(500), "log"), (.status(507), "room"), (.garbage, "browser"), (.reset, "remote.url"),
+        ] as [(FaultServer.Fault, String)])
+    func badAnswers(fault: FaultServer.Fault, advice: String) async throws {
+        let server = try FaultServer(faults: { _, _ in fault })
+        let visit = try await Patient(server.url).visit()
+        #expect(visit.code == 1 && visit.level("server") == "stop", "\(visit)")
+        #expect(visit.remedy("server").contains(advice), "\(visit)")
+    }
+
+    @Test("gives up a server that says nothing")
+    func silentServer() async throws {
+        let server = try FaultServer(faults: { _, _ in .hang })
+        let visit = try await Patient(server.url).visit()
+        #expect(visit.code == 1 && visit.level("server") == "stop", "\(visit)")
+    }
+
+    @Test("says that the clocks are a day apart, which stops nothing")
+    func clock() async throws {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(identifier: "GMT")
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        let tomorrow = format.string(from: Date(timeIntervalSinceNow: 86_400 + 60))
+        let server = try ScriptedServer { _ in
+            .response(status: 200, headers: [("Date", tomorrow)], body: Array(#"{"code":200,"data":{}}"#.utf8))
+        }
+        defer { server.stop() }
+        let visit = try await Patient(server.url).visit()
+        #expect(visit.code == 0 && visit.level("clock") == "warning", "\(visit)")
+        #expect(visit.message("clock").contains("1 d behind"))
+    }
+
+    @Test(
+        "says what is wrong with a certificate, and how long a good one is valid",
+        .enabled(if: TLSServer.isAvailable, "openssl is not installed"))
+    func certificate() async throws {
+        let server = try await TLSServer(names: "IP:127.0.0.1")
+        let patient = try Patient(server.url)
+        let unknown = try await patient.visit()
+        #expect(unknown.code == 1 && unknown.level("certificate") == "stop", "\(unknown)")
+        #expect(unknown.remedy("certificate").contains("remote.ca_file"))
+
+        try patient.agent.configure(["remote.ca_file": .string(server.certificate)])
+        let known = try await patient.visit()
+        #expect(known.level("certificate") == "warning", "it ends in two days: \(known)")
+        #expect(known.level("connection") == "ok")
+
+        let other = try await TLSServer(names: "DNS:other.invalid")
+        let named = try Patient(other.url, ["remote.ca_file": .string(other.certificate)])
+        let visit = try await named.visit()
+        #expect(visit.code == 1 && visit.message("certificate").contains("another name"), "\(visit)")
+    }
+
+    @Test("says that a plain http server speaks no TLS")
+    func noTLS() async throws {
+        let server = try FaultServer()
+        let visit = try await Patient("https\(server.url.dropFirst(4))").visit()
+        #expect(visit.code == 1 && visit.level("certificate") == "stop", "\(visit)")
+        #expect(visit.remedy("certificate").contains("http://"), "\(visit)")
+    }
+}

@@ -43,7 +43,8 @@ public enum ConnectionProbe {
         prepare(easy, url: url, caFile: caFile, timeout: timeout)
         let code = curl_easy_perform(easy)
         guard code == CURLE_OK else {
-            if code == CURLE_OPERATION_TIMEDOUT, outbox_curl_offset_info(easy, CURLINFO_CONNECT_TIME_T) > 0 {
+            // libcurl knows the address once the TCP connection stands; what took too long was the handshake then.
+            if code == CURLE_OPERATION_TIMEDOUT, address(of: easy) != nil {
                 throw .tls("connected, but no TLS handshake within \(timeout)")
             }
             throw TransportError(code, detail: detail.baseAddress.map { String(cString: $0) } ?? "")
@@ -70,12 +71,18 @@ public enum ConnectionProbe {
     }
 
     private static func report(of easy: UnsafeMutableRawPointer) -> ConnectionReport {
-        let address = outbox_curl_string_info(easy, CURLINFO_PRIMARY_IP).map { String(cString: $0) }
         let handshake = outbox_curl_offset_info(easy, CURLINFO_APPCONNECT_TIME_T)
         let connect = outbox_curl_offset_info(easy, CURLINFO_CONNECT_TIME_T)
         let end = outbox_curl_certificate_field(easy, "Expire date").map { String(cString: $0) }
         return ConnectionReport(
-            address: address.flatMap { $0.isEmpty ? nil : $0 },
+            address: address(of: easy),
             duration: .microseconds(Int64(max(handshake, connect))), certificateEnd: end)
+    }
+
+    private static func address(of easy: UnsafeMutableRawPointer) -> String? {
+        guard let text = outbox_curl_string_info(easy, CURLINFO_PRIMARY_IP).map({ String(cString: $0) }) else {
+            return nil
+        }
+        return text.isEmpty ? nil : text
     }
 }

@@ -79,9 +79,11 @@ public struct Doctor: Sendable {
     private func machineFindings(agent: Int32?) async -> [Finding] {
         async let watches = watchFindings(agent: agent)
         async let leases = leaseFindings()
-        let openFiles = OpenFilesFacts(probing: configuration.upload, agent: agent)
-        let own = KernelFacts(probing: ()).findings + openFiles.findings
-        return own + (await watches) + (await leases)
+        let upload = configuration.upload
+        let own = await TimeLimit.run("doctor-kernel", Self.fileLimit) {
+            KernelFacts(probing: ()).findings + OpenFilesFacts(probing: upload, agent: agent).findings
+        }
+        return (own ?? []) + (await watches) + (await leases)
     }
 
     /// Nothing is said of watching an outbox that is not there.

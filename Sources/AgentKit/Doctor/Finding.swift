@@ -28,6 +28,12 @@ public struct Finding: Equatable, Sendable, Encodable {
         self.remedy = remedy
     }
 
+    /// Permission bits as chmod(1) takes them: `0700`.
+    static func mode(_ permissions: UInt32) -> String {
+        let digits = String(permissions & 0o7777, radix: 8)
+        return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+    }
+
     private enum CodingKeys: String, CodingKey {
         case check, level, message, remedy
     }

@@ -25,7 +25,7 @@ struct ProbeTests {
 
     @Test func `what is missing is told from what is in the way`() throws {
         let directory = try TemporaryDirectory()
-        try Files.write("x", to: directory.path("file"))
+        try Scratch.write("x", to: directory.path("file"))
         let disk = try FileSystem(at: directory.path)
         guard case .missing(nil, let parent?) = DirectoryFacts(probing: directory.path("a/b")).state else {
             Issue.record("a directory that can be made")
@@ -41,7 +41,7 @@ struct ProbeTests {
     func `a token file is read the way the agent reads it`(text: String, content: TokenFacts.File.Content) throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("token")
-        try Files.write(text, to: path)
+        try Scratch.write(text, to: path)
         chmod(path, 0o644)
         var configuration = Configuration(home: directory.path)
         configuration.remote.tokenFile = path
@@ -52,9 +52,9 @@ struct ProbeTests {
 
     @Test func `directories below the outbox are counted, hidden and nested ones too, symbolic links not`() throws {
         let directory = try TemporaryDirectory()
-        for name in ["a/b/c", "d", ".hidden"] { try Files.make(directory.path(name)) }
-        try Files.write("x", to: directory.path("a/file"))
-        try Files.link("/", at: directory.path("link"))
+        for name in ["a/b/c", "d", ".hidden"] { try Scratch.make(directory.path(name)) }
+        try Scratch.write("x", to: directory.path("a/file"))
+        try Scratch.link("/", at: directory.path("link"))
         let facts = WatchFacts(probing: directory.path, agent: nil, limit: .seconds(60))
         #expect(facts.directories == 6)
         #expect(facts.isCountComplete)

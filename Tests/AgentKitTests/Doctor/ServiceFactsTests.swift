@@ -67,17 +67,17 @@ struct ServiceFactsTests {
             ("/usr/bin/rsync run --config /home/pi/camera.toml", false),
         ])
     func `a unit belongs to a configuration by its command line`(command: String, isOurs: Bool) {
-        let unit = UnitFile("[Service]\nType=notify\nExecStart=\(command)\nRestart=always\n")
+        let unit = UnitCommand("[Service]\nType=notify\nExecStart=\(command)\nRestart=always\n")
         #expect(unit.runs(configuration: "/home/pi/camera.toml", home: "/home/pi") == isOurs)
     }
 
     @Test func `a command may go on on the next line`() {
-        let unit = UnitFile("ExecStart=/usr/bin/outbox run \\\n  --config /c.toml\n")
+        let unit = UnitCommand("ExecStart=/usr/bin/outbox run \\\n  --config /c.toml\n")
         #expect(unit.runs(configuration: "/c.toml", home: "/home/pi"))
     }
 
     @Test func `a unit without a configuration finds the usual one`() {
-        let unit = UnitFile("ExecStart=/usr/bin/outbox run\n")
+        let unit = UnitCommand("ExecStart=/usr/bin/outbox run\n")
         #expect(unit.runs(configuration: "/home/pi/.config/outbox/agent.toml", home: "/home/pi"))
         #expect(unit.runs(configuration: nil, home: "/home/pi"))
     }
@@ -91,16 +91,16 @@ struct ServiceFactsTests {
     @Test func `units are found where systemd keeps them, enabled or not`() throws {
         let home = try TemporaryDirectory()
         let directory = home.path(".config/systemd/user")
-        try Files.make(directory + "/default.target.wants")
-        try Files.write("ExecStart=/usr/bin/outbox run --config /c.toml\n", to: directory + "/camera.service")
-        try Files.write("ExecStart=/usr/bin/outbox run --config /d.toml\n", to: directory + "/other.service")
+        try Scratch.make(directory + "/default.target.wants")
+        try Scratch.write("ExecStart=/usr/bin/outbox run --config /c.toml\n", to: directory + "/camera.service")
+        try Scratch.write("ExecStart=/usr/bin/outbox run --config /d.toml\n", to: directory + "/other.service")
         var places = ServiceFacts.Places(home: home.path, environment: [:])
         places.system = []
 
         let installed = ServiceFacts(configurationFile: "/c.toml", places: places, agent: nil)
         #expect(installed.units == [.init(name: "camera", scope: .user, isEnabled: false)])
 
-        try Files.link("../camera.service", at: directory + "/default.target.wants/camera.service")
+        try Scratch.link("../camera.service", at: directory + "/default.target.wants/camera.service")
         let enabled = ServiceFacts(configurationFile: "/c.toml", places: places, agent: nil)
         #expect(enabled.units == [.init(name: "camera", scope: .user, isEnabled: true)])
     }

@@ -36,7 +36,7 @@ extension DirectoryFacts {
     private func mode(_ present: Present) -> Finding {
         guard present.permissions & 0o077 != 0 else { return Finding(.state, .ok, "\(path) is yours alone") }
         return Finding(
-            .state, .warning, "\(path) is open to others (mode \(octal(present.permissions)))",
+            .state, .warning, "\(path) is open to others (mode \(Finding.mode(present.permissions)))",
             remedy: "chmod 700 \(path); the agent does so at its start")
     }
 

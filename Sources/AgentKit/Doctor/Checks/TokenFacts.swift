@@ -113,13 +113,7 @@ struct TokenFacts: Equatable, Sendable {
         guard file.content == .token, file.permissions & 0o077 != 0 else { return nil }
         let who = file.permissions & 0o007 != 0 ? "everybody on this machine" : "its group"
         return Finding(
-            .token, .warning, "\(file.path) is open to \(who) (mode \(octal(file.permissions)))",
+            .token, .warning, "\(file.path) is open to \(who) (mode \(Finding.mode(file.permissions)))",
             remedy: "chmod 600 \(file.path)")
     }
-}
-
-/// Permission bits as chmod(1) takes them.
-func octal(_ permissions: UInt32) -> String {
-    let digits = String(permissions & 0o7777, radix: 8)
-    return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
 }

@@ -12,8 +12,9 @@ extension AgentFacts {
                 return .failed("\(error)")
             }
         }
-        return AgentFacts(
-            socket: socket, answer: answer ?? .late, lockHolder: lockHolder(of: configuration.state + "/lock"))
+        let lock = configuration.state + "/lock"
+        let holder = await TimeLimit.run("doctor-lock", .seconds(3)) { lockHolder(of: lock) }
+        return AgentFacts(socket: socket, answer: answer ?? .late, lockHolder: holder ?? nil)
     }
 
     /// Who holds the flock(2), by /proc/locks (man 5 proc_locks): to try the lock could turn away an agent that starts

@@ -118,7 +118,8 @@ struct ServerProbe: Sendable {
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
             stateDirectory: configuration.state)
         let guarded = GuardedCredentials(credentials, mayTravel: configuration.remote.allowsToken)
-        if let token = guarded.bearerToken() {
+        let found = await TimeLimit.run("doctor-token", Self.limit) { guarded.bearerToken() }
+        if let token = found ?? nil {
             request.headers.append((name: "Authorization", value: "Bearer \(token)"))
         }
         do throws(CurlTransport.StartError) {

@@ -38,7 +38,7 @@ extension ServiceFacts {
         let wants = names.filter { $0.hasSuffix(".wants") }
         return names.filter { $0.hasSuffix(".service") }.sorted().compactMap { name in
             guard let text = ProcFile.text("\(directory)/\(name)"),
-                UnitFile(text).runs(configuration: configurationFile, home: home)
+                UnitCommand(text).runs(configuration: configurationFile, home: home)
             else { return nil }
             let isEnabled = wants.contains { ProcFile.link("\(directory)/\($0)/\(name)") != nil }
             return Unit(name: String(name.dropLast(".service".count)), scope: scope, isEnabled: isEnabled)
@@ -53,7 +53,7 @@ extension ServiceFacts {
 }
 
 /// A systemd unit file, as far as it says which program it runs.
-struct UnitFile {
+struct UnitCommand {
     /// The words of ExecStart=.
     let command: [String]
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Things in temporary directories.
-enum Files {
+enum Scratch {
     static func make(_ directory: String) throws {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     }

@@ -42,7 +42,9 @@ struct ServerFactsTests {
     }
 
     @Test func `missing credentials are told from refused ones`() {
-        #expect(findings(401)[.credentials]?.message.contains("there is none") == true)
+        let found = findings(401)
+        #expect(found[.credentials]?.message.contains("there is none") == true)
+        #expect(found[.server] == nil, "whoever said so did not speak the protocol")
     }
 
     @Test func `a web page is a captive portal or the wrong server`() {

@@ -71,6 +71,11 @@ struct ServiceFactsTests {
         #expect(unit.runs(configuration: "/home/pi/camera.toml", home: "/home/pi") == isOurs)
     }
 
+    @Test func `names that a unit has to quote are read`() {
+        let unit = UnitCommand(#"ExecStart=/usr/bin/outbox run --config "/my \"$$\" box/100%%.toml""#)
+        #expect(unit.runs(configuration: #"/my "$" box/100%.toml"#, home: "/home/pi"))
+    }
+
     @Test func `a command may go on on the next line`() {
         let unit = UnitCommand("ExecStart=/usr/bin/outbox run \\\n  --config /c.toml\n")
         #expect(unit.runs(configuration: "/c.toml", home: "/home/pi"))

@@ -47,45 +47,44 @@ struct ServerFacts: Equatable, Sendable {
     }
 
     private func judge(code: Int, _ answer: Answer) -> [Finding] {
-        let said = answer.message.map { ": " + $0.prefix(200) } ?? ""
+        let spoken = answer.isEnvelope ? [speaks(answer)] : []
         switch code {
-        case 401, 403: return [speaks(answer), refused(code, said)]
-        case 511: return [portal(answer)]
+        case 200...299: return spoken + [accepted("is accepted")]
+        case 401, 403: return spoken + [refused(code, answer)]
+        case 404, 405, 407, 408, 410, 425, 429: return [trouble(code, answer)]
+        // No id was named, so a server may call the question itself a bad one: it understood it, and let us in.
+        case 400...499 where answer.isEnvelope: return spoken + [accepted("was not refused")]
+        default: return [trouble(code, answer)]
+        }
+    }
+
+    private func trouble(_ code: Int, _ answer: Answer) -> Finding {
+        let said = answer.said
+        switch code {
+        case 511: return portal(answer)
         case 300...399:
             let place = answer.location.map { " to \($0)" } ?? ""
-            return [
-                stop(
-                    "answers with a redirect\(place), which is never followed",
-                    "write the final address into remote.url, or sign in to the network")
-            ]
+            return stop(
+                "answers with a redirect\(place), which is never followed",
+                "write the final address into remote.url, or sign in to the network")
         case 404, 405, 410:
-            return [
-                stop(
-                    "has no fileSection interface there (\(code))",
-                    "correct the path in remote.url; it is what stands before /fileSection/")
-            ]
+            return stop(
+                "has no fileSection interface there (\(code))",
+                "correct the path in remote.url; it is what stands before /fileSection/")
         case 407:
-            return [
-                stop(
-                    "can't be reached: the proxy wants credentials (407)",
-                    "put them into the proxy variable: http://USER:PASSWORD@HOST:PORT")
-            ]
-        case 507: return [stop("is full (507)\(said)", "make room on the server")]
+            return stop(
+                "can't be reached: the proxy wants credentials (407)",
+                "put them into the proxy variable: http://USER:PASSWORD@HOST:PORT")
+        case 507: return stop("is full (507)\(said)", "make room on the server")
         case 408, 425, 429:
-            return [
-                Finding(.server, .warning, "\(url) is busy (\(code))\(said)", remedy: "the agent tries again by itself")
-            ]
+            let message = "\(url) is busy (\(code))\(said)"
+            return Finding(.server, .warning, message, remedy: "the agent tries again by itself")
         case 500...599:
-            return [stop("has a problem (\(code))\(said)", "look at the server's log; the agent tries again by itself")]
-        case 200...299: return [speaks(answer), accepted]
-        // No id was named, so a server may call the question itself a bad one: it understood it, and let us in.
-        case 400...499 where answer.isEnvelope: return [speaks(answer), accepted]
+            return stop("has a problem (\(code))\(said)", "look at the server's log; the agent tries again by itself")
         default:
-            return [
-                stop(
-                    "answered \(code)\(said), which the protocol does not know",
-                    "is this an outbox server? check remote.url")
-            ]
+            return stop(
+                "answered \(code)\(said), which the protocol does not know",
+                "is this an outbox server? check remote.url")
         }
     }
 
@@ -105,19 +104,24 @@ struct ServerFacts: Equatable, Sendable {
             "sign in to the network with a browser; else check remote.url")
     }
 
-    private func refused(_ code: Int, _ said: String) -> Finding {
+    private func refused(_ code: Int, _ answer: Answer) -> Finding {
         guard let tokenSource else {
             return Finding(
-                .credentials, .stop, "the server wants a token and there is none (\(code))\(said)",
+                .credentials, .stop, "the server wants a token and there is none (\(code))\(answer.said)",
                 remedy: "write one into a file and set remote.token_file, or set OUTBOX_TOKEN")
         }
         return Finding(
-            .credentials, .stop, "the server refused the token from \(tokenSource.description) (\(code))\(said)",
+            .credentials, .stop, "the server refused the token from \(tokenSource.description) (\(code))\(answer.said)",
             remedy: "get a new token from whoever runs the server, and put it in the same place")
     }
 
-    private var accepted: Finding {
+    private func accepted(_ how: String) -> Finding {
         guard let tokenSource else { return Finding(.credentials, .ok, "none needed") }
-        return Finding(.credentials, .ok, "the token from \(tokenSource.description) is accepted")
+        return Finding(.credentials, .ok, "the token from \(tokenSource.description) \(how)")
     }
+}
+
+extension ServerFacts.Answer {
+    /// The server's own words, where it has any.
+    fileprivate var said: String { message.map { ": " + $0.prefix(200) } ?? "" }
 }

@@ -58,7 +58,7 @@ struct UnitCommand {
     let command: [String]
 
     /// Reads a unit file (man 5 systemd.service, "COMMAND LINES"): words may stand in quotes, a line that ends in a
-    /// backslash goes on, and `%%` stands for `%`.
+    /// backslash goes on, a backslash takes the next character as it is, `%%` stands for `%` and `$$` for `$`.
     init(_ text: String) {
         let joined = text.split(separator: "\\\n", omittingEmptySubsequences: false).joined(separator: " ")
         let line = joined.split(separator: "\n").last { $0.hasPrefix("ExecStart=") }
@@ -80,7 +80,8 @@ struct UnitCommand {
         for (word, next) in zip(command, command.dropFirst() + [""]) {
             let value = word == "--config" ? next : word.hasPrefix("--config=") ? String(word.dropFirst(9)) : nil
             guard let value else { continue }
-            return PathResolver.normalise(value.replacing("%h", with: home).replacing("%%", with: "%"))
+            let plain = value.replacing("%h", with: home).replacing("%%", with: "%").replacing("$$", with: "$")
+            return PathResolver.normalise(plain)
         }
         return nil
     }
@@ -89,8 +90,15 @@ struct UnitCommand {
         var words: [String] = []
         var word: String?
         var quote: Character?
+        var isEscaped = false
         for character in line {
+            if isEscaped {
+                word = (word ?? "") + String(character)
+                isEscaped = false
+                continue
+            }
             switch character {
+            case "\\": isEscaped = true
             case quote: quote = nil
             case "\"" where quote == nil, "'" where quote == nil:
                 quote = character

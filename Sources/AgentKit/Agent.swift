@@ -33,18 +33,24 @@ public struct Agent: Sendable {
         for line in configuration.notBuilt { logger.warning("\(line)") }
         Self.prepareProcess()
         let state = try StateDirectory(path: configuration.state)
-        let running = try RunningAgent(configuration, environment: environment, version: version, logger: logger)
+        let notifier = ServiceNotifier(environment: environment, logger: logger)
+        let running = try RunningAgent(
+            configuration, environment: environment, version: version, notifier: notifier, logger: logger)
         let control = running.controlServer()
-        let reload = ReloadService(source: source, adopt: { running.adopt($0) }, logger: logger)
+        let reload = ReloadService(
+            source: source, notifier: notifier, adopt: { running.adopt($0) }, logger: logger)
         logger.info(
             "outbox is watching",
             metadata: [
                 "outbox": "\(configuration.outbox)", "server": "\(configuration.remote.url)",
                 "state": "\(configuration.state)", "version": "\(version)",
             ])
-        // The control interface ends first, so that nobody asks an uploader that is going.
+        // The last one ends first: a supervisor hears of the end before anything goes, and nobody asks an uploader that
+        // is going.
         var group = ServiceGroupConfiguration(
-            services: [.init(service: running), .init(service: reload), .init(service: control)],
+            services: [
+                .init(service: running), .init(service: reload), .init(service: control), .init(service: notifier),
+            ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .seconds(4)
         defer { withExtendedLifetime(state) {} }
@@ -65,5 +71,6 @@ public struct Agent: Sendable {
         signal(SIGHUP, SIG_IGN)
         signal(SIGPIPE, SIG_IGN)
         signal(SIGIO, SIG_IGN)
+        ServiceNotifier.hideFromChildren()
     }
 }

@@ -25,12 +25,15 @@ public struct ConfigurationSource: Sendable {
 /// Takes over what can change live whenever SIGHUP comes: limits, log level, token.
 struct ReloadService: Service {
     let source: ConfigurationSource
+    let notifier: ServiceNotifier
     /// Told the configuration to go on with.
     let adopt: @Sendable (Configuration) -> Void
     let logger: Logger
 
     func run() async throws {
-        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() { reload() }
+        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+            await notifier.whileReloading { reload() }
+        }
     }
 
     private func reload() {

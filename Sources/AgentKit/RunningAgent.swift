@@ -20,11 +20,16 @@ struct RunningAgent: Service {
     let credentials: Credentials
     let environment: [String: String]
     let version: String
+    let notifier: ServiceNotifier
     let logger: Logger
+    /// Ends once the control interface answers, or never will.
+    private let controlIsUp = AsyncStream.makeStream(of: Never.self)
 
     init(
-        _ configuration: Configuration, environment: [String: String], version: String, logger: Logger
+        _ configuration: Configuration, environment: [String: String], version: String, notifier: ServiceNotifier,
+        logger: Logger
     ) throws {
+        self.notifier = notifier
         self.configuration = configuration
         self.environment = environment
         self.version = version
@@ -39,7 +44,8 @@ struct RunningAgent: Service {
         let remote = FileSectionRemote(
             url: configuration.remote.url, account: "default", transport: transport,
             credentials: GuardedCredentials(credentials, mayTravel: configuration.remote.allowsToken))
-        uploader = try Self.makeUploader(configuration, ledger, remote, credentials, version: version, logger)
+        uploader = try Self.makeUploader(
+            configuration, ledger, remote, credentials, version: version, onChange: { notifier.changed() }, logger)
         troubles.tell(uploader)
         watch = try Self.makeWatch(configuration, uploader: uploader, ledger: ledger)
     }
@@ -51,6 +57,8 @@ struct RunningAgent: Service {
             throw AgentFailure.inputOutput(path: configuration.state + "/ledger.lmdb", reason: "\(error)")
         }
         watch.start()
+        for await _ in controlIsUp.stream {}
+        await notifier.ready { [uploader] in await uploader.statusLine() }
         try? await gracefulShutdown()
         watch.stop()
         await uploader.stop()
@@ -69,7 +77,9 @@ struct RunningAgent: Service {
     /// The control interface to this agent.
     func controlServer() -> ControlServer {
         let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
-        return ControlServer(socket: socket, backend: uploader, logger: logger)
+        return ControlServer(socket: socket, backend: uploader, logger: logger) { [controlIsUp] in
+            controlIsUp.continuation.finish()
+        }
     }
 
     private static func makeOutbox(_ path: String) throws(AgentFailure) {
@@ -118,7 +128,7 @@ struct RunningAgent: Service {
 
     private static func makeUploader(
         _ configuration: Configuration, _ ledger: Ledger, _ remote: any Remote, _ credentials: Credentials,
-        version: String, _ logger: Logger
+        version: String, onChange: @escaping @Sendable () -> Void, _ logger: Logger
     ) throws(AgentFailure) -> Uploader {
         let secret: DigestSecret?
         do {
@@ -145,7 +155,7 @@ struct RunningAgent: Service {
                 store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),
             credentials: credentials, retention: configuration.sidecars.retention,
             remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),
-            clock: clock, logger: logger)
+            clock: clock, onChange: onChange, logger: logger)
         return Uploader(
             parts: parts, limits: UploadLimits(configuration.upload), seed: UInt64.random(in: .min ... .max))
     }

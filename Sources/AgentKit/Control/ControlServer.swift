@@ -13,6 +13,7 @@ struct ControlServer: Service {
     private let socket: String
     private let backend: any ControlBackend
     private let logger: Logger
+    private let onRunning: @Sendable () -> Void
 
     /// Paths written to a reply at a time: a list of a hundred thousand never stands in memory as one text.
     private static let chunk = 256
@@ -22,7 +23,11 @@ struct ControlServer: Service {
     /// - Parameters:
     ///   - socket: path of the socket, at most 107 bytes; what a killed agent left there is replaced.
     ///   - backend: asked for everything.
-    init(socket: String, backend: any ControlBackend, logger: Logger) {
+    ///   - onRunning: told once it answers, and when it never will.
+    init(
+        socket: String, backend: any ControlBackend, logger: Logger, onRunning: @escaping @Sendable () -> Void = {}
+    ) {
+        self.onRunning = onRunning
         self.socket = socket
         self.backend = backend
         self.logger = logger
@@ -30,15 +35,17 @@ struct ControlServer: Service {
 
     /// Serves until the service group shuts down.
     func run() async throws {
+        defer { onRunning() }
         try makeDirectory()
         var quiet = logger
         quiet.logLevel = max(quiet.logLevel, .warning)
         let application = Application(
             router: router(),
             configuration: .init(address: .unixDomainSocket(path: socket)),
-            onServerRunning: { [socket, logger] _ in
+            onServerRunning: { [socket, logger, onRunning] _ in
                 // The directory is closed to others already; this makes the socket say so itself.
                 if chmod(socket, 0o600) != 0 { logger.warning("the control socket's mode can't be set") }
+                onRunning()
             },
             logger: quiet)
         defer { unlink(socket) }

@@ -35,6 +35,8 @@ actor Uploader {
         var version: String
         var processID: Int32
         var clock: any Clocks
+        /// Told after everything that may have changed how the agent is; cheap.
+        var onChange: @Sendable () -> Void = {}
         var logger: Logger
     }
 
@@ -129,6 +131,7 @@ actor Uploader {
             commit(writes) { $0.perform(actions, reporting: path) }
         }
         armTimer()
+        parts.onChange()
     }
 
     func commit(_ writes: [LedgerWrite], then work: @escaping @Sendable (isolated Uploader) -> Void) {

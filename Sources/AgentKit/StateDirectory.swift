@@ -47,7 +47,7 @@ final class StateDirectory: Sendable {
         do {
             try retryingOnInterrupt { flock(lock.rawValue, LOCK_EX | LOCK_NB) }
         } catch Errno.wouldBlock {
-            throw .alreadyRunning(pid: Self.pid(in: lock), stateDirectory: path)
+            throw .alreadyRunning(pid: Self.owner(of: lock), stateDirectory: path)
         } catch {
             throw .inputOutput(path: lockPath, reason: "\(error)")
         }
@@ -66,6 +66,15 @@ final class StateDirectory: Sendable {
         } catch {
             throw .cannotCreate(path: path, reason: "\(error); set `state` to a directory that can be written to")
         }
+    }
+
+    /// The pid of the owner, which may have taken the lock a moment ago and not have named itself yet.
+    private static func owner(of lock: SharedDescriptor) -> Int32? {
+        for _ in 0..<100 {
+            if let pid = pid(in: lock), kill(pid, 0) == 0 || errno == EPERM { return pid }
+            usleep(10_000)
+        }
+        return nil
     }
 
     private static func pid(in file: SharedDescriptor) -> Int32? {

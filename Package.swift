@@ -18,7 +18,9 @@ let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", pac
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 
 func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -55,6 +57,7 @@ let package = Package(
     targets: [
         // C libraries, as the distribution ships them.
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CDisk"),
         .systemLibrary(
             name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
         .systemLibrary(
@@ -80,7 +83,12 @@ let package = Package(
         program("outbox", ["AgentKit", "UploadCore", argumentParser, logging]),
 
         // The other end. It shares no code with the agent, so that one bug cannot hide another.
-        room("OutboxReceiver", [crypto, httpTypes, hummingbird, logging, nioCore, serviceLifecycle, systemPackage]),
+        room(
+            "OutboxReceiver",
+            [
+                "CDisk", crypto, httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
+                systemPackage,
+            ]),
         program("outbox-receiver", ["OutboxReceiver", argumentParser, logging]),
 
         program("outbox-bench", [argumentParser, systemPackage]),
@@ -103,7 +111,9 @@ let package = Package(
                 "AgentKit", "Digests", "FileWatch", "Ledger", "LinuxSystem", "Remotes", "TestSupport", "Transport",
                 "UploadCore", logging, systemPackage,
             ]),
-        tests("OutboxReceiverTests", ["OutboxReceiver", crypto, hummingbird, logging, httpTypes, nioCore]),
+        tests(
+            "OutboxReceiverTests",
+            ["OutboxReceiver", crypto, hummingbird, logging, httpTypes, nioCore, systemPackage]),
         tests("EndToEndTests", ["EndToEndSupport", "TestSupport"]),
     ]
 )

@@ -1,7 +1,9 @@
 import Glibc
 import Hummingbird
+import HummingbirdCore
 public import Logging
 import NIOCore
+import NIOPosix
 import ServiceLifecycle
 
 /// The reference server for the fileSection protocol: takes uploads, keeps them on disk, serves them.
@@ -9,6 +11,10 @@ public final class Receiver: Sendable {
     private static let expiryInterval = Duration.seconds(600)
     /// Connections that are silent for this long are closed.
     private static let idleTimeout = TimeAmount.seconds(120)
+    /// More wait until one of these ends.
+    private static let mostConnections = 1000
+    /// Threads that serve connections. More than cores: they may wait for the disk.
+    private static let connectionThreads = 4
     /// How long requests that are being answered get at shutdown.
     private static let shutdownGrace = Duration.seconds(1)
 
@@ -16,7 +22,6 @@ public final class Receiver: Sendable {
     private let logger: Logger
     private let store: Store
     private let tokens: Tokens
-    private let threads = DiskThreads(count: 4)
 
     /// Opens the storage and checks the configuration; nothing listens yet.
     ///
@@ -35,13 +40,14 @@ public final class Receiver: Sendable {
         guard tokens.areNeeded || configuration.listen.isLoopback else {
             throw .configuration(
                 "without tokens only a loopback address may be listened on, not \(configuration.listen.host); "
-                    + "give --token-file")
+                    + "give --token-file or OUTBOX_RECEIVER_TOKENS with a line \"token user\" for each user")
         }
         store = try Store(
             path: configuration.root,
             limits: Store.Limits(
                 freeSpaceFloor: configuration.freeSpaceFloor, maximumFileSize: configuration.maximumFileSize,
-                maximumOpenUploads: configuration.maximumOpenUploads), logger: logger,
+                maximumOpenUploads: configuration.maximumOpenUploads),
+            synchronizes: configuration.synchronizes, logger: logger,
             now: now ?? { Int64(time(nil)) })
         store.expire()
     }
@@ -56,29 +62,39 @@ public final class Receiver: Sendable {
         onReady: @escaping @Sendable (_ url: String) async -> Void,
         until stop: (@Sendable () async -> Void)? = nil
     ) async throws {
-        // Requests run where they may block; see DiskThreads.
-        try await withTaskExecutorPreference(threads) {
-            try await serve(onReady, stop ?? { try? await Task.sleep(for: .seconds(1 << 40)) })
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.connectionThreads)
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(
+                try await serve(group, onReady, stop ?? { try? await Task.sleep(for: .seconds(1 << 40)) }))
+        } catch {
+            outcome = .failure(error)
         }
+        try await group.shutdownGracefully()
+        try outcome.get()
     }
 
     private func serve(
-        _ onReady: @escaping @Sendable (String) async -> Void, _ stop: @escaping @Sendable () async -> Void
+        _ group: MultiThreadedEventLoopGroup, _ onReady: @escaping @Sendable (String) async -> Void,
+        _ stop: @escaping @Sendable () async -> Void
     ) async throws {
         let listen = configuration.listen
         let links = Links(base: configuration.publicURL ?? listen.url(port: listen.port))
         let publicURL = configuration.publicURL
         let application = Application(
             responder: Responder(store: store, tokens: tokens, links: links),
-            server: .http1(
-                configuration: .init(additionalChannelHandlers: [LargeReads()], idleTimeout: Self.idleTimeout)),
-            configuration: .init(address: .hostname(listen.host, port: listen.port), serverName: "outbox-receiver"),
+            server: HTTPServerBuilder { responder in
+                Connections(http: HTTP1Channel(responder: responder, configuration: Self.connection))
+            },
+            configuration: .init(
+                address: .hostname(listen.host, port: listen.port), serverName: "outbox-receiver",
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.mostConnections, logger: logger)),
             onServerRunning: { channel in
                 let url = listen.url(port: channel.localAddress?.port ?? listen.port)
                 if publicURL == nil { links.setBase(url) }
                 await onReady(url)
             },
-            logger: logger)
+            eventLoopGroupProvider: .shared(group), logger: logger)
         var services = ServiceGroupConfiguration(
             services: [
                 .init(service: application),
@@ -97,16 +113,33 @@ public final class Receiver: Sendable {
     }
 }
 
+extension Receiver {
+    private static var connection: HTTP1Channel.Configuration {
+        HTTP1Channel.Configuration(
+            additionalChannelHandlers: [SocketOptions(sendTimeout: idleTimeout)], idleTimeout: idleTimeout,
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))
+    }
+}
+
 /// Forgets old uploads and ids from time to time.
 private struct Expiry: Service {
     let store: Store
     let interval: Duration
+    private let thread = DiskThreads(count: 1)
+
+    init(store: Store, interval: Duration) {
+        self.store = store
+        self.interval = interval
+    }
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {
-            while true {
-                try await Task.sleep(for: interval)
-                store.expire()
+            try await withTaskExecutorPreference(thread) {
+                while true {
+                    try await Task.sleep(for: interval)
+                    store.keepHouse()
+                }
             }
         }
     }

@@ -17,6 +17,9 @@ public struct ReceiverConfiguration: Sendable {
     /// Unfinished uploads one user may have.
     public var maximumOpenUploads = 10_000
 
+    /// Whether what is confirmed is on the disk itself, or only with the kernel.
+    public var synchronizes = true
+
     /// A configuration with the default limits, for loopback without tokens.
     public init(root: String, listen: ListenAddress = ListenAddress(host: "127.0.0.1", port: 8787)) {
         self.root = root

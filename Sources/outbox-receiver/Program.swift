@@ -36,6 +36,11 @@ struct Program: AsyncParsableCommand {
     @Option(help: "Unfinished uploads one user may have.")
     var maxOpenUploads = 10_000
 
+    @Flag(
+        name: .customLong("no-sync"),
+        help: "Confirm files before they are on the disk itself. Faster; a power cut may lose what was confirmed.")
+    var skipsSync = false
+
     @Option(help: "trace, debug (every request), info, notice, warning, error or critical.")
     var logLevel = "info"
 
@@ -61,6 +66,7 @@ struct Program: AsyncParsableCommand {
         configuration.freeSpaceFloor = freeSpaceFloor.bytes
         configuration.maximumFileSize = maxFileSize.bytes
         configuration.maximumOpenUploads = maxOpenUploads
+        configuration.synchronizes = !skipsSync
         var logger = Logger(label: "outbox-receiver", factory: StreamLogHandler.standardError(label:))
         logger.logLevel = Logger.Level(rawValue: logLevel) ?? .info
         do {

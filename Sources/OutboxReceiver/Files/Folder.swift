@@ -1,3 +1,4 @@
+import CDisk
 import Glibc
 import SystemPackage
 
@@ -99,6 +100,11 @@ struct Folder: Sendable {
 
     func synchronize() throws(Errno) {
         _ = try retrying { fsync(descriptor) }
+    }
+
+    /// Returns when everything that was written to this file system, by whomever, is on the disk (man 2 syncfs).
+    func synchronizeFileSystem() throws(Errno) {
+        _ = try retrying { syncfs(descriptor) }
     }
 
     /// Bytes an unprivileged user may still write to this file system (man 3 statvfs).

@@ -1,3 +1,4 @@
+import CDisk
 import Glibc
 import SystemPackage
 
@@ -56,6 +57,28 @@ final class OpenFile: Sendable {
 
     func synchronize() throws(Errno) {
         _ = try retrying { fdatasync(descriptor) }
+    }
+
+    /// Starts writing these bytes to the disk and does not wait for it (man 2 sync_file_range). Failing is harmless:
+    /// they are written later then.
+    func startWriting(at offset: Int64 = 0, count: Int64 = 0) {
+        _ = sync_file_range(descriptor, offset, count, UInt32(disk_write))
+    }
+
+    /// Returns when all bytes have been handed to the disk. That orders them before a renaming that follows; only
+    /// ``Folder/synchronizeFileSystem()`` makes either last.
+    func finishWriting() throws(Errno) {
+        let all = UInt32(disk_wait_before | disk_write | disk_wait_after)
+        do throws(Errno) {
+            _ = try retrying { sync_file_range(descriptor, 0, 0, all) }
+        } catch {
+            // Some file systems don't know the call; one that knows it and failed to write says so again.
+            try synchronize()
+        }
+    }
+
+    func truncate(to size: Int64) throws(Errno) {
+        _ = try retrying { ftruncate(descriptor, off_t(size)) }
     }
 }
 

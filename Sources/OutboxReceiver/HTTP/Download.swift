@@ -44,7 +44,7 @@ struct Download {
             headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
             return Response(status: .partialContent, headers: headers, body: body(file, range))
         case .unsatisfiable:
-            var response = try Response.refusal(
+            var response = Response.refusal(
                 Refusal(status: .rangeNotSatisfiable, message: "The file has \(size) bytes."))
             response.headers[.contentRange] = "bytes */\(size)"
             return response

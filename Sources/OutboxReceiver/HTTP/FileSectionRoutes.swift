@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 
@@ -21,20 +20,25 @@ struct FileSectionRoutes {
     // MARK: preLoad.do
 
     func preLoad(_ request: Request, user: String) async throws -> Response {
-        let message = try await request.json(PreLoadRequest.self)
-        guard message.fileCount == nil || message.fileCount == message.files.count else {
+        let message = try await request.json()
+        guard let files = message["files"]?.array else { throw Refusal.notExpectedJSON }
+        if let count = message["fileCount"], count.integer != Int64(files.count) {
             throw Refusal.badRequest("fileCount is not the number of files.")
         }
-        guard (1...Self.mostFiles).contains(message.files.count) else {
+        guard (1...Self.mostFiles).contains(files.count) else {
             throw Refusal.badRequest("There must be 1 to \(Self.mostFiles) files.")
         }
-        let opened = try store.preLoad(try message.files.map { try plan(for: $0, user) }, user: user)
-        let existing = opened.filter(\.isExisting).map(\.id.description)
-        return try .json(
-            PreLoadReply(fileIds: opened.map(\.id.description), existing: existing.isEmpty ? nil : existing))
+        let plans = try files.map { json in
+            guard let file = AnnouncedFile(json) else { throw Refusal.notExpectedJSON }
+            return try plan(for: file, user)
+        }
+        let opened = try await store.preLoad(plans, user: user)
+        let existing = opened.filter(\.isExisting).map { JSON.string($0.id.description) }
+        let ids = JSON.array(opened.map { .string($0.id.description) })
+        return .json(existing.isEmpty ? ["fileIds": ids] : ["fileIds": ids, "existing": .array(existing)])
     }
 
-    private func plan(for file: PreLoadRequest.File, _ user: String) throws(Refusal) -> UploadPlan {
+    private func plan(for file: AnnouncedFile, _ user: String) throws(Refusal) -> UploadPlan {
         guard let md5 = Hex128(file.md5) else { throw .badRequest("md5 must be 32 hex digits.") }
         guard file.totalSize > 0 else { throw .badRequest("totalSize must be positive.") }
         guard file.totalSize <= store.limits.maximumFileSize else {
@@ -60,10 +64,10 @@ struct FileSectionRoutes {
             case .finished(let size): size
             }
         let total = (size + UploadPlan.blockSize - 1) / UploadPlan.blockSize
-        guard block.totalSize == size, block.blockTotal == total, (1...total).contains(Int64(block.blockNo)) else {
+        guard block.totalSize == size, block.blockTotal == total, (1...total).contains(block.blockNo) else {
             throw Refusal.badRequest("totalSize, blockTotal or blockNo does not fit the file.")
         }
-        let offset = Int64(block.blockNo - 1) * UploadPlan.blockSize
+        let offset = (block.blockNo - 1) * UploadPlan.blockSize
         let length = Int(min(UploadPlan.blockSize, size - offset))
         if let announced = request.headers[.contentLength].flatMap({ Int($0) }), announced > length + Self.multipartRoom
         {
@@ -72,7 +76,7 @@ struct FileSectionRoutes {
         var parser = try SectionParser(
             contentType: request.headers[.contentType], name: "sectionFile", length: length)
         if case .upload(let upload) = destination,
-            let fragment = try Fragment.begin(block.blockNo - 1, of: upload, in: store)
+            let fragment = try Fragment.begin(Int(block.blockNo) - 1, of: upload, in: store)
         {
             try await receive(fragment, from: request, &parser)
             store.advance(upload)
@@ -80,7 +84,7 @@ struct FileSectionRoutes {
             for try await chunk in request.body { _ = try parser.payload(in: chunk) }
             try parser.finish()
         }
-        return try .json(Nothing())
+        return .json()
     }
 
     private func receive(
@@ -110,12 +114,10 @@ struct FileSectionRoutes {
         guard let name = HTTPField.Name("file_block"), let text = request.headers[name] else {
             throw .badRequest("The header field file_block is missing. (A proxy may drop names with an underscore.)")
         }
-        guard text.utf8.count <= Self.longestFileBlock,
-            let blocks = try? JSONDecoder().decode([FileBlock].self, from: Data(text.utf8)), blocks.count == 1
-        else {
+        guard text.utf8.count <= Self.longestFileBlock, let block = FileBlock(field: text) else {
             throw .badRequest("The header field file_block must be a JSON array of one block.")
         }
-        return blocks[0]
+        return block
     }
 
     // MARK: isFinish.do
@@ -126,34 +128,45 @@ struct FileSectionRoutes {
         var unknown: [String] = []
         var failed: [String] = []
         var isAssembling = false
-        var urls: [String: String] = [:]
-        var digests: [String: String] = [:]
+        var urls: [JSON.Member] = []
+        var digests: [JSON.Member] = []
         for (id, answer) in zip(ids, answers) {
             switch answer {
             case .unknown: unknown.append(id)
             case .failed: failed.append(id)
             case .assembling: isAssembling = true
             case .finished(let content):
-                urls[id] = links.file(content)
-                digests[id] = content.key.md5.description
+                urls.append(JSON.Member(name: id, value: .string(links.file(content))))
+                digests.append(JSON.Member(name: id, value: .string(content.key.md5.description)))
             }
         }
         guard unknown.count < ids.count else { throw Refusal.unknownID }
-        return try .json(
-            FinishReply(
-                finishStatus: failed.isEmpty ? (isAssembling ? 2 : 1) : 0,
-                failFileIds: failed.joined(separator: ","), urls: urls, md5: digests,
-                unknownFileIds: unknown.isEmpty ? nil : unknown.joined(separator: ",")))
+        var reply = [
+            JSON.Member(name: "finishStatus", value: .integer(failed.isEmpty ? (isAssembling ? 2 : 1) : 0)),
+            JSON.Member(name: "failFileIds", value: .string(failed.joined(separator: ","))),
+            JSON.Member(name: "urls", value: .object(urls)), JSON.Member(name: "md5", value: .object(digests)),
+        ]
+        if !unknown.isEmpty {
+            reply.append(JSON.Member(name: "unknownFileIds", value: .string(unknown.joined(separator: ","))))
+        }
+        return .json(.object(reply))
     }
 
     private func settledAnswers(for ids: [String], user: String) async throws -> [Store.Answer] {
         let deadline = ContinuousClock.now + Self.patience
+        var hasWaited = false
         while true {
             let answers = ids.map { id in
                 Hex128(id).map { store.answer(for: $0, user: user) } ?? .unknown
             }
             guard answers.contains(.assembling), ContinuousClock.now < deadline else { return answers }
-            try await Task.sleep(for: .milliseconds(10))
+            if hasWaited {
+                // Being digested still, which may take long.
+                try await Task.sleep(for: .milliseconds(10))
+            } else {
+                await store.waitForFinishing(ids.compactMap { Hex128($0) })
+                hasWaited = true
+            }
         }
     }
 
@@ -162,11 +175,11 @@ struct FileSectionRoutes {
     func delete(_ request: Request, user: String) async throws -> Response {
         let ids = try await ids(in: request)
         try store.delete(ids.compactMap { Hex128($0) }, user: user)
-        return try .json(Nothing())
+        return .json()
     }
 
     private func ids(in request: Request) async throws -> [String] {
-        let ids = try await request.json(FileIDs.self).fileIds
+        guard let ids = try await request.json()["fileIds"]?.strings else { throw Refusal.notExpectedJSON }
         guard (1...Self.mostFiles).contains(ids.count), ids.allSatisfy({ $0.utf8.count <= 128 }) else {
             throw Refusal.badRequest("There must be 1 to \(Self.mostFiles) file ids of at most 128 characters.")
         }

@@ -2,18 +2,16 @@ import Glibc
 
 /// A time a client sent: seconds (or milliseconds) since 1970, or `2026-11-21T09:30:00.123Z`, or
 /// `2026-11-21 09:30:00` (UTC). As it decorates a file only, anything else counts as no time instead of an error.
-struct LenientTime: Decodable, Equatable {
+struct LenientTime: Equatable {
     /// Nil when the client's value was not understood.
     let seconds: Int64?
 
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let number = try? container.decode(Double.self) {
-            seconds = Self.seconds(number)
-        } else if let text = try? container.decode(String.self) {
-            seconds = Double(text).flatMap(Self.seconds) ?? Self.seconds(text)
-        } else {
-            seconds = nil
+    init(_ json: JSON) {
+        switch json {
+        case .integer(let number): seconds = Self.seconds(Double(number))
+        case .number(let number): seconds = Self.seconds(number)
+        case .string(let text): seconds = Double(text).flatMap(Self.seconds) ?? Self.seconds(text)
+        default: seconds = nil
         }
     }
 

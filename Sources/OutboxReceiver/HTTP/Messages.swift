@@ -1,91 +1,63 @@
-import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 
-/// `POST /fileSection/preLoad.do`
-struct PreLoadRequest: Decodable {
-    struct File: Decodable {
-        let fileName: String
-        let totalSize: Int64
-        let md5: String
-        let mimeType: String?
-        let path: String?
-        let modified: LenientTime?
-    }
+/// A file in `POST /fileSection/preLoad.do`
+struct AnnouncedFile {
+    let fileName: String
+    let totalSize: Int64
+    let md5: String
+    let mimeType: String?
+    let path: String?
+    let modified: LenientTime?
 
-    let fileCount: Int?
-    let files: [File]
+    /// Nil when something needed is missing.
+    init?(_ json: JSON) {
+        guard let fileName = json["fileName"]?.string, let totalSize = json["totalSize"]?.integer,
+            let md5 = json["md5"]?.string
+        else { return nil }
+        self.fileName = fileName
+        self.totalSize = totalSize
+        self.md5 = md5
+        mimeType = json["mimeType"]?.string
+        path = json["path"]?.string
+        modified = json["modified"].map { LenientTime($0) }
+    }
 }
 
 /// The `file_block` header field of `POST /fileSection/upload.do`.
-struct FileBlock: Decodable {
+struct FileBlock {
     let id: String
     let totalSize: Int64
-    let blockTotal: Int
+    let blockTotal: Int64
     /// From 1.
-    let blockNo: Int
-}
+    let blockNo: Int64
 
-/// `POST /fileSection/isFinish.do` and `delete.do`
-struct FileIDs: Decodable {
-    let fileIds: [String]
-}
-
-/// `POST /source/commit.do`
-struct CommitRequest: Decodable {
-    let sourceId: String
-    let revision: Int
-    let title: String?
-    let cover: String?
-    let fileIds: [String]
-    let createDate: String?
-}
-
-/// The body of every JSON reply.
-struct Reply<Payload: Encodable>: Encodable {
-    let code: Int
-    let message: String
-    let data: Payload
-}
-
-/// A reply without data.
-struct Nothing: Encodable {}
-
-struct PreLoadReply: Encodable {
-    let fileIds: [String]
-    let existing: [String]?
-}
-
-struct FinishReply: Encodable {
-    let finishStatus: Int
-    let failFileIds: String
-    let urls: [String: String]
-    let md5: [String: String]
-    let unknownFileIds: String?
-}
-
-struct CommitReply: Encodable {
-    let url: String
-}
-
-struct PortraitReply: Encodable {
-    let userImg: String
+    /// Nil when the field is not an array of exactly one block.
+    init?(field: String) {
+        guard let blocks = JSONParser.value(of: field)?.array, blocks.count == 1, let id = blocks[0]["id"]?.string,
+            let totalSize = blocks[0]["totalSize"]?.integer, let blockTotal = blocks[0]["blockTotal"]?.integer,
+            let blockNo = blocks[0]["blockNo"]?.integer
+        else { return nil }
+        self.id = id
+        self.totalSize = totalSize
+        self.blockTotal = blockTotal
+        self.blockNo = blockNo
+    }
 }
 
 extension Response {
-    static func json(_ payload: some Encodable, status: HTTPResponse.Status = .ok, message: String = "OK") throws
-        -> Response
-    {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes]
-        let data = try encoder.encode(Reply(code: status.code, message: message, data: payload))
+    private static let success: JSON = [:]
+
+    /// `{"code":…,"message":…,"data":…}`
+    static func json(_ data: JSON = success, status: HTTPResponse.Status = .ok, message: String = "OK") -> Response {
+        let reply: JSON = ["code": .integer(Int64(status.code)), "message": .string(message), "data": data]
         return Response(
             status: status, headers: [.contentType: "application/json"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.bytes)))
     }
 
-    static func refusal(_ refusal: Refusal) throws -> Response {
-        var response = try Response.json(Nothing(), status: refusal.status, message: refusal.message)
+    static func refusal(_ refusal: Refusal) -> Response {
+        var response = Response.json(status: refusal.status, message: refusal.message)
         if let seconds = refusal.retryAfter { response.headers[.retryAfter] = "\(seconds)" }
         if refusal.status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
         return response
@@ -96,20 +68,20 @@ extension Request {
     /// The most a JSON body may have.
     static let longestJSON = 1 << 20
 
-    func json<Message: Decodable>(_ type: Message.Type) async throws -> Message {
-        let text = headers[.contentLength].flatMap { Int($0) } ?? 0
-        guard text <= Self.longestJSON else { throw Refusal.tooLarge("The body is longer than 1 MiB.") }
+    /// The body's JSON.
+    func json() async throws -> JSON {
+        let length = headers[.contentLength].flatMap { Int($0) } ?? 0
+        guard length <= Self.longestJSON else { throw Refusal.tooLarge("The body is longer than 1 MiB.") }
         var body = ByteBuffer()
         for try await var chunk in self.body {
             guard body.readableBytes + chunk.readableBytes <= Self.longestJSON else {
                 throw Refusal.tooLarge("The body is longer than 1 MiB.")
             }
-            body.writeBuffer(&chunk)
+            if body.readableBytes == 0 { body = chunk } else { body.writeBuffer(&chunk) }
         }
-        do {
-            return try JSONDecoder().decode(type, from: Data(body.readableBytesView))
-        } catch {
-            throw Refusal.badRequest("The body is not the JSON expected here.")
+        guard let json = body.withUnsafeReadableBytes({ JSONParser.value(of: $0) }) else {
+            throw Refusal.notExpectedJSON
         }
+        return json
     }
 }

@@ -22,7 +22,8 @@ struct PortraitRoutes {
         }
         let token = Hex128.random()
         try save(picture, as: "\(token).jpg")
-        return try .json(PortraitReply(userImg: links.portrait(token) + Self.style))
+        try await store.settle()
+        return .json(["userImg": .string(links.portrait(token) + Self.style)])
     }
 
     private func body(of request: Request) async throws -> ByteBuffer {
@@ -59,8 +60,14 @@ struct PortraitRoutes {
         picture.withUnsafeReadableBytes { bytes in
             do throws(Errno) { try file.write(bytes, at: 0) } catch { outcome = .failure(error) }
         }
-        try outcome.get()
-        try store.portraits.rename(temporary, into: store.portraits, as: name)
+        do throws(Errno) {
+            try outcome.get()
+            if store.synchronizes { try file.finishWriting() }
+            try store.portraits.rename(temporary, into: store.portraits, as: name)
+        } catch {
+            try? store.portraits.remove(temporary)
+            throw error
+        }
     }
 
     func picture(_ name: Substring, _ request: Request) throws -> Response {

@@ -6,28 +6,31 @@ import SystemPackage
 
 /// Takes each request to what answers it, and errors to their replies.
 struct Responder: HTTPResponder {
-    typealias Context = BasicRequestContext
+    typealias Context = ConnectionContext
 
     let store: Store
     let tokens: Tokens
     let links: Links
 
     func respond(to request: Request, context: Context) async throws -> Response {
+        let deadline = RequestDeadline(for: request, on: context.channel)
+        defer { deadline.cancel() }
         do {
             let response = try await answer(request)
             context.logger.debug(
                 "request", metadata: ["path": "\(request.uri.path)", "status": "\(response.status.code)"])
             return response
         } catch let refusal as Refusal {
-            context.logger.debug(
-                "refused",
+            context.logger.log(
+                level: refusal.isRoutine ? .debug : .info, "refused",
                 metadata: [
                     "path": "\(request.uri.path)", "status": "\(refusal.status.code)", "why": "\(refusal.message)",
+                    "from": "\(context.channel.remoteAddress?.ipAddress ?? "?")",
                 ])
-            return try .refusal(refusal)
+            return .refusal(refusal)
         } catch let error as Errno {
             context.logger.error("input/output", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
-            return try .refusal(error == .noSpace || error == .diskQuotaExceeded ? .diskFull : .storageFailed)
+            return .refusal(error == .noSpace || error == .diskQuotaExceeded ? .diskFull : .storageFailed)
         }
     }
 
@@ -59,7 +62,7 @@ struct Responder: HTTPResponder {
     private func get(_ path: String, _ request: Request) throws -> Response {
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         switch parts.first {
-        case "health" where parts.count == 1: return try .json(Nothing())
+        case "health" where parts.count == 1: return .json()
         case "f" where parts.count == 2 || parts.count == 3:
             return try Download(store: store).content(parts[1], request)
         case "u" where parts.count == 2:

@@ -10,28 +10,29 @@ struct SourceRoutes {
     let links: Links
 
     func commit(_ request: Request, user: String) async throws -> Response {
-        let message = try await request.json(CommitRequest.self)
-        let texts = [message.sourceId, message.title ?? "", message.createDate ?? ""]
-        guard !message.sourceId.isEmpty, texts.allSatisfy({ $0.utf8.count <= Self.longestText }) else {
+        let message = try await request.json()
+        guard let sourceID = message["sourceId"]?.string, let revision = message["revision"]?.integer,
+            let ids = message["fileIds"]?.strings
+        else { throw Refusal.notExpectedJSON }
+        let title = message["title"]?.string ?? ""
+        let createDate = message["createDate"]?.string ?? ""
+        guard !sourceID.isEmpty, [sourceID, title, createDate].allSatisfy({ $0.utf8.count <= Self.longestText }) else {
             throw Refusal.badRequest("sourceId, title and createDate must have at most \(Self.longestText) bytes.")
         }
-        guard (1...FileSectionRoutes.mostFiles).contains(message.fileIds.count) else {
+        guard (1...FileSectionRoutes.mostFiles).contains(ids.count) else {
             throw Refusal.badRequest("There must be 1 to \(FileSectionRoutes.mostFiles) file ids.")
         }
-        let key = Commit.Key(user: user, sourceID: message.sourceId, revision: message.revision)
-        if let known = store.commit(key) { return try .json(CommitReply(url: links.source(known))) }
-        let contents = try message.fileIds.map { try content(of: $0, user: user) }
-        let cover = try message.cover.flatMap { $0.isEmpty ? nil : $0 }.map { id in
-            guard let index = message.fileIds.firstIndex(of: id) else {
-                throw Refusal.badRequest("cover must be one of fileIds.")
-            }
-            return contents[index]
+        let key = Commit.Key(user: user, sourceID: sourceID, revision: Int(revision))
+        if let known = try await store.commit(key) { return .json(["url": .string(links.source(known))]) }
+        let contents = try ids.map { try content(of: $0, user: user) }
+        var cover: Hex128?
+        if let id = message["cover"]?.string, !id.isEmpty {
+            guard let index = ids.firstIndex(of: id) else { throw Refusal.badRequest("cover must be one of fileIds.") }
+            cover = contents[index]
         }
-        let commit = try store.commit(
-            Commit(
-                key: key, token: .random(), title: message.title ?? "", createDate: message.createDate ?? "",
-                cover: cover, contents: contents))
-        return try .json(CommitReply(url: links.source(commit)))
+        let commit = try await store.commit(
+            Commit(key: key, token: .random(), title: title, createDate: createDate, cover: cover, contents: contents))
+        return .json(["url": .string(links.source(commit))])
     }
 
     private func content(of id: String, user: String) throws(Refusal) -> Hex128 {

@@ -9,9 +9,16 @@ import SystemPackage
 struct Journal: ~Copyable {
     private static let name = "journal"
     private static let rewrittenName = "journal.new"
+    private static let pieceSize = 1 << 20
 
-    private let file: OpenFile
+    private let folder: Folder
+    private var file: OpenFile
     private var buffer: [UInt8] = []
+    /// Bytes of whole lines.
+    private(set) var length: Int64
+    private(set) var lines: Int
+    /// Set when the disk failed to keep what was appended: only a journal written anew can be relied on then.
+    var isSuspect = false
 
     /// Reads the journal in `folder`, telling `replay` every entry in order.
     /// - Returns: The number of lines, and how many of them were torn or not understood.
@@ -28,37 +35,52 @@ struct Journal: ~Copyable {
     }
 
     /// Opens the journal for appending.
-    init(appendingIn folder: Folder) throws(Errno) {
-        file = try folder.open(Self.name, O_WRONLY | O_APPEND | O_CREAT, mode: 0o600)
+    /// - Parameter lines: How many lines are in it.
+    init(appendingIn folder: Folder, lines: Int = 0) throws(Errno) {
+        let file = try folder.open(Self.name, O_RDWR | O_APPEND | O_CREAT, mode: 0o600)
+        let length = try Self.endLastLine(of: file)
+        self.folder = folder
+        self.file = file
+        self.length = length
+        self.lines = lines
     }
 
-    /// Replaces the journal in `folder` with these entries; a reader at any moment finds the old one or the new one.
-    static func rewrite(_ folder: Folder, _ entries: some Sequence<JournalEntry>) throws(Errno) {
-        try folder.remove(rewrittenName)
-        let file = try folder.open(rewrittenName, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, mode: 0o600)
-        var bytes: [UInt8] = []
-        for entry in entries {
-            JournalLine.append(entry, to: &bytes)
-            guard bytes.count >= 1 << 20 else { continue }
-            try append(bytes, to: file)
-            bytes.removeAll(keepingCapacity: true)
+    /// After a kill in the middle of a write: what follows must not become part of that line.
+    /// - Returns: The length of the file.
+    private static func endLastLine(of file: OpenFile) throws(Errno) -> Int64 {
+        let length = try file.status().size
+        guard length > 0, try !endsInNewline(file, length) else { return length }
+        try append([UInt8(ascii: "\n")], to: file)
+        return length + 1
+    }
+
+    private static func endsInNewline(_ file: OpenFile, _ length: Int64) throws(Errno) -> Bool {
+        var last: UInt8 = 0
+        var outcome: Result<Int, Errno> = .success(0)
+        withUnsafeMutableBytes(of: &last) { byte in
+            do throws(Errno) { outcome = .success(try file.read(into: byte, at: length - 1)) } catch {
+                outcome = .failure(error)
+            }
         }
-        try append(bytes, to: file)
-        try file.synchronize()
-        try folder.rename(rewrittenName, into: folder, as: name)
-        try folder.synchronize()
+        _ = try outcome.get()
+        return last == UInt8(ascii: "\n")
     }
 
-    /// Appends all entries with one write.
+    // MARK: Appending
+
+    /// Appends all entries with one write, or none of them.
     mutating func append(_ entries: [JournalEntry]) throws(Errno) {
         buffer.removeAll(keepingCapacity: true)
         for entry in entries { JournalLine.append(entry, to: &buffer) }
-        try Self.append(buffer, to: file)
-    }
-
-    /// Returns when everything appended is on the disk itself.
-    func synchronize() throws(Errno) {
-        try file.synchronize()
+        do throws(Errno) {
+            try Self.append(buffer, to: file)
+        } catch {
+            // Half a line would take the next one with it.
+            try? file.truncate(to: length)
+            throw error
+        }
+        length += Int64(buffer.count)
+        lines += entries.count
     }
 
     private static func append(_ bytes: [UInt8], to file: OpenFile) throws(Errno) {
@@ -68,62 +90,55 @@ struct Journal: ~Copyable {
         }
         try outcome.get()
     }
-}
 
-/// The lines of a file, read in large pieces.
-private struct LineReader {
-    private static let pieceSize = 1 << 20
+    // MARK: Writing anew
 
-    private let file: OpenFile
-    private var bytes: [UInt8] = []
-    private var start = 0
-    private var offset: Int64 = 0
-
-    init(_ file: OpenFile) {
-        self.file = file
+    /// A journal that is being written beside the one in use.
+    struct Rewrite {
+        fileprivate let file: OpenFile
+        fileprivate let lines: Int
     }
 
-    /// Calls `body` with the next line, without its end. False at the end of the file; a last line without an end
-    /// counts as a line.
-    mutating func next(_ body: (Slice<UnsafeRawBufferPointer>) -> Void) throws(Errno) -> Bool {
-        while true {
-            if let end = lineEnd() {
-                bytes.withUnsafeBytes { body($0[start..<end]) }
-                start = end + 1
-                return true
-            }
-            guard try fill() else { break }
+    /// Writes a new journal that says what `catalog` does. It takes effect with ``replace(by:copyingFrom:)``; should
+    /// it never come to that, the next one starts over.
+    static func rewrite(_ catalog: Catalog, in folder: Folder) throws(Errno) -> Rewrite {
+        try folder.remove(rewrittenName)
+        let file = try folder.open(rewrittenName, O_RDWR | O_APPEND | O_CREAT | O_EXCL, mode: 0o600)
+        var bytes: [UInt8] = []
+        var lines = 0
+        var outcome: Result<Void, Errno> = .success(())
+        catalog.forEachEntry { entry in
+            guard case .success = outcome else { return }
+            JournalLine.append(entry, to: &bytes)
+            lines += 1
+            guard bytes.count >= pieceSize else { return }
+            do throws(Errno) { try append(bytes, to: file) } catch { outcome = .failure(error) }
+            bytes.removeAll(keepingCapacity: true)
         }
-        guard start < bytes.count else { return false }
-        bytes.withUnsafeBytes { body($0[start...]) }
-        start = bytes.count
-        return true
+        try outcome.get()
+        try append(bytes, to: file)
+        try file.synchronize()
+        return Rewrite(file: file, lines: lines)
     }
 
-    private func lineEnd() -> Int? {
-        bytes.withUnsafeBytes { buffer in
-            guard start < buffer.count, let base = buffer.baseAddress,
-                let found = memchr(base + start, Int32(UInt8(ascii: "\n")), buffer.count - start)
-            else { return nil }
-            return UnsafeRawPointer(found) - base
-        }
-    }
-
-    private mutating func fill() throws(Errno) -> Bool {
-        bytes.removeFirst(start)
-        start = 0
-        let kept = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: Self.pieceSize))
+    /// Goes on with the new journal, to which everything is added that was appended to this one since it had
+    /// `offset` bytes. A reader at any moment finds the old one or the new one.
+    mutating func replace(by rewrite: Rewrite, copyingFrom offset: Int64, lines tail: Int) throws(Errno) {
+        var bytes = [UInt8](repeating: 0, count: Int(length - offset))
         var outcome: Result<Int, Errno> = .success(0)
         bytes.withUnsafeMutableBytes { buffer in
-            let space = UnsafeMutableRawBufferPointer(rebasing: buffer[kept...])
-            do throws(Errno) { outcome = .success(try file.read(into: space, at: offset)) } catch {
+            do throws(Errno) { outcome = .success(try file.read(into: buffer, at: offset)) } catch {
                 outcome = .failure(error)
             }
         }
-        let count = try outcome.get()
-        offset += Int64(count)
-        bytes.removeLast(Self.pieceSize - count)
-        return count > 0
+        guard try outcome.get() == bytes.count else { throw .ioError }
+        try Self.append(bytes, to: rewrite.file)
+        try rewrite.file.synchronize()
+        try folder.rename(Self.rewrittenName, into: folder, as: Self.name)
+        file = rewrite.file
+        length = try file.status().size
+        lines = rewrite.lines + tail
+        isSuspect = false
+        try folder.synchronize()
     }
 }

@@ -1,5 +1,5 @@
 /// What the journal says, in memory: open uploads, finished contents, ids that are remembered, commits.
-struct Catalog {
+struct Catalog: Sendable {
     /// How long an upload that gets no blocks, and the id of a finished one, are remembered, in seconds.
     static let memory: Int64 = 7 * 24 * 3600
 
@@ -60,5 +60,32 @@ struct Catalog {
 
     mutating func forgetFinished(before time: Int64) {
         finished = finished.filter { $0.value.at >= time }
+    }
+
+    /// The system's clock was set forward by so many seconds.
+    mutating func shiftFinished(by seconds: Int64) {
+        finished = finished.mapValues { id in
+            FinishedID(user: id.user, content: id.content, at: id.at + seconds)
+        }
+    }
+
+    // MARK: As a journal
+
+    /// The number of entries it takes to say all this.
+    var entryCount: Int {
+        contents.count + finished.count + commits.count
+            + uploads.values.reduce(into: 0) { $0 += 1 + $1.arrivedCount }
+    }
+
+    func forEachEntry(_ body: (JournalEntry) -> Void) {
+        for content in contents.values { body(.content(content)) }
+        for (id, finished) in finished {
+            body(.finished(id, user: finished.user, content: finished.content, at: finished.at))
+        }
+        for commit in commits.values { body(.committed(commit)) }
+        for upload in uploads.values {
+            body(.opened(upload.id, upload.plan, at: upload.lastActivity))
+            for index in upload.arrivedBlocks { body(.block(upload.id, index)) }
+        }
     }
 }

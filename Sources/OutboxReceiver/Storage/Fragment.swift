@@ -43,6 +43,10 @@ struct Fragment {
     /// Makes the block count as arrived.
     func complete(in store: Store) throws {
         guard written == length else { throw Refusal.badRequest("The fragment is too short.") }
+        if upload.isLarge {
+            // Keeps short what is to be waited for at the end.
+            file.startWriting(at: upload.plan.offset(of: ticket.block), count: Int64(length))
+        }
         try upload.complete(ticket, digest: digest) { isLast in
             try store.withBooks { books in
                 if !isLast { try books.journal.append([.block(upload.id, ticket.block)]) }

@@ -35,6 +35,16 @@ final class ObjectStore: Sendable {
         }
     }
 
+    /// The object that has the same bytes as the file `name` of `uploads`, if there is one.
+    func duplicate(of name: String, in uploads: Folder, md5: Hex128) throws(Errno) -> ObjectName? {
+        var object = ObjectName(md5: md5, variant: 0)
+        while try status(of: object) != nil {
+            if try isSame(name, of: uploads, as: object) { return object }
+            object = ObjectName(md5: md5, variant: object.variant + 1)
+        }
+        return nil
+    }
+
     private func move(_ name: String, of uploads: Folder, to object: ObjectName) throws(Errno) -> Bool {
         let outcome: Result<Bool, Errno> = placing.withLock { _ in
             do throws(Errno) {

@@ -9,18 +9,18 @@ struct Recovery {
     let logger: Logger
     let now: Int64
 
-    func run() throws(Errno) -> Catalog {
+    func run() throws(Errno) -> Store.Books {
         var catalog = Catalog()
         let (lines, bad) = try Journal.read(root) { replay($0, &catalog) }
         if bad > 0 { logger.warning("journal lines torn or not understood", metadata: ["lines": "\(bad)"]) }
         catalog.forgetFinished(before: now - Catalog.memory)
         try removeStrayFiles(catalog)
         let wasCut = try checkData(&catalog)
-        let entries = entries(of: catalog)
-        if bad > 0 || wasCut || lines > 1000 && lines > entries.count * 5 / 4 {
-            try Journal.rewrite(root, entries)
+        var journal = try Journal(appendingIn: root, lines: lines)
+        if bad > 0 || wasCut || lines > 1000 && lines > catalog.entryCount * 5 / 4 {
+            try journal.replace(by: Journal.rewrite(catalog, in: root), copyingFrom: journal.length, lines: 0)
         }
-        return catalog
+        return Store.Books(journal: journal, catalog: catalog)
     }
 
     private func replay(_ entry: JournalEntry, _ catalog: inout Catalog) {
@@ -67,18 +67,5 @@ struct Recovery {
             catalog.received(upload.arrivedBytes)
         }
         return wasCut
-    }
-
-    private func entries(of catalog: Catalog) -> [JournalEntry] {
-        var entries: [JournalEntry] = catalog.contents.values.map { .content($0) }
-        for (id, finished) in catalog.finished {
-            entries.append(.finished(id, user: finished.user, content: finished.content, at: finished.at))
-        }
-        entries += catalog.commits.values.map { .committed($0) }
-        for upload in catalog.uploads.values {
-            entries.append(.opened(upload.id, upload.plan, at: upload.lastActivity))
-            entries += upload.arrivedBlocks.map { .block(upload.id, $0) }
-        }
-        return entries
     }
 }

@@ -7,8 +7,12 @@ struct Refusal: Error, Equatable {
     /// Seconds after which another attempt makes sense.
     var retryAfter: Int?
 
+    /// What every client meets now and then: nobody needs to know.
+    var isRoutine: Bool { self == .unknownID || self == .notFound || self == .superseded }
+
     static func badRequest(_ message: String) -> Refusal { Refusal(status: .badRequest, message: message) }
     static func tooLarge(_ message: String) -> Refusal { Refusal(status: .contentTooLarge, message: message) }
+    static let notExpectedJSON = badRequest("The body is not the JSON expected here.")
     static let unknownID = Refusal(status: .notFound, message: "No such file id.")
     static let notFound = Refusal(status: .notFound, message: "There is nothing here.")
     static let unauthorized = Refusal(status: .unauthorized, message: "A valid bearer token is needed.")

@@ -7,7 +7,7 @@ extension Store {
     /// Does what can be done for an upload now: digests blocks that arrived out of order (on threads of its own), or
     /// makes a file of it when it is whole.
     func advance(_ upload: Upload) {
-        switch upload.nextStep() {
+        switch upload.nextStep(at: now()) {
         case .nothing:
             return
         case .digest(let first):
@@ -36,7 +36,7 @@ extension Store {
                 return upload.abandon(next)
             }
             upload.finished(next)
-            switch upload.nextStep() {
+            switch upload.nextStep(at: now()) {
             case .nothing: return
             case .digest(let following): next = following
             case .assemble(let md5): return assemble(upload, md5: md5)
@@ -45,45 +45,43 @@ extension Store {
     }
 
     private func assemble(_ upload: Upload, md5: Hex128) {
-        do {
-            if md5 == upload.plan.md5 {
-                try place(upload)
-                upload.finish()
-            } else {
-                try reject(upload)
+        guard md5 == upload.plan.md5 else {
+            logger.warning(
+                "upload refused: its content does not match its MD5",
+                metadata: ["id": "\(upload.id)", "user": "\(upload.plan.user)", "name": "\(upload.plan.fileName)"])
+            return reject(upload)
+        }
+        guard upload.isLarge else { return finishLater(upload) }
+        // Written, and compared where the content is known, before it comes to the batches: these would wait for it.
+        Task(executorPreference: digestThreads) {
+            self.prepare(upload)
+            self.finishLater(upload)
+        }
+    }
+
+    private func prepare(_ upload: Upload) {
+        do throws(Errno) {
+            guard upload.object == nil else { return }
+            if synchronizes { try uploads.open(upload.dataName, O_RDONLY).finishWriting() }
+            if let object = try objects.duplicate(of: upload.dataName, in: uploads, md5: upload.plan.md5) {
+                try uploads.remove(upload.dataName)
+                upload.moved(to: object)
             }
         } catch {
-            logger.error("cannot finish an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
-            upload.assemblyFailed()
+            // Whatever it is, the batch meets it too.
+            logger.debug("cannot prepare an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
         }
     }
 
-    private func place(_ upload: Upload) throws {
-        let plan = upload.plan
-        try uploads.seal(upload.dataName, modified: plan.modified)
-        let object = try objects.place(upload.dataName, of: uploads, md5: plan.md5)
-        let path = SafePath(path: plan.path, fileName: plan.fileName)
-        try tree.link(object, user: plan.user, path: path)
-        let time = now()
-        try withBooks { books in
-            let known = books.catalog.content(plan.content)
-            let content = Content(
-                key: plan.content, token: known?.token ?? .random(), object: object, name: known?.name ?? path.name,
-                type: known?.type ?? plan.type)
-            let finished = JournalEntry.finished(upload.id, user: plan.user, content: content.token, at: time)
-            try books.journal.append(content == known ? [finished] : [.content(content), finished])
-            books.catalog.add(content)
-            books.catalog.add(
-                upload.id, Catalog.FinishedID(user: plan.user, content: content.token, at: time))
-            books.catalog.remove(upload, missing: 0)
+    /// What arrived is not, or no longer, what was promised: its blocks are forgotten, and may be sent again.
+    func reject(_ upload: Upload) {
+        do {
+            try withBooks { try $0.journal.append([.reset(upload.id)]) }
+            try uploads.remove(upload.dataName)
+        } catch {
+            logger.error("cannot reset an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
+            return upload.assemblyFailed(at: now())
         }
-    }
-
-    /// What arrived is something else: its blocks are forgotten, and may be sent again.
-    private func reject(_ upload: Upload) throws {
-        logger.warning("content does not match its MD5", metadata: ["id": "\(upload.id)"])
-        try withBooks { try $0.journal.append([.reset(upload.id)]) }
-        try uploads.remove(upload.dataName)
         let bytes = upload.reset()
         withBooks { $0.catalog.received(-bytes) }
     }

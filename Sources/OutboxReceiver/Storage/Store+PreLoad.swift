@@ -9,8 +9,9 @@ extension Store {
         let isExisting: Bool
     }
 
-    /// Gives out an id for each plan; all plans are of one user.
-    func preLoad(_ plans: [UploadPlan], user: String) throws -> [Opened] {
+    /// Gives out an id for each plan; all plans are of one user. What is called existing is on the disk itself, and
+    /// under its new name, when this returns.
+    func preLoad(_ plans: [UploadPlan], user: String) async throws -> [Opened] {
         let time = now()
         let opened = plans.map { plan in
             (id: Hex128.random(), plan: plan, existing: existingContent(for: plan))
@@ -36,6 +37,7 @@ extension Store {
                 books.catalog.add(id, Catalog.FinishedID(user: user, content: content.token, at: time))
             }
         }
+        if opened.contains(where: { $0.existing != nil }) { try await settle() }
         return opened.map { Opened(id: $0.id, isExisting: $0.existing != nil) }
     }
 

@@ -24,6 +24,12 @@ extension Store {
         }
     }
 
+    /// Returns when uploads of these ids that are being finished at this moment are finished.
+    func waitForFinishing(_ ids: [Hex128]) async {
+        let batches = withBooks { books in ids.compactMap { books.catalog.uploads[$0]?.batch } }
+        if let last = batches.max() { await finishing.wait(for: last) }
+    }
+
     private func finishedContent(_ id: Hex128, _ user: String, _ catalog: Catalog) -> Content? {
         guard let finished = catalog.finished[id], finished.user == user else { return nil }
         return catalog.contents[finished.content]
@@ -51,18 +57,22 @@ extension Store {
 
     /// Records the commit, or returns the one that bears the same source id and revision. On the disk itself when
     /// this returns.
-    func commit(_ commit: Commit) throws -> Commit {
-        try withBooks { books in
+    func commit(_ commit: Commit) async throws -> Commit {
+        let recorded = try withBooks { books in
             if let known = books.catalog.commit(commit.key) { return known }
             try books.journal.append([.committed(commit)])
-            try books.journal.synchronize()
             books.catalog.add(commit)
             return commit
         }
+        try await settle()
+        return recorded
     }
 
-    func commit(_ key: Commit.Key) -> Commit? {
-        withBooks { $0.catalog.commit(key) }
+    /// The commit with this source id and revision, on the disk itself.
+    func commit(_ key: Commit.Key) async throws -> Commit? {
+        guard let known = withBooks({ $0.catalog.commit(key) }) else { return nil }
+        try await settle()
+        return known
     }
 
     func commit(token: Hex128) -> Commit? {

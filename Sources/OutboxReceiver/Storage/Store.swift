@@ -19,10 +19,9 @@ import SystemPackage
 /// journal says so (if the kill falls between the two, the client sends the file again and the names are found
 /// taken by the same content).
 ///
-/// **What survives a power cut**: what the kernel wrote back by then, usually all but the last 5 to 30 seconds, and
-/// every commit (`/source/commit.do` synchronises the journal before it answers). Files are not synchronised one by
-/// one. After a cut, an object that is missing or has the wrong size no longer counts as existing or finished, so
-/// clients that ask send it again.
+/// **What survives a power cut**: everything that was confirmed: finished files, contents called existing, commits,
+/// portraits (`Store+Finishing.swift`). Blocks of unfinished uploads survive as far as the kernel wrote them back,
+/// usually all but the last 5 to 30 seconds.
 final class Store: Sendable {
     struct Limits: Sendable {
         /// Bytes that must stay free on the file system after everything promised has arrived.
@@ -38,6 +37,8 @@ final class Store: Sendable {
     }
 
     let limits: Limits
+    /// Whether what is confirmed is on the disk itself.
+    let synchronizes: Bool
     let objects: ObjectStore
     let tree: FileTree
     let uploads: Folder
@@ -50,16 +51,27 @@ final class Store: Sendable {
     /// stop all small ones.
     let digestThreads = DiskThreads(count: 2)
 
+    /// Uploads on their way to being confirmed; nil for somebody who waits for the disk.
+    let finishing = Batches<Upload?>()
+    let syncFailures = Atomic(0)
+    /// Seconds, from a clock that nobody sets.
+    let uptime: @Sendable () -> Int64
+    let clock: Mutex<ClockWatch>
+
     private let books: Mutex<Books>
     private let lock: OpenFile
 
     /// Opens the storage in the directory `path`, creating it when missing.
     init(
-        path: String, limits: Limits, logger: Logger, now: @escaping @Sendable () -> Int64
+        path: String, limits: Limits, synchronizes: Bool = true, logger: Logger,
+        now: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Int64 = Store.systemUptime
     ) throws(StartFailure) {
         self.limits = limits
+        self.synchronizes = synchronizes
         self.logger = logger
         self.now = now
+        self.uptime = uptime
+        clock = Mutex(ClockWatch(time: now(), uptime: uptime()))
         do throws(Errno) {
             root = try Folder.root(at: path)
         } catch {
@@ -77,15 +89,23 @@ final class Store: Sendable {
             tree = try FileTree(root, objects: objects)
             uploads = try root.folder("uploads")
             portraits = try root.folder("portraits")
-            let catalog = try Recovery(root: root, uploads: uploads, logger: logger, now: now()).run()
-            books = Mutex(Books(journal: try Journal(appendingIn: root), catalog: catalog))
+            for name in try portraits.names() where name.hasSuffix(".part") { try portraits.remove(name) }
+            books = Mutex(try Recovery(root: root, uploads: uploads, logger: logger, now: now()).run())
+            // What the process before this one wrote last may not be on the disk yet, and is confirmed from now on.
+            if synchronizes { try root.synchronizeFileSystem() }
         } catch {
             throw .inputOutput("cannot read the storage in \(path): \(error)")
         }
         for upload in open { advance(upload) }
     }
 
-    private var open: [Upload] { books.withLock { Array($0.catalog.uploads.values) } }
+    private static func systemUptime() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec)
+    }
+
+    var open: [Upload] { books.withLock { Array($0.catalog.uploads.values) } }
 
     /// Reads or changes what is known. What changes the catalog appends to the journal first. Never takes the lock
     /// of an ``Upload``: that one is taken before this.
@@ -93,17 +113,15 @@ final class Store: Sendable {
         try books.withLock { books in try body(&books) }
     }
 
-    // MARK: Forgetting
-
-    /// Drops uploads that got nothing for ``Catalog/memory`` seconds and the ids of files finished before that.
-    func expire() {
-        let oldest = now() - Catalog.memory
-        for upload in open where upload.lastActivity < oldest {
-            logger.info("upload expired", metadata: ["id": "\(upload.id)", "user": "\(upload.plan.user)"])
-            drop(upload)
+    /// Appends all of these, or throws.
+    func appendToJournal(_ entries: [JournalEntry]) throws(Errno) {
+        let outcome: Result<Void, Errno> = books.withLock { books in
+            do throws(Errno) { return .success(try books.journal.append(entries)) } catch { return .failure(error) }
         }
-        withBooks { $0.catalog.forgetFinished(before: oldest) }
+        try outcome.get()
     }
+
+    // MARK: Forgetting
 
     /// Forgets these ids of `user`: unfinished uploads with all their blocks, and finished ones as ids only; what was
     /// confirmed stays. Ids that are unknown, or somebody else's, change nothing.
@@ -119,7 +137,7 @@ final class Store: Sendable {
         }
     }
 
-    private func drop(_ upload: Upload) {
+    func drop(_ upload: Upload) {
         guard let missing = upload.drop() else { return }
         do {
             try withBooks { books in

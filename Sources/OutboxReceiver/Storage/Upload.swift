@@ -26,6 +26,12 @@ final class Upload: Sendable {
         /// The ticket of who is digesting block `digested`.
         var digesting: UInt64?
         var hasFailed = false
+        /// Where the file went, once it is below `objects/`.
+        var object: ObjectName?
+        /// The batch in which it is finished.
+        var batch: Int?
+        /// When the assembly failed for a reason that may pass.
+        var assemblyFailedAt: Int64?
         var lastActivity: Int64
     }
 
@@ -37,7 +43,7 @@ final class Upload: Sendable {
         case nothing
         /// Blocks are in the file that the MD5 does not cover yet.
         case digest(Digesting)
-        /// Everything is there and this is its MD5. Whoever gets this must call ``finish()`` or ``assemblyFailed()``.
+        /// Everything is there and this is its MD5. Whoever gets this must call ``finish()`` or ``assemblyFailed(at:)``.
         case assemble(Hex128)
     }
 
@@ -58,6 +64,9 @@ final class Upload: Sendable {
         state = Mutex(State(arrived: BlockSet(capacity: plan.blockCount), lastActivity: time))
     }
 
+    /// Whether its bytes take the disk a while.
+    var isLarge: Bool { plan.size > 8 << 20 }
+
     /// The data file's name below `uploads/`.
     var dataName: String { id.description }
 
@@ -65,6 +74,11 @@ final class Upload: Sendable {
 
     func touch(at time: Int64) {
         state.withLock { $0.lastActivity = max($0.lastActivity, time) }
+    }
+
+    /// The clock jumped by so many seconds; ages stay what they were.
+    func shiftActivity(by seconds: Int64) {
+        state.withLock { $0.lastActivity += seconds }
     }
 
     var arrivedCount: Int { state.withLock { $0.arrived.count } }
@@ -170,9 +184,10 @@ final class Upload: Sendable {
 
     // MARK: From blocks to a file
 
-    func nextStep() -> NextStep {
+    /// - Parameter time: An assembly that failed is not tried again within the same second.
+    func nextStep(at time: Int64) -> NextStep {
         state.withLock { state in
-            guard state.phase == .open, state.digesting == nil else { return .nothing }
+            guard state.phase == .open, state.digesting == nil, state.assemblyFailedAt != time else { return .nothing }
             if state.digested == plan.blockCount {
                 state.phase = .assembling
                 return .assemble(Hex128(state.digest.finalize()))
@@ -205,9 +220,27 @@ final class Upload: Sendable {
         state.withLock { $0.phase = .finished }
     }
 
+    /// Where the file was moved to by an assembly that failed afterwards.
+    var object: ObjectName? { state.withLock { $0.object } }
+
+    /// The batch in which it is being finished, if it is.
+    var batch: Int? { state.withLock { $0.phase == .assembling ? $0.batch : nil } }
+
+    func isFinishing(in batch: Int) {
+        state.withLock { $0.batch = batch }
+    }
+
+    func moved(to object: ObjectName) {
+        state.withLock { $0.object = object }
+    }
+
     /// The assembly could not be done for a reason that may pass.
-    func assemblyFailed() {
-        state.withLock { if $0.phase == .assembling { $0.phase = .open } }
+    func assemblyFailed(at time: Int64) {
+        state.withLock { state in
+            guard state.phase == .assembling else { return }
+            state.phase = .open
+            state.assemblyFailedAt = time
+        }
     }
 
     /// Forgets all blocks: what arrived is not the content promised.

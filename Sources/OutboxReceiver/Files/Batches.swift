@@ -1,0 +1,74 @@
+import Synchronization
+
+/// Work that is cheaper for many than for each: what is added while a batch is under way makes up the next one.
+///
+/// Batches run one after another, on a thread of their own.
+final class Batches<Item: Sendable>: Sendable {
+    private struct State {
+        var items: [Item] = []
+        /// The number of the batch that `items` will be.
+        var number = 1
+        var waiting: [(batch: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var done = 0
+        var isRunning = false
+    }
+
+    private let state = Mutex(State())
+    private let thread = DiskThreads(count: 1)
+
+    /// - Parameter body: Does a batch; may block. The same for all items.
+    /// - Returns: The number of the batch that the item is in.
+    @discardableResult
+    func add(_ item: Item, _ body: @escaping @Sendable ([Item]) -> Void) -> Int {
+        let (number, isIdle) = state.withLock { state in
+            state.items.append(item)
+            defer { state.isRunning = true }
+            return (state.number, !state.isRunning)
+        }
+        if isIdle {
+            Task(executorPreference: thread) {
+                while let items = self.next() {
+                    body(items)
+                    self.finished()
+                }
+            }
+        }
+        return number
+    }
+
+    /// Returns when the batch of this number is done.
+    func wait(for number: Int) async {
+        await withCheckedContinuation { continuation in
+            let isDone = state.withLock { state in
+                if state.done < number { state.waiting.append((number, continuation)) }
+                return state.done >= number
+            }
+            if isDone { continuation.resume() }
+        }
+    }
+
+    /// Nil, and idle again, when there is nothing left.
+    private func next() -> [Item]? {
+        state.withLock { state in
+            guard !state.items.isEmpty else {
+                state.isRunning = false
+                return nil
+            }
+            defer {
+                state.items = []
+                state.number += 1
+            }
+            return state.items
+        }
+    }
+
+    private func finished() {
+        let ready = state.withLock { state in
+            state.done = state.number - 1
+            let ready = state.waiting.filter { $0.batch <= state.done }
+            state.waiting.removeAll { $0.batch <= state.done }
+            return ready.map(\.continuation)
+        }
+        for continuation in ready { continuation.resume() }
+    }
+}

@@ -1,0 +1,60 @@
+import Glibc
+import SystemPackage
+
+/// The lines of a file, read in large pieces.
+struct LineReader {
+    private static let pieceSize = 1 << 20
+
+    private let file: OpenFile
+    private var bytes: [UInt8] = []
+    private var start = 0
+    private var offset: Int64 = 0
+
+    init(_ file: OpenFile) {
+        self.file = file
+    }
+
+    /// Calls `body` with the next line, without its end. False at the end of the file; a last line without an end
+    /// counts as a line.
+    mutating func next(_ body: (Slice<UnsafeRawBufferPointer>) -> Void) throws(Errno) -> Bool {
+        while true {
+            if let end = lineEnd() {
+                bytes.withUnsafeBytes { body($0[start..<end]) }
+                start = end + 1
+                return true
+            }
+            guard try fill() else { break }
+        }
+        guard start < bytes.count else { return false }
+        bytes.withUnsafeBytes { body($0[start...]) }
+        start = bytes.count
+        return true
+    }
+
+    private func lineEnd() -> Int? {
+        bytes.withUnsafeBytes { buffer in
+            guard start < buffer.count, let base = buffer.baseAddress,
+                let found = memchr(base + start, Int32(UInt8(ascii: "\n")), buffer.count - start)
+            else { return nil }
+            return UnsafeRawPointer(found) - base
+        }
+    }
+
+    private mutating func fill() throws(Errno) -> Bool {
+        bytes.removeFirst(start)
+        start = 0
+        let kept = bytes.count
+        bytes.append(contentsOf: repeatElement(0, count: Self.pieceSize))
+        var outcome: Result<Int, Errno> = .success(0)
+        bytes.withUnsafeMutableBytes { buffer in
+            let space = UnsafeMutableRawBufferPointer(rebasing: buffer[kept...])
+            do throws(Errno) { outcome = .success(try file.read(into: space, at: offset)) } catch {
+                outcome = .failure(error)
+            }
+        }
+        let count = try outcome.get()
+        offset += Int64(count)
+        bytes.removeLast(Self.pieceSize - count)
+        return count > 0
+    }
+}

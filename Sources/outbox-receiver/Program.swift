@@ -11,8 +11,26 @@ struct Program: AsyncParsableCommand {
         commandName: "outbox-receiver",
         abstract: "Takes uploads of the fileSection protocol and keeps them below a directory.",
         discussion: """
-            Prints one line when it is ready: "outbox-receiver listening on URL". Logs go to stderr. \
-            SIGTERM and SIGINT stop it. Tokens are also taken from OUTBOX_RECEIVER_TOKENS.
+            Prints one line when it is ready: "outbox-receiver listening on URL". Logs go to stderr. SIGTERM and \
+            SIGINT stop it; everything is kept.
+
+            What arrived is below --root: files/USER/… are the files under the names they had, objects/ the same \
+            files by MD5.
+
+            For yourself, on this machine:
+              outbox-receiver --root ~/received
+
+            For several users and other machines, behind a proxy that does TLS (tokens.txt: a line "TOKEN USER" each):
+              outbox-receiver --root /srv/outbox --token-file /etc/outbox/tokens.txt --public-url https://photos.example.org
+
+            On the local network, by IPv4 or IPv6:
+              outbox-receiver --root /srv/outbox --token-file tokens.txt --listen 0.0.0.0:8787
+              outbox-receiver --root /srv/outbox --token-file tokens.txt --listen '[::]:8787'
+
+            Tokens are also taken from OUTBOX_RECEIVER_TOKENS: "TOKEN USER, TOKEN USER".
+
+            Exit codes: 0 stopped by a signal, 64 usage, 73 cannot create the root or listen, 74 cannot read the \
+            storage, 75 another receiver uses the root, 78 the configuration cannot be used.
             """)
 
     @Option(help: "The directory everything is stored in; created when missing.")

@@ -1,5 +1,5 @@
 import Foundation
-import NIOCore
+import Logging
 import Testing
 
 @testable import OutboxReceiver
@@ -51,20 +51,55 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2, 3, 7, 64, 1000])
-    func theParserDoesNotCareHowABodyIsCut(size: Int) throws {
-        let payload = TestServer.content(500)
-        let body = Data("preamble\r\n".utf8) + TestServer.multipart(payload) + Data("epilogue".utf8)
-        var parser = try SectionParser(
-            contentType: "multipart/form-data; boundary=\"\(TestServer.boundary)\"", name: "sectionFile", length: 500)
-        var received = Data()
-        for start in stride(from: 0, to: body.count, by: size) {
-            let piece = body[start..<min(start + size, body.count)]
-            if let bytes = try parser.payload(in: .init(bytes: piece)) {
-                received.append(contentsOf: bytes.readableBytesView)
+    @Test func whatFollowsATornLineIsKept() throws {
+        try inTemporaryFolder { folder, path in
+            var journal = try Journal(appendingIn: folder)
+            try journal.append(Self.entries)
+            let file = URL(filePath: path + "/journal")
+            // Once in the middle of a line, once right before its end.
+            for cut in [10, 1] {
+                try Data(contentsOf: file).dropLast(cut).write(to: file)
+                var next = try Journal(appendingIn: folder)
+                try next.append([.forgotten(.random())])
             }
+            var read = 0
+            let (_, bad) = try Journal.read(folder) { _ in read += 1 }
+            #expect((read, bad) == (Self.entries.count + 1, 1))
         }
-        try parser.finish()
-        #expect(received == payload)
+    }
+
+    @Test func aJournalWrittenAnewSaysTheSame() throws {
+        try inTemporaryFolder { folder, _ in
+            var journal = try Journal(appendingIn: folder)
+            let upload = Upload(id: .random(), plan: Self.plan, at: 5)
+            upload.restore(1)
+            var catalog = Catalog()
+            catalog.add(upload)
+            try journal.append([.opened(upload.id, Self.plan, at: 5), .block(upload.id, 1), .block(upload.id, 1)])
+            let mark = (length: journal.length, lines: journal.lines)
+            let rewrite = try Journal.rewrite(catalog, in: folder)
+            // Comes in while the new one is being written.
+            try journal.append([.block(upload.id, 0)])
+            try journal.replace(by: rewrite, copyingFrom: mark.length, lines: journal.lines - mark.lines)
+            let last = JournalEntry.forgotten(.random())
+            try journal.append([last])
+            var read: [JournalEntry] = []
+            _ = try Journal.read(folder) { read.append($0) }
+            #expect(read == [.opened(upload.id, Self.plan, at: 5), .block(upload.id, 1), .block(upload.id, 0), last])
+            #expect(journal.lines == 4)
+        }
+    }
+
+    @Test func theJournalOfABusyYearStaysShort() throws {
+        try inTemporaryFolder { _, path in
+            let store = try Store(
+                path: path, limits: Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 10),
+                synchronizes: false, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
+            for _ in 0..<30 {
+                try store.appendToJournal((0..<1000).map { _ in .forgotten(.random()) })
+                store.keepHouse()
+            }
+            #expect(store.withBooks { $0.journal.lines } <= 11_000)
+        }
     }
 }

@@ -99,11 +99,11 @@ final class TestServer: Sendable {
 
     func preLoad(
         _ content: Data, name: String = "a.jpg", type: String = "image/jpeg", md5: String? = nil, size: Int? = nil,
-        path: String? = nil, token: String? = nil
+        path: String? = nil, modified: String = "2026-01-02T03:04:05.678Z", token: String? = nil
     ) throws -> (id: String, isExisting: Bool) {
         var file: [String: Any] = [
             "fileName": name, "totalSize": size ?? content.count, "md5": md5 ?? Self.md5(content), "mimeType": type,
-            "modified": "2026-01-02T03:04:05.678Z",
+            "modified": modified,
         ]
         if let path { file["path"] = path }
         let reply = try post("/fileSection/preLoad.do", ["fileCount": 1, "files": [file]], token: token)
@@ -141,9 +141,11 @@ final class TestServer: Sendable {
     /// Uploads all of `content` and returns its URL's path.
     @discardableResult
     func upload(
-        _ content: Data, name: String = "a.jpg", type: String = "image/jpeg", path: String? = nil, token: String? = nil
+        _ content: Data, name: String = "a.jpg", type: String = "image/jpeg", path: String? = nil,
+        modified: String = "2026-01-02T03:04:05.678Z", token: String? = nil
     ) throws -> (id: String, urlPath: String) {
-        let (id, isExisting) = try preLoad(content, name: name, type: type, path: path, token: token)
+        let (id, isExisting) = try preLoad(
+            content, name: name, type: type, path: path, modified: modified, token: token)
         if !isExisting {
             for number in 1...Self.blocks(content) {
                 #expect(try sendBlock(number, of: content, id: id, token: token).status == 200)

@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import Synchronization
 import Testing
 
@@ -158,21 +157,47 @@ import Testing
         }
     }
 
-    @Test func uploadsWithoutProgressExpire() async throws {
-        let clock = Mutex(Int64(1_800_000_000))
-        let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: root) }
-        let limits = Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 10)
-        let store = try Store(
-            path: root.path, limits: limits, logger: Logger(label: "test"), now: { clock.withLock { $0 } })
-        let plan = UploadPlan(
-            user: "a", size: 10, md5: .random(), fileName: "a", path: nil, type: "image/jpeg", modified: nil)
-        let id = try #require(try store.preLoad([plan], user: "a").first?.id)
-        clock.withLock { $0 += Catalog.memory }
-        store.expire()
-        #expect(store.answer(for: id, user: "a") == .failed)
-        clock.withLock { $0 += 1 }
-        store.expire()
-        #expect(store.answer(for: id, user: "a") == .unknown)
+    @Test(arguments: [("a.jpg", "A.jpg"), ("\u{e9}.jpg", "e\u{301}.jpg")])
+    func namesThatDifferAlmostInvisiblyStayApart(first: String, second: String) async throws {
+        try await TestServer.run { server in
+            try server.upload(TestServer.content(10, seed: 1), path: first)
+            try server.upload(TestServer.content(10, seed: 2), path: second)
+            #expect(server.files("files").count == 2)
+            #expect(server.files("objects").count == 2)
+        }
+    }
+
+    @Test func theFirstTimeOfAContentStays() async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(10)
+            try server.upload(content, name: "a.jpg", modified: "2020-01-01T00:00:00Z")
+            try server.upload(content, name: "b.jpg", modified: "2021-01-01T00:00:00Z")
+            let path = server.root.appending(path: "files/local/b.jpg").path
+            let date = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+            #expect(date?.timeIntervalSince1970 == 1_577_836_800)
+        }
+    }
+
+    @Test func manyUploadsAtOnceAreAllConfirmed() async throws {
+        try await TestServer.run { server in
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for seed in 0..<40 {
+                    // Half of them are the same content under other names.
+                    group.addTask {
+                        let content = TestServer.content(1000, seed: UInt64(seed / 2))
+                        return try server.upload(content, name: "\(seed).jpg").urlPath
+                    }
+                }
+                var paths: Set<String> = []
+                for try await path in group {
+                    #expect(try server.get(path).status == 200)
+                    paths.insert(path)
+                }
+                #expect(paths.count == 20)
+            }
+            #expect(server.files("files").count == 40)
+            #expect(server.files("objects").count == 20)
+            #expect(server.files("uploads").isEmpty)
+        }
     }
 }

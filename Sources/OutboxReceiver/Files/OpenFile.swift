@@ -89,6 +89,9 @@ struct FileStatus: Sendable, Equatable {
     let size: Int64
     /// Seconds since 1970.
     let modified: Int64
+    /// The last change of content or metadata, in nanoseconds since 1970.
+    let changed: Int64
+    let isReadableByAll: Bool
     let isRegular: Bool
 
     init(_ status: stat) {
@@ -96,6 +99,8 @@ struct FileStatus: Sendable, Equatable {
         inode = UInt64(status.st_ino)
         size = Int64(status.st_size)
         modified = Int64(status.st_mtim.tv_sec)
+        changed = Int64(status.st_ctim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_ctim.tv_nsec)
+        isReadableByAll = status.st_mode & S_IROTH != 0
         isRegular = status.st_mode & S_IFMT == S_IFREG
     }
 

@@ -1,5 +1,4 @@
 import Crypto
-import FoundationEssentials
 import Glibc
 import Logging
 import SystemPackage
@@ -39,6 +38,10 @@ final class Tokens: Sendable {
         state.withLock { state in
             state.fromFile = entries
             state.seen = status
+        }
+        if status.isReadableByAll {
+            logger.warning(
+                "every user of this machine can read the token file; chmod 600 it", metadata: ["path": "\(path)"])
         }
         guard !entries.isEmpty || !fixed.isEmpty else { throw .configuration("\(path) names no token") }
     }

@@ -1,0 +1,105 @@
+import Foundation
+import Glibc
+
+/// One HTTP connection to a receiver, speaking fileSection by hand.
+final class ReceiverClient {
+    struct Closed: Error {}
+
+    struct Reply {
+        let status: Int
+        let data: [String: Any]
+    }
+
+    private static let boundary = "outbox-boundary"
+    private let descriptor: Int32
+    private var received = Data()
+
+    init(port: Int) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port).bigEndian)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw Closed() }
+    }
+
+    deinit { close(descriptor) }
+
+    // MARK: fileSection
+
+    /// The id for the content, or nil and the status where the receiver refuses.
+    func preLoad(_ content: [UInt8], name: String, token: String? = nil) throws -> (id: String?, status: Int) {
+        let file: [String: Any] = [
+            "fileName": name, "totalSize": content.count, "md5": Digest.md5(content), "mimeType": "image/jpeg",
+        ]
+        let reply = try post("preLoad.do", ["fileCount": 1, "files": [file]], token: token)
+        return ((reply.data["fileIds"] as? [String])?.first, reply.status)
+    }
+
+    static func blocks(_ content: [UInt8]) -> Int { (content.count + 524_287) / 524_288 }
+
+    /// Sends block `number`, from 1, and returns the status.
+    func sendBlock(_ number: Int, of content: [UInt8], id: String) throws -> Int {
+        let bytes = content.dropFirst((number - 1) * 524_288).prefix(524_288)
+        let head =
+            "--\(Self.boundary)\r\nContent-Disposition: form-data; name=\"sectionFile\"; filename=\"\(id)-\(number - 1).jpg\"\r\n"
+            + "Content-Type: image/jpg\r\n\r\n"
+        let block =
+            "[{\"id\":\"\(id)\",\"totalSize\":\(content.count),\"blockTotal\":\(Self.blocks(content)),\"blockNo\":\(number)}]"
+        return try request(
+            "upload.do", ["file_block": block, "Content-Type": "multipart/form-data; boundary=\(Self.boundary)"],
+            body: Data(head.utf8) + Data(bytes) + Data("\r\n--\(Self.boundary)--\r\n".utf8)
+        ).status
+    }
+
+    /// 0, 1 or 2; nil where the receiver doesn't know the id.
+    func finishStatus(_ id: String) throws -> Int? {
+        try post("isFinish.do", ["fileIds": [id]]).data["finishStatus"] as? Int
+    }
+
+    private func post(_ path: String, _ json: [String: Any], token: String? = nil) throws -> Reply {
+        try request(
+            path, token.map { ["Authorization": "Bearer \($0)"] } ?? [:],
+            body: try JSONSerialization.data(withJSONObject: json))
+    }
+
+    // MARK: HTTP
+
+    private func request(_ path: String, _ headers: [String: String], body: Data) throws -> Reply {
+        var head = "POST /fileSection/\(path) HTTP/1.1\r\nHost: test\r\nContent-Length: \(body.count)\r\n"
+        for (name, value) in headers { head += "\(name): \(value)\r\n" }
+        try send(Data((head + "\r\n").utf8) + body)
+        while received.range(of: Data("\r\n\r\n".utf8)) == nil { try fill() }
+        guard let end = received.range(of: Data("\r\n\r\n".utf8)) else { throw Closed() }
+        let lines = String(decoding: received[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
+        let length = lines.first { $0.lowercased().hasPrefix("content-length:") }
+            .flatMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) }
+        received = Data(received[end.upperBound...])
+        while received.count < length ?? 0 { try fill() }
+        let json = try? JSONSerialization.jsonObject(with: received.prefix(length ?? 0)) as? [String: Any]
+        received = Data(received.dropFirst(length ?? 0))
+        let status = lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        return Reply(status: status ?? 0, data: json?["data"] as? [String: Any] ?? [:])
+    }
+
+    private func send(_ data: Data) throws {
+        var rest = data[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw Closed() }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func fill() throws {
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else { throw Closed() }
+        received.append(contentsOf: buffer[..<count])
+    }
+}

@@ -1,0 +1,238 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// The receiver by itself, from outside.
+@Suite("The receiver")
+struct ReceiverTests {
+    private static let environment = ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"]
+
+    private static func run(
+        _ arguments: [String], _ environment: [String: String] = [:]
+    ) async throws -> Program.Output {
+        try await Program.run(
+            "outbox-receiver", arguments, environment: Self.environment.merging(environment) { $1 }, directory: "/")
+    }
+
+    private static func port(of program: Program) async throws -> Int {
+        try await Poll.value("the receiver to listen", lastState: { program.errorTail() }) {
+            if let ending = program.ending { throw Surprise("it ended: \(ending)\n\(program.errorTail())") }
+            let line = program.standardOutput.split(separator: "\n").last { $0.contains("listening on") }
+            return line?.split(separator: ":").last.flatMap { Int($0) }
+        }
+    }
+
+    // MARK: Starting and stopping
+
+    @Test(
+        "without tokens it refuses to listen beyond this machine and says what to do",
+        arguments: ["0.0.0.0:0", "[::]:0"])
+    func loopbackOnly(address: String) async throws {
+        let directory = try TemporaryDirectory()
+        let output = try await Self.run(["--root", directory.path("root"), "--listen", address])
+        #expect(output.code == 78)
+        #expect(output.standardError.contains("--token-file"))
+        #expect(output.standardError.split(separator: "\n").count == 1)
+    }
+
+    @Test("tokens in the environment are enough to listen beyond this machine")
+    func tokensInEnvironment() async throws {
+        let directory = try TemporaryDirectory()
+        let program = try Program(
+            "outbox-receiver", ["--root", directory.path("root"), "--listen", "0.0.0.0:0"],
+            environment: Self.environment.merging(["OUTBOX_RECEIVER_TOKENS": "secret anna"]) { $1 },
+            directory: directory.path, outputPrefix: directory.path("log"))
+        let client = try ReceiverClient(port: try await Self.port(of: program))
+        #expect(try client.preLoad([1], name: "a.jpg").status == 401)
+        #expect(try client.preLoad([1], name: "a.jpg", token: "secret").status == 200)
+    }
+
+    @Test("a token file is read again when it changes, and one that everybody can read is a warning")
+    func tokenFile() async throws {
+        let directory = try TemporaryDirectory()
+        let tokens = directory.path("tokens")
+        try Files.write(Array("# family\nold anna\n".utf8), to: tokens)
+        chmod(tokens, 0o644)
+        let program = try Program(
+            "outbox-receiver", ["--root", directory.path("root"), "--listen", "127.0.0.1:0", "--token-file", tokens],
+            environment: Self.environment, directory: directory.path, outputPrefix: directory.path("log"))
+        let client = try ReceiverClient(port: try await Self.port(of: program))
+        #expect(program.standardError.contains("chmod 600"))
+        #expect(try client.preLoad([1], name: "a.jpg", token: "old").status == 200)
+        try Files.write(Array("new anna\n".utf8), to: tokens)
+        try await Poll.until("the new token to be taken") {
+            try client.preLoad([1], name: "a.jpg", token: "new").status == 200
+        }
+        #expect(try client.preLoad([1], name: "a.jpg", token: "old").status == 401)
+    }
+
+    @Test("a second receiver on the same root is refused")
+    func secondReceiver() async throws {
+        let receiver = try await Receiver.started()
+        let output = try await Self.run(["--root", receiver.root, "--listen", "127.0.0.1:0"])
+        #expect(output.code == 75)
+        #expect(output.standardError.contains(receiver.root))
+    }
+
+    @Test("port 0 on IPv6 is announced as the port it became")
+    func ipv6() async throws {
+        let directory = try TemporaryDirectory()
+        let program = try Program(
+            "outbox-receiver", ["--root", directory.path("root"), "--listen", "[::1]:0"],
+            environment: Self.environment, directory: directory.path, outputPrefix: directory.path("log"))
+        #expect(try await Self.port(of: program) > 0)
+        #expect(program.standardOutput.contains("http://[::1]:"))
+    }
+
+    @Test("SIGTERM ends it, also in the middle of a request, and everything is kept")
+    func termination() async throws {
+        let receiver = try await Receiver.started()
+        let content = SeededContent.bytes(600_000, seed: 1)
+        let client = try ReceiverClient(port: receiver.port)
+        let id = try #require(try client.preLoad(content, name: "a.jpg").id)
+        #expect(try client.sendBlock(1, of: content, id: id) == 200)
+        receiver.program?.kill(SIGTERM)
+        #expect(try await receiver.program?.wait(timeout: .seconds(20)) == .exited(0))
+        try await receiver.start()
+        let next = try ReceiverClient(port: receiver.port)
+        #expect(try next.sendBlock(2, of: content, id: id) == 200)
+        #expect(try next.finishStatus(id) == 1)
+    }
+
+    // MARK: A full disk
+
+    @Test("a disk that fills up refuses fragments with 507, counts none of them, and goes on when there is space")
+    func fullDisk() async throws {
+        let directory = try TemporaryDirectory()
+        let root = directory.path("root")
+        try Files.makeDirectory(root)
+        let script = "mount -t tmpfs -o size=12m tmpfs \(root) && exec \"$@\""
+        let permitted = try await Program.run(
+            "/usr/bin/unshare", ["-rm", "sh", "-c", "mount -t tmpfs tmpfs \(root)"], environment: Self.environment,
+            directory: "/")
+        guard permitted.code == 0 else { return print("skipped: unshare -rm and mount are not permitted here") }
+        let program = try Program(
+            "/usr/bin/unshare",
+            [
+                "-rm", "sh", "-c", script, "sh", try Program.path(of: "outbox-receiver"), "--root", root, "--listen",
+                "127.0.0.1:0", "--free-space-floor", "1MiB",
+            ],
+            environment: Self.environment, directory: directory.path, outputPrefix: directory.path("log"))
+        let client = try ReceiverClient(port: try await Self.port(of: program))
+        let content = SeededContent.bytes(3 * 524_288, seed: 2)
+        let id = try #require(try client.preLoad(content, name: "a.jpg").id)
+        #expect(try client.sendBlock(1, of: content, id: id) == 200)
+
+        let mounted = "/proc/\(program.pid)/root\(root)"
+        FileManager.default.createFile(atPath: "\(mounted)/filler", contents: Data(count: 32 << 20))
+        let filler = open("\(mounted)/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        let piece = [UInt8](repeating: 1, count: 65536)
+        while write(filler, piece, piece.count) > 0 {}
+        close(filler)
+        #expect(try client.sendBlock(2, of: content, id: id) == 507)
+        #expect(try client.sendBlock(3, of: content, id: id) == 507)
+        #expect(try client.preLoad(SeededContent.bytes(10, seed: 3), name: "b.jpg").status == 507)
+        #expect(try client.finishStatus(id) == 0)
+
+        unlink("\(mounted)/filler")
+        #expect(try client.sendBlock(2, of: content, id: id) == 200)
+        #expect(try client.sendBlock(3, of: content, id: id) == 200)
+        try await Poll.until("the upload to be finished", lastState: { program.errorTail() }) {
+            try client.finishStatus(id) == 1
+        }
+        #expect(try Digest.md5(file: "\(mounted)/files/local/a.jpg") == Digest.md5(content))
+    }
+
+    // MARK: Kills
+
+    /// `OUTBOX_TRIAL_STORE_KILLS` sets how often, `OUTBOX_TRIAL_SEED` repeats a run.
+    @Test(
+        "killed at random moments it keeps what it answered, whole, and leaves nothing behind", .timeLimit(.minutes(10))
+    )
+    func kills() async throws {
+        let kills = Trial.number("OUTBOX_TRIAL_STORE_KILLS") ?? 25
+        var trial = Trial("receiver alone, kills")
+        let receiver = try Receiver()
+        var answered = Answered()
+        for kill in 0..<kills {
+            try await receiver.start()
+            let port = receiver.port
+            let first = kill * 1000
+            let load = Task.detached { Self.load(port, from: first) }
+            usleep(UInt32.random(in: 1000...80_000, using: &trial.random))
+            try await receiver.kill()
+            answered.merge(await load.value)
+        }
+        try await receiver.start()
+        let client = try ReceiverClient(port: receiver.port)
+        for (id, seed) in answered.finished {
+            #expect(try client.finishStatus(id) == 1, "\(seed) was confirmed, seed \(trial.seed)")
+        }
+        for (id, upload) in answered.open {
+            let content = SeededContent.bytes(SeededContent.large, seed: upload.seed)
+            for number in 1...ReceiverClient.blocks(content) where !upload.blocks.contains(number) {
+                #expect(try client.sendBlock(number, of: content, id: id) == 200, "seed \(trial.seed)")
+            }
+            #expect(try client.finishStatus(id) == 1, "blocks that were answered are kept, seed \(trial.seed)")
+        }
+        for object in Files.regularFiles("\(receiver.root)/objects") {
+            let digest = try Digest.md5(file: "\(receiver.root)/objects/\(object)")
+            #expect(object.hasSuffix("/\(digest)"), "seed \(trial.seed)")
+        }
+        let objects = Set(try receiver.objects())
+        #expect(try Set(receiver.files().values) == objects, "tree and objects agree, seed \(trial.seed)")
+        print("receiver alone: \(kills) kills, \(answered.finished.count) confirmed, \(answered.open.count) unfinished")
+        // What is left in uploads/ belongs to ids that were given out; a load that was cut off has one at most.
+        #expect(Files.regularFiles("\(receiver.root)/uploads").count <= 2 * kills, "seed \(trial.seed)")
+        #expect(!Files.regularFiles(receiver.root).contains { $0.hasSuffix(".new") || $0.hasSuffix(".part") })
+    }
+
+    /// What a receiver answered until it was killed.
+    private struct Answered: Sendable {
+        /// Seeds of contents, by id.
+        var finished: [String: UInt64] = [:]
+        var open: [String: (seed: UInt64, blocks: Set<Int>)] = [:]
+
+        mutating func merge(_ other: Answered) {
+            finished.merge(other.finished) { $1 }
+            open.merge(other.open) { $1 }
+        }
+    }
+
+    /// Uploads small files, and one that stays unfinished, until the connection breaks.
+    private static func load(_ port: Int, from first: Int) -> Answered {
+        var answered = Answered()
+        guard let client = try? ReceiverClient(port: port) else { return answered }
+        let large = SeededContent.bytes(SeededContent.large, seed: UInt64(first))
+        do {
+            let open = try client.preLoad(large, name: "\(first).jpg").id
+            if let open {
+                answered.open[open] = (UInt64(first), [])
+                for number in [3, 1] where try client.sendBlock(number, of: large, id: open) == 200 {
+                    answered.open[open]?.blocks.insert(number)
+                }
+            }
+            for seed in (first + 1)... {
+                let content = SeededContent.bytes(5000, seed: UInt64(seed))
+                guard let id = try client.preLoad(content, name: "\(seed).jpg").id else { continue }
+                _ = try client.sendBlock(1, of: content, id: id)
+                if try client.finishStatus(id) == 1 { answered.finished[id] = UInt64(seed) }
+            }
+        } catch {
+            // The kill.
+        }
+        return answered
+    }
+}
+
+private enum SeededContent {
+    /// Four blocks.
+    static let large = 3 * 524_288 + 100
+
+    static func bytes(_ count: Int, seed: UInt64) -> [UInt8] {
+        var random = SeededRandom(seed: seed)
+        return random.bytes(count)
+    }
+}

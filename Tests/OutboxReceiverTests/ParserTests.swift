@@ -1,0 +1,181 @@
+import Foundation
+import NIOCore
+import Testing
+
+@testable import OutboxReceiver
+
+/// What strangers can send goes through these parsers.
+@Suite struct ParserTests {
+    // MARK: JSON
+
+    @Test(arguments: [
+        #"{"a":[1,-2,3.5,1e3,true,false,null,"x"],"b":{"c":"\u00e9\ud83d\ude00\n\/\\\""}}"#, "[]", "{}", " 0 ", "\"\"",
+        #""ä\tb""#, "-0", "[[[[1]]]]",
+    ])
+    func jsonIsReadAsFoundationReadsIt(text: String) throws {
+        let ours = try #require(JSONParser.value(of: text))
+        let theirs = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+        #expect(Self.object(ours).isEqual(theirs))
+    }
+
+    @Test(arguments: [
+        "", "{", "[1,]", "{\"a\"}", "{\"a\":1,}", "01", "1.", "+1", "\"\u{1}\"", #""\ud800""#, #""\udc00\ud800""#,
+        #""\x""#, "nul", "[1] 2", "'a'", "1e999", "\"a", #""\u12g4""#,
+    ])
+    func whatIsNoJSONIsRefused(text: String) {
+        #expect(JSONParser.value(of: text) == nil)
+    }
+
+    @Test func jsonThatIsTooDeepIsRefused() {
+        #expect(JSONParser.value(of: String(repeating: "[", count: 1_000_000)) == nil)
+    }
+
+    @Test func textThatIsNotUTF8IsRefused() {
+        let bytes: [UInt8] = [0x22, 0xff, 0x22]
+        #expect(bytes.withUnsafeBytes { JSONParser.value(of: $0) } == nil)
+    }
+
+    @Test func whatIsWrittenIsReadBack() {
+        let value: JSON = [
+            "q\"\\\u{1}\u{1f}\n": "é😀", "n": .integer(.min), "a": .array([.null, .boolean(true), .number(0.5), [:]]),
+        ]
+        #expect(value.bytes.withUnsafeBytes { JSONParser.value(of: $0) } == value)
+    }
+
+    /// Anything accepted must be what Foundation makes of it too.
+    @Test func damagedJSONIsReadRightOrRefused() {
+        var fuzz = Fuzz()
+        let seed = fuzz.seed
+        let sound = Array(
+            #"{"fileCount":1,"files":[{"fileName":"a\u00e9\n.jpg","totalSize":19232,"md5":"9e10","path":null,"x":-1.5e2}]}"#
+                .utf8)
+        for run in 0..<Fuzz.runs {
+            let bytes = fuzz.mutated(sound, tokens: ["\"", "\\u", "\\ud83d", "{", "]", ",", "1e400", "\u{0}", "-"])
+            guard let ours = bytes.withUnsafeBytes({ JSONParser.value(of: $0) }) else { continue }
+            let theirs = try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
+            #expect(theirs != nil, "run \(run), seed \(seed): \(String(decoding: bytes, as: UTF8.self))")
+            #expect(ours.bytes.withUnsafeBytes { JSONParser.value(of: $0) } == ours, "run \(run), seed \(seed)")
+        }
+    }
+
+    private static func object(_ json: JSON) -> NSObject {
+        switch json {
+        case .null: NSNull()
+        case .boolean(let value): NSNumber(value: value)
+        case .integer(let number): NSNumber(value: number)
+        case .number(let number): NSNumber(value: number)
+        case .string(let text): NSString(string: text)
+        case .array(let values): NSArray(array: values.map(object))
+        case .object(let members):
+            NSDictionary(dictionary: Dictionary(uniqueKeysWithValues: members.map { ($0.name, object($0.value)) }))
+        }
+    }
+
+    // MARK: Multipart
+
+    private static let payload = Array(TestServer.content(300))
+    private static let body =
+        Array("preamble\r\n".utf8) + Array(TestServer.multipart(Data(payload))) + Array("epilogue".utf8)
+
+    /// The payload, when the parser accepts the body cut into pieces of random size.
+    private static func parse(_ body: [UInt8], length: Int, _ fuzz: inout Fuzz) -> [UInt8]? {
+        let type = "multipart/form-data; boundary=\"\(TestServer.boundary)\""
+        do {
+            var parser = try SectionParser(contentType: type, name: "sectionFile", length: length)
+            var payload: [UInt8] = []
+            var rest = body[...]
+            while !rest.isEmpty {
+                let piece = rest.prefix(Int.random(in: 1...400, using: &fuzz))
+                rest = rest.dropFirst(piece.count)
+                if let bytes = try parser.payload(in: ByteBuffer(bytes: piece)) {
+                    payload += Array(bytes.readableBytesView)
+                }
+            }
+            try parser.finish()
+            return payload
+        } catch {
+            return nil
+        }
+    }
+
+    /// Whatever is done to a body, what is accepted has the length announced and stands between two boundaries.
+    @Test func damagedMultipartIsReadRightOrRefused() {
+        var fuzz = Fuzz()
+        let seed = fuzz.seed
+        var accepted = 0
+        let end = Array("\r\n--\(TestServer.boundary)--".utf8)
+        for run in 0..<Fuzz.runs {
+            let body = fuzz.mutated(
+                Self.body,
+                tokens: ["\r\n", "--", "\r\n--\(TestServer.boundary)", "--\(TestServer.boundary)--", "\0", "\""])
+            let length = Int.random(in: 0..<20, using: &fuzz) == 0 ? Int.random(in: 0...310, using: &fuzz) : 300
+            guard let payload = Self.parse(body, length: length, &fuzz) else { continue }
+            accepted += 1
+            #expect(payload.count == length, "run \(run), seed \(seed)")
+            #expect(body.firstRange(of: payload + end) != nil, "run \(run), seed \(seed)")
+        }
+        #expect(accepted > 0, "seed \(seed)")
+    }
+
+    @Test func aGigabyteOfPartHeaderIsRefusedEarly() throws {
+        var parser = try SectionParser(
+            contentType: "multipart/form-data; boundary=b", name: "sectionFile", length: 10)
+        _ = try parser.payload(in: ByteBuffer(string: "--b\r\n"))
+        var taken = 0
+        #expect(throws: Refusal.self) {
+            while taken < 1 << 30 {
+                _ = try parser.payload(in: ByteBuffer(repeating: 0x61, count: 1000))
+                taken += 1000
+            }
+        }
+        #expect(taken < 20_000)
+    }
+
+    // MARK: Header fields
+
+    @Test(arguments: [
+        "multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary=\"",
+        "multipart/mixed; boundary=a", "multipart/form-data; boundary=a; boundary=b",
+        "multipart/form-data; boundary=\"a\r\nb\"", "multipart/form-data; boundary=\"a \"",
+        "multipart/form-data; boundary=" + String(repeating: "a", count: 71), "multipart/form-data; boundary=\"a\"x",
+        "multipart/form-data; boundary=é",
+    ])
+    func brokenBoundariesAreRefused(type: String) {
+        #expect(MultipartBoundary(contentType: type) == nil)
+    }
+
+    @Test func damagedHeaderFieldsNeverYieldABrokenBoundary() {
+        var fuzz = Fuzz()
+        let seed = fuzz.seed
+        let sound = Array(#"multipart/form-data; charset=utf-8; boundary="a\"b'c"; x=y"#.utf8)
+        for run in 0..<Fuzz.runs {
+            let bytes = fuzz.mutated(sound, tokens: ["\"", "\\", ";", "=", "boundary=", "\r\n", " "])
+            let field = String(decoding: bytes, as: UTF8.self)
+            if let boundary = MultipartBoundary(contentType: field)?.text {
+                #expect((1...70).contains(boundary.utf8.count), "run \(run), seed \(seed)")
+                #expect(boundary.utf8.allSatisfy { (0x20...0x7e).contains($0) }, "run \(run), seed \(seed)")
+            }
+            _ = FileBlock(field: field)
+            _ = MediaType(field)
+        }
+    }
+
+    // MARK: Paths
+
+    @Test func noPathLeadsOut() {
+        var fuzz = Fuzz()
+        let seed = fuzz.seed
+        let sound = Array("trip/Straße/IMG 0001.jpeg".utf8)
+        for run in 0..<Fuzz.runs {
+            let tokens = ["../", "/", "..", ".", "\0", "\r\n", String(repeating: "ä", count: 200), "/././"]
+            let text = String(decoding: fuzz.mutated(sound, tokens: tokens), as: UTF8.self)
+            let path = SafePath(path: text, fileName: "a.jpg")
+            for name in path.folders + [path.name] {
+                let isSafe =
+                    !name.isEmpty && name != "." && name != ".." && name.utf8.count <= 255 && !name.utf8.contains(0x2f)
+                    && name.utf8.allSatisfy { $0 >= 0x20 }
+                #expect(isSafe, "run \(run), seed \(seed): \(text.debugDescription)")
+            }
+        }
+    }
+}

@@ -22,6 +22,7 @@ public final class Receiver: Sendable {
     private let logger: Logger
     private let store: Store
     private let tokens: Tokens
+    private let threads = DiskThreads(count: 2)
 
     /// Opens the storage and checks the configuration; nothing listens yet.
     ///
@@ -65,8 +66,11 @@ public final class Receiver: Sendable {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.connectionThreads)
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(
-                try await serve(group, onReady, stop ?? { try? await Task.sleep(for: .seconds(1 << 40)) }))
+            // Accepting connections and keeping house, which may block, run here.
+            try await withTaskExecutorPreference(threads) {
+                try await serve(group, onReady, stop ?? { try? await Task.sleep(for: .seconds(1 << 40)) })
+            }
+            outcome = .success(())
         } catch {
             outcome = .failure(error)
         }
@@ -126,20 +130,12 @@ extension Receiver {
 private struct Expiry: Service {
     let store: Store
     let interval: Duration
-    private let thread = DiskThreads(count: 1)
-
-    init(store: Store, interval: Duration) {
-        self.store = store
-        self.interval = interval
-    }
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {
-            try await withTaskExecutorPreference(thread) {
-                while true {
-                    try await Task.sleep(for: interval)
-                    store.keepHouse()
-                }
+            while true {
+                try await Task.sleep(for: interval)
+                store.keepHouse()
             }
         }
     }

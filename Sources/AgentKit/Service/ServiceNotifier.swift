@@ -82,11 +82,7 @@ struct ServiceNotifier: Sendable {
         session?.changed()
     }
 
-    private static func monotonicMicroseconds() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
-    }
+    private static func monotonicMicroseconds() -> UInt64 { monotonicNanoseconds() / 1000 }
 }
 
 /// Carries out what the plan decides. It runs on a thread of its own: sending waits where the service manager is busy.

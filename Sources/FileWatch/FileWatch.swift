@@ -6,10 +6,12 @@ public import UploadCore
 /// Watches a directory tree and tells which files are complete and at rest (man 7 inotify).
 ///
 /// Two threads: one only drains the kernel's queue, so that a burst does not overflow it; the other keeps watches,
-/// scans and settles, and calls the handler. With nothing happening neither wakes up, but for the rescan.
+/// scans and settles, and calls the handler. With nothing happening neither wakes up, but for the rescan, and every
+/// few seconds where directories must be polled: those that could not be watched, and those on a file system that
+/// others can change.
 ///
 /// The outbox is opened anew for each round of work and never kept open, so it can be unmounted, and its removal is
-/// noticed. `/proc` must be mounted. To learn whether a writer has a file open, a read lease is taken and released at
+/// noticed. Mounts are watched as well, by `/proc`, which must be there. To learn whether a writer has a file open, a read lease is taken and released at
 /// once (man 2 fcntl, F_SETLEASE); a writer that comes in this very moment makes the kernel send a SIGURG, which is
 /// ignored by default. The process should ignore SIGIO as well, which the kernel falls back to.
 public final class FileWatch: Sendable {
@@ -21,7 +23,7 @@ public final class FileWatch: Sendable {
         public var rescan: Duration
         /// How long a file must stand unchanged where nobody can tell whether a writer has it open.
         public var unknownWriterWait: Duration
-        /// How often directories that cannot be watched are looked at.
+        /// How often directories are looked at that cannot be watched, or of which events do not tell all.
         public var pollInterval: Duration
         /// Names that produce nothing; what lies below an ignored directory is never asked for.
         public var isIgnored: @Sendable (_ path: RelativePath, _ isDirectory: Bool) -> Bool
@@ -52,7 +54,12 @@ public final class FileWatch: Sendable {
     private let options: Options
     private let handler: @Sendable ([WatchEvent]) -> Void
     private let mailbox: Mailbox
-    private let openQueue: InotifyQueue.Opener
+    private let monitor: MountMonitor
+    private let kernel: Kernel
+    private let board = CounterBoard()
+
+    /// What the watch is doing and has done; cheap, from any thread.
+    public var counters: WatchCounters { board.latest }
 
     /// Prepares to watch.
     ///
@@ -60,27 +67,24 @@ public final class FileWatch: Sendable {
     ///   - root: absolute path of the directory, which may itself be a symbolic link.
     ///   - options: how to watch.
     ///   - handler: called on the watch's own thread with events in order; while it runs, events pile up.
-    /// - Throws: `Errno` when the directory cannot be opened.
+    /// - Throws: `Errno` when the directory, or `/proc/self/mountinfo`, cannot be opened.
     public convenience init(
         root: String, options: Options, handler: @escaping @Sendable ([WatchEvent]) -> Void
     ) throws(Errno) {
-        try self.init(root: root, options: options, openQueue: Self.openQueue, handler: handler)
+        try self.init(root: root, options: options, kernel: Kernel(), handler: handler)
     }
 
     init(
-        root: String, options: Options, openQueue: @escaping InotifyQueue.Opener,
+        root: String, options: Options, kernel: Kernel,
         handler: @escaping @Sendable ([WatchEvent]) -> Void
     ) throws(Errno) {
         _ = try Directory(path: root)
         self.root = root
         self.options = options
         self.handler = handler
-        self.openQueue = openQueue
+        self.kernel = kernel
         mailbox = try Mailbox()
-    }
-
-    private static func openQueue(_ wakeup: Wakeup) throws(Errno) -> InotifyQueue {
-        try InotifyQueue(wakeup: wakeup)
+        monitor = try MountMonitor()
     }
 
     deinit { stop() }
@@ -88,9 +92,13 @@ public final class FileWatch: Sendable {
     /// Starts watching; begins with a full scan. A second call does nothing.
     public func start() {
         guard mailbox.markStarted() else { return }
-        let (root, options, handler, mailbox, openQueue) = (root, options, handler, mailbox, openQueue)
+        let (root, options, mailbox, monitor) = (root, options, mailbox, monitor)
+        let (kernel, board, handler) = (kernel, board, handler)
         startThread(name: "watch") {
-            Watcher(root: root, options: options, mailbox: mailbox, openQueue: openQueue, handler: handler).run()
+            Watcher(
+                root: root, options: options, mailbox: mailbox, monitor: monitor, kernel: kernel, board: board,
+                handler: handler
+            ).run()
         }
     }
 

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import LinuxSystem
 import Synchronization
@@ -12,9 +13,6 @@ final class InotifyQueue: Sendable {
         var bytes = 0
         var isOverflowed = false
     }
-
-    /// Opens an instance that signals what it is given.
-    typealias Opener = @Sendable (Wakeup) throws(Errno) -> InotifyQueue
 
     /// Memory that waiting events may take; beyond it they are dropped, which a full scan repairs.
     private static let capacity = 32 << 20
@@ -76,6 +74,20 @@ final class InotifyQueue: Sendable {
             inotify_add_watch(
                 descriptor.rawValue, "/proc/self/fd/\(directory.rawValue)", UInt32(bitPattern: Int32(mask)))
         }
+    }
+
+    /// Watches a symbolic link itself, so that its removal or replacement wakes the watch's thread.
+    ///
+    /// - Returns: whether there is one at the path.
+    @discardableResult
+    func watchLink(_ path: String) -> Bool {
+        let raw = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC)
+        if raw < 0 { return false }
+        let link = Descriptor(owning: raw)
+        guard (try? FileStatus(of: link.rawValue))?.kind == .symbolicLink else { return false }
+        // A link that is removed while it is open loses its last name, an attribute.
+        let mask = UInt32(bitPattern: Int32(IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB))
+        return inotify_add_watch(descriptor.rawValue, "/proc/self/fd/\(link.rawValue)", mask) >= 0
     }
 
     /// Ends a watch; one that the kernel removed already is no error.

@@ -17,6 +17,6 @@ enum Look: Equatable {
     case missing
     /// The name or the file cannot be opened.
     case unreadable(Errno)
-    /// No look could be taken for want of descriptors or memory.
+    /// No look could be taken now, for want of descriptors or memory or because a file server is away.
     case starved
 }

@@ -14,7 +14,7 @@ struct ScanQueue {
         case fresh
         /// It may have changed unnoticed: goes all the way down, leaves out what is known.
         case verify
-        /// It cannot be watched: this directory alone, leaves out what is known.
+        /// Events do not tell all of it: this directory alone, leaves out what is known.
         case poll
     }
 
@@ -39,13 +39,20 @@ struct ScanQueue {
     private(set) var isFullWanted = false
     /// When the next full scan begins by itself.
     private(set) var nextFull: MonotonicTime
+    /// When the full scan that is on its way began.
+    private var began: MonotonicTime
+    private var pollsWaiting = 0
 
     private var visits: [Visit] = []
     private var fullVisits: [Visit] = []
 
     init(nextFull: MonotonicTime) {
         self.nextFull = nextFull
+        began = nextFull
     }
+
+    /// Whether a directory waits, or is on its way, that is to be polled.
+    var isPolling: Bool { pollsWaiting > 0 || current?.visit.purpose == .poll }
 
     /// Whether no directory waits.
     var isIdle: Bool { current == nil && visits.isEmpty && fullVisits.isEmpty }
@@ -56,11 +63,16 @@ struct ScanQueue {
             fullVisits.append(visit)
         } else if visits.last != visit {
             visits.append(visit)
+            if purpose == .poll { pollsWaiting += 1 }
         }
     }
 
     /// The next directory; new ones come before the full scan.
-    mutating func pop() -> Visit? { visits.popLast() ?? fullVisits.popLast() }
+    mutating func pop() -> Visit? {
+        guard let visit = visits.popLast() else { return fullVisits.popLast() }
+        if visit.purpose == .poll { pollsWaiting -= 1 }
+        return visit
+    }
 
     /// Asks for a full scan.
     mutating func wantFull() { isFullWanted = true }
@@ -69,14 +81,18 @@ struct ScanQueue {
     mutating func beginFullIfDue(now: MonotonicTime) {
         guard summary == nil, isFullWanted || nextFull <= now else { return }
         isFullWanted = false
+        began = now
         summary = ScanSummary()
         push(WatchTree.root, .full)
     }
 
     /// Ends the full scan.
-    mutating func finishFull(next: MonotonicTime) -> ScanSummary? {
+    ///
+    /// - Parameter pause: time to the next one.
+    mutating func finishFull(now: MonotonicTime, pause: Duration) -> ScanSummary? {
         defer { summary = nil }
-        nextFull = next
+        nextFull = now + pause
+        summary?.duration = now - began
         return summary
     }
 
@@ -87,5 +103,5 @@ struct ScanQueue {
     mutating func countDirectory() { summary?.directories += 1 }
 
     /// Counts a directory that cannot be listed.
-    mutating func countUnreadable(_ path: RelativePath) { summary?.unreadable.append(path) }
+    mutating func countUnreadable(_ path: RelativePath) { summary?.unreadable.insert(path) }
 }

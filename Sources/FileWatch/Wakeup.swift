@@ -20,14 +20,19 @@ final class Wakeup: Sendable {
         _ = eventfd_write(descriptor.rawValue, 1)
     }
 
-    /// Sleeps until a signal or the timeout; all signals so far are used up.
+    /// Sleeps until a signal, the timeout, or a mount that comes or goes; all signals so far are used up.
     ///
     /// - Parameter timeout: nil sleeps for ever; rounded up to milliseconds.
-    func sleep(timeout: Duration?) {
+    /// - Returns: whether mounts changed.
+    func sleep(timeout: Duration?, mounts: MountMonitor) -> Bool {
         let milliseconds = timeout.map { max(0, ($0.wholeNanoseconds + 999_999) / 1_000_000) } ?? -1
-        var entry = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
-        _ = poll(&entry, 1, Int32(clamping: milliseconds))
+        var entries = [
+            pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: mounts.rawValue, events: Int16(POLLPRI), revents: 0),
+        ]
+        _ = poll(&entries, nfds_t(entries.count), Int32(clamping: milliseconds))
         var count: UInt64 = 0
         _ = eventfd_read(descriptor.rawValue, &count)
+        return entries[1].revents != 0
     }
 }

@@ -24,6 +24,12 @@ struct WatchTree {
     /// Number of directories, the root included.
     var count: Int { nodes.count }
 
+    /// Number of watches.
+    var watchCount: Int { byWatch.count }
+
+    /// Whether a directory is still there.
+    func contains(_ id: ID) -> Bool { nodes[id] != nil }
+
     /// The path of a directory; nil when it was removed.
     func path(_ id: ID) -> RelativePath? {
         guard nodes[id] != nil else { return nil }

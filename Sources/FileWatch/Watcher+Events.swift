@@ -7,13 +7,18 @@ extension Watcher {
     /// Handles everything that was queued.
     func takeEvents(below root: Directory) {
         guard let (chunks, isOverflowed) = inotify?.take() else { return }
-        for chunk in chunks { RawEvent.parse(chunk) { handle($0, below: root) } }
+        for chunk in chunks {
+            RawEvent.parse(chunk) { event in
+                counters.events += 1
+                handle(event, below: root)
+            }
+        }
         if isOverflowed { repairLoss() }
     }
 
     /// Tells that names went away for which no new name came in time.
     func giveUpDepartures(below root: Directory) {
-        for departure in pairing.expired(now: Self.now()) { depart(departure) }
+        for departure in pairing.expired(now: Self.now()) { depart(departure, below: root) }
     }
 
     /// Finds a directory that is new, or may be.
@@ -28,12 +33,16 @@ extension Watcher {
     }
 
     private func repairLoss() {
+        counters.overflows += 1
         tell(.overflowed)
         scans.wantFull()
     }
 
     private func handle(_ event: RawEvent, below root: Directory) {
-        if event.has(IN_Q_OVERFLOW) { return repairLoss() }
+        if event.has(IN_Q_OVERFLOW) {
+            tell(.queuedEvents, at: .root)
+            return repairLoss()
+        }
         if event.has(IN_IGNORED) {
             // Its directory is gone, which its parent tells, or its file system was unmounted.
             if let id = tree.unbind(event.watch) { scans.push(id, .verify) }
@@ -50,37 +59,39 @@ extension Watcher {
             let departure = MovePairing.Departure(path: child, isDirectory: event.isDirectory)
             return pairing.depart(departure, cookie: event.cookie, now: Self.now())
         }
-        if let departure = pairing.giveUp(on: child) { depart(departure) }
+        if let departure = pairing.giveUp(on: child) { depart(departure, below: root) }
         if event.has(IN_MOVED_TO) {
             arrive(event, at: child, in: directory, below: root)
         } else if !options.isIgnored(child, event.isDirectory) {
             if event.isDirectory {
-                handleDirectory(event, child, in: directory)
+                handleDirectory(event, child, in: directory, below: root)
             } else {
-                handleFile(event, child)
+                handleFile(event, child, below: root)
             }
         }
     }
 
-    private func handleFile(_ event: RawEvent, _ path: RelativePath) {
+    private func handleFile(_ event: RawEvent, _ path: RelativePath, below root: Directory) {
         if event.has(IN_CREATE) {
             note(path, .appeared)
         } else if event.has(IN_CLOSE_WRITE) {
             note(path, .written)
         } else if event.has(IN_DELETE) {
-            forget(path, isDirectory: false)
+            forget(path, isDirectory: false, below: root)
         } else if event.has(IN_ATTRIB) {
             note(path, .touched)
         }
     }
 
-    private func handleDirectory(_ event: RawEvent, _ path: RelativePath, in parent: WatchTree.ID) {
+    private func handleDirectory(
+        _ event: RawEvent, _ path: RelativePath, in parent: WatchTree.ID, below root: Directory
+    ) {
         if event.has(IN_CREATE) {
             // A scan may have been quicker; a directory made anew had its removal told before.
             if let id = tree.child(event.name, of: parent), tree.isListed(id) { return }
             discover(event.name, in: parent, .fresh)
         } else if event.has(IN_DELETE) {
-            forget(path, isDirectory: true)
+            forget(path, isDirectory: true, below: root)
         } else if event.has(IN_ATTRIB) {
             discover(event.name, in: parent, .verify)
         }
@@ -95,7 +106,7 @@ extension Watcher {
         let departure = pairing.arrive(cookie: event.cookie)
         let isIgnored = options.isIgnored(path, event.isDirectory)
         switch departure {
-        case .some(let departure) where isIgnored: depart(departure)
+        case .some(let departure) where isIgnored: depart(departure, below: root)
         case .some(let departure) where !options.isIgnored(departure.path, departure.isDirectory):
             if event.isDirectory {
                 renameDirectory(from: departure.path, to: path, in: parent, below: root)
@@ -124,6 +135,7 @@ extension Watcher {
         from old: RelativePath, to new: RelativePath, in parent: WatchTree.ID, below root: Directory
     ) {
         settler.move(from: old, to: new, isDirectory: true)
+        mounts.move(from: old, to: new)
         tell(.renamed(from: old, to: new, isDirectory: true))
         if let id = tree.find(old), let displaced = tree.move(id, to: parent, as: Array(new.name)) {
             unwatch(displaced)
@@ -140,20 +152,21 @@ extension Watcher {
         }
     }
 
-    private func depart(_ departure: MovePairing.Departure) {
+    private func depart(_ departure: MovePairing.Departure, below root: Directory) {
         if options.isIgnored(departure.path, departure.isDirectory) { return }
-        forget(departure.path, isDirectory: departure.isDirectory)
+        forget(departure.path, isDirectory: departure.isDirectory, below: root)
     }
 
-    private func forget(_ path: RelativePath, isDirectory: Bool) {
+    private func forget(_ path: RelativePath, isDirectory: Bool, below root: Directory) {
+        // A mount point may be removed right after its file system is unmounted, as udisks does.
+        if isDirectory { takeMounts(below: root) }
         settler.remove(path, isDirectory: isDirectory)
         if isDirectory, let id = tree.find(path) { removeDirectory(id) }
-        tell(.gone(path))
+        tellGone(path)
     }
 
     /// Forgets a directory with everything below it.
     func removeDirectory(_ id: WatchTree.ID) {
         unwatch(tree.remove(id))
-        polled = polled.filter { tree.path($0) != nil }
     }
 }

@@ -22,9 +22,26 @@ extension Watcher {
         // A file that was renamed while the scan passed it by is known from its event only.
         inotify?.drain()
         takeEvents(below: root)
-        guard scans.isIdle, var summary = scans.finishFull(next: Self.now() + options.rescan) else { return }
-        summary.unwatched = polled.count
+        takeMounts(below: root)
+        guard scans.isIdle, var summary = scans.finishFull(now: Self.now(), pause: options.rescan) else { return }
+        polled.keep { tree.contains($0) }
+        summary.unwatched = polled.limited
+        summary.lostMounts = mounts.lost
+        counters.fullScans += 1
+        counters.lastScan = WatchCounters.Scan(
+            duration: summary.duration, files: summary.files, directories: summary.directories,
+            unvouched: summary.unreadable.count + summary.lostMounts.count)
+        forgetLimitsThatWentAway()
         tell(.scanned(summary))
+    }
+
+    /// A limit that is reached again is told of again.
+    private func forgetLimitsThatWentAway() {
+        limitsTold = limitsTold.filter { cause in
+            if cause == .queuedEvents { return counters.overflows > overflowsAtLastScan }
+            return polled.counts[.limit(cause)] != nil
+        }
+        overflowsAtLastScan = counters.overflows
     }
 
     /// Watches a directory and then lists it, so that nothing is missed in between.
@@ -32,7 +49,9 @@ extension Watcher {
         guard let path = tree.path(visit.id) else { return }
         do {
             let directory = try root.directory(path.bytes)
-            watch(visit.id, directory, at: path, below: root)
+            if visit.purpose != .poll || !isWatchedAndShared(visit.id) {
+                watch(visit.id, directory, at: path, below: root)
+            }
             if visit.purpose == .full { scans.countDirectory() }
             scans.current = ScanQueue.Listing(visit: visit, directory: directory, entries: try directory.entries())
             tree.markListed(visit.id)
@@ -49,31 +68,48 @@ extension Watcher {
     ) {
         do {
             let queue = try queueInUse()
-            let watch = try queue.watch(directory, isRoot: id == WatchTree.root)
+            let isRoot = id == WatchTree.root
+            let watch = try kernel.watch(queue, directory, isRoot)
+            if isRoot { queue.watchLink(rootPath) }
             if let other = tree.directory(of: watch), other != id {
                 if isAlias(other, of: directory, below: root) {
-                    polled.insert(id)
+                    polled[id] = .alias
                     return
                 }
                 // It was renamed, and the event is lost or still to come.
                 scans.push(other, .verify)
             }
             if let old = tree.bind(watch, to: id) { queue.unwatch(old) }
-            polled.remove(id)
-            if polled.isEmpty { isLimitTold = false }
+            polled[id] = sharedFileSystem(of: directory)
         } catch {
-            polled.insert(id)
-            if isLimitTold { return }
-            isLimitTold = true
-            tell(.watchLimit(WatchLimit(directory: path, error: error)))
+            let cause = WatchLimit.Cause(error, canOpen: (try? Wakeup()) != nil)
+            polled[id] = .limit(cause)
+            tell(cause, at: path)
         }
+    }
+
+    private func isWatchedAndShared(_ id: WatchTree.ID) -> Bool {
+        guard case .sharedFileSystem = polled[id] else { return false }
+        return tree.watch(of: id) != nil
+    }
+
+    private func sharedFileSystem(of directory: Directory) -> PollReason? {
+        guard let type = kernel.fileSystem(directory.rawValue), type.isShared else { return nil }
+        return .sharedFileSystem(type.name)
     }
 
     private func queueInUse() throws(Errno) -> InotifyQueue {
         if let inotify { return inotify }
-        let queue = try openQueue(wakeup)
-        inotify = queue
-        return queue
+        // A failed attempt is dear for the kernel, and there may be thousands of directories.
+        if let failure = queueFailure, Self.now() < failure.retry { throw failure.error }
+        do {
+            let queue = try kernel.openQueue(wakeup)
+            (inotify, queueFailure) = (queue, nil)
+            return queue
+        } catch {
+            queueFailure = (error, Self.now() + options.pollInterval / 2)
+            throw error
+        }
     }
 
     /// Whether another path leads to the same directory, as a bind mount does; only one of the two can have the watch.
@@ -133,7 +169,7 @@ extension Watcher {
     private func look(at name: [UInt8], _ path: RelativePath, of listing: ScanQueue.Listing) {
         let isTellingAll = listing.visit.purpose == .fresh
         if settler.contains(path) { return scans.count(path) }
-        let look = WriterProbe.look(at: name, in: listing.directory) { status in
+        let look = probe.look(at: name, in: listing.directory) { status in
             !isTellingAll && options.isKnown(path, status)
         }
         if look == .missing { return }

@@ -6,15 +6,23 @@ import UploadCore
 /// The watch thread: everything but reading the kernel's queue happens here, one round after the other.
 final class Watcher {
     let options: FileWatch.Options
-    let openQueue: InotifyQueue.Opener
+    let kernel: Kernel
+    let probe: WriterProbe
+    let monitor: MountMonitor
     var inotify: InotifyQueue?
+    /// Why no instance could be had, and when it is worth another attempt.
+    var queueFailure: (error: Errno, retry: MonotonicTime)?
     var tree = WatchTree()
     var settler: Settler
     var pairing = MovePairing()
     var scans: ScanQueue
-    /// Directories that have no watch and are polled.
-    var polled: Set<WatchTree.ID> = []
-    var isLimitTold = false
+    var polled = PolledDirectories()
+    var mounts = MountBook()
+    var mountsMayHaveChanged = true
+    var limitsTold: Set<WatchLimit.Cause> = []
+    var counters = WatchCounters()
+    var overflowsAtLastScan: UInt64 = 0
+    let rootPath: String
 
     private static let batchSize = 1024
     private static let looksPerRound = 256
@@ -28,16 +36,22 @@ final class Watcher {
     private var rootGuard: RootGuard
     private var rootCheck: MonotonicTime?
     private var isRootOpen = false
-    private var nextPoll: MonotonicTime?
+    private var pollClock: PollClock
+    private let board: CounterBoard
     private var isStopped = false
     private var batch: [WatchEvent] = []
 
     init(
-        root: String, options: FileWatch.Options, mailbox: Mailbox, openQueue: @escaping InotifyQueue.Opener,
-        handler: @escaping @Sendable ([WatchEvent]) -> Void
+        root: String, options: FileWatch.Options, mailbox: Mailbox, monitor: MountMonitor, kernel: Kernel,
+        board: CounterBoard, handler: @escaping @Sendable ([WatchEvent]) -> Void
     ) {
+        rootPath = root
         self.options = options
-        self.openQueue = openQueue
+        self.monitor = monitor
+        self.kernel = kernel
+        self.board = board
+        probe = WriterProbe(fileSystem: kernel.fileSystem)
+        pollClock = PollClock(interval: options.pollInterval)
         self.mailbox = mailbox
         self.handler = handler
         rootGuard = RootGuard(path: root)
@@ -54,8 +68,9 @@ final class Watcher {
             obey()
             if isStopped { break }
             round()
+            publish()
             deliver()
-            wakeup.sleep(timeout: timeToNextRound())
+            if wakeup.sleep(timeout: timeToNextRound(), mounts: monitor) { mountsMayHaveChanged = true }
         }
         inotify?.close()
     }
@@ -67,10 +82,27 @@ final class Watcher {
             scans.count(path)
         case .gone:
             if rootCheck == nil { rootCheck = Self.now() + Self.rootCheckAfterGone }
-        case .unreadable, .renamed, .scanned, .overflowed, .watchLimit, .rootLost, .rootBack: break
+        case .unreadable, .renamed, .scanned, .overflowed, .watchLimit, .mountLost, .mounted, .rootLost, .rootBack:
+            break
         }
         batch.append(event)
         if batch.count >= Self.batchSize { deliver() }
+    }
+
+    /// Tells of a limit, unless that was done.
+    func tell(_ cause: WatchLimit.Cause, at directory: RelativePath) {
+        guard limitsTold.insert(cause).inserted else { return }
+        tell(.watchLimit(WatchLimit(cause, at: directory, setting: kernel.limit)))
+    }
+
+    private func publish() {
+        counters.isOutboxThere = isRootOpen
+        counters.directories = tree.count
+        counters.watches = tree.watchCount
+        counters.polled = polled.counts
+        counters.lostMounts = mounts.lostCount
+        counters.rounds += 1
+        board.publish(counters)
     }
 
     private func deliver() {
@@ -91,13 +123,14 @@ final class Watcher {
 
     private func round() {
         guard let root = openRoot() else { return }
+        takeMounts(below: root)
         takeEvents(below: root)
         giveUpDepartures(below: root)
         lookAtDue(below: root)
         let now = Self.now()
         scans.beginFullIfDue(now: now)
         scan(below: root, until: now + Self.sliceTime)
-        pollUnwatched(now: Self.now())
+        poll(now: Self.now())
     }
 
     /// Opens the outbox for one round; nil when it is not there.
@@ -107,6 +140,8 @@ final class Watcher {
         switch rootGuard.open() {
         case .present(let directory): return directory
         case .back(let directory, let isSame):
+            if !isSame { mounts = MountBook() }
+            mountsMayHaveChanged = true
             tell(.rootBack(isSame: isSame))
             scans.wantFull()
             return directory
@@ -128,12 +163,14 @@ final class Watcher {
         settler.removeAll()
         pairing = MovePairing()
         scans = ScanQueue(nextFull: Self.now() + options.rescan)
-        polled = []
+        polled = PolledDirectories()
+        pollClock.stop()
     }
 
     private func lookAtDue(below root: Directory) {
         for path in settler.takeDue(now: Self.now(), limit: Self.looksPerRound) {
-            let look = WriterProbe.look(at: path.bytes, in: root)
+            let look = probe.look(at: path.bytes, in: root)
+            if look == .missing { takeMounts(below: root) }
             apply(settler.looked(at: path, look, now: Self.now()), to: path)
         }
     }
@@ -146,23 +183,26 @@ final class Watcher {
             if !unlessKnown || !options.isKnown(path, status) { tell(.ready(path, status)) }
         case .odd(let status, let unlessKnown):
             if !unlessKnown || !options.isKnown(path, status) { tell(.odd(path, status)) }
-        case .gone: tell(.gone(path))
+        case .gone: tellGone(path)
         case .unreadable(let error): tell(.unreadable(path, error))
         case .directory:
             if let parent = tree.find(path.parent) { discover(Array(path.name), in: parent, .fresh) }
         }
     }
 
-    private func pollUnwatched(now: MonotonicTime) {
-        if polled.isEmpty {
-            nextPoll = nil
-        } else if let due = nextPoll {
-            guard due <= now, scans.isIdle else { return }
-            for id in polled { scans.push(id, .poll) }
-            nextPoll = now + options.pollInterval
-        } else {
-            nextPoll = now + options.pollInterval
-        }
+    /// Tells that a name is gone, unless it is merely out of sight.
+    func tellGone(_ path: RelativePath) {
+        if !mounts.isLost(path) { tell(.gone(path)) }
+    }
+
+    private func poll(now: MonotonicTime) {
+        if pollClock.isRunning && !scans.isPolling { pollClock.finish(now: now) }
+        if polled.isEmpty { return pollClock.stop() }
+        pollClock.wind(now: now)
+        guard pollClock.begin(now: now) else { return }
+        counters.polls += 1
+        polled.keep { tree.contains($0) }
+        for id in polled.ids { scans.push(id, .poll) }
     }
 
     private func timeToNextRound() -> Duration? {
@@ -173,7 +213,7 @@ final class Watcher {
         } else if !scans.isIdle || scans.isFullWanted {
             return .zero
         } else {
-            deadlines = [rootCheck, settler.deadline, pairing.deadline, scans.nextFull, nextPoll]
+            deadlines = [rootCheck, settler.deadline, pairing.deadline, scans.nextFull, pollClock.due]
         }
         return deadlines.compactMap { $0 }.min().map { $0 - Self.now() }
     }

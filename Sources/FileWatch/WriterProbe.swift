@@ -4,16 +4,29 @@ import LinuxSystem
 import SystemPackage
 
 /// Looks at a name and finds out whether a writer has the file open.
-enum WriterProbe {
-    /// Looks at something below a directory. Only a regular file is ever opened.
+struct WriterProbe {
+    /// The file system of an open file.
+    let fileSystem: @Sendable (Int32) -> FileSystemType?
+
+    /// Looks at a name in a listed directory, with a single system call where the name is known.
     ///
     /// - Parameter isKnown: what answers whether a status was dealt with already; no directory is asked for.
     /// - Returns: nil for what is known.
-    static func look(at path: [UInt8], in directory: Directory, unless isKnown: (FileStatus) -> Bool) -> Look? {
+    func look(at name: [UInt8], in directory: Directory, unless isKnown: (FileStatus) -> Bool) -> Look? {
+        do {
+            let status = try FileStatus(ofName: name, in: directory)
+            if status.kind != .directory && isKnown(status) { return nil }
+        } catch {
+            return Self.judge(error)
+        }
+        return look(at: name, in: directory)
+    }
+
+    /// Looks at something below a directory. Only a regular file is ever opened.
+    func look(at path: [UInt8], in directory: Directory) -> Look {
         do {
             let name = try directory.hold(path)
             let status = try FileStatus(of: name.rawValue)
-            if status.kind != .directory && isKnown(status) { return nil }
             switch status.kind {
             case .directory: return .directory
             case .symbolicLink, .fifo, .socket, .device: return .odd(status)
@@ -24,17 +37,14 @@ enum WriterProbe {
                 owning: try retryingOnInterrupt {
                     open("/proc/self/fd/\(name.rawValue)", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
                 })
-            let answer = tryLease(on: file)
+            var answer = Self.tryLease(on: file)(status)
+            // Others may write there whom no lease of this kernel holds off.
+            if case .free = answer, fileSystem(file.rawValue)?.isShared != false { answer = .unknown(status) }
             let after = try FileStatus(of: file.rawValue)
-            return after == status ? answer(status) : .busy
+            return after == status ? answer : .busy
         } catch {
-            return judge(error)
+            return Self.judge(error)
         }
-    }
-
-    /// Looks at something below a directory, whatever is known of it.
-    static func look(at path: [UInt8], in directory: Directory) -> Look {
-        look(at: path, in: directory) { _ in false } ?? .missing
     }
 
     /// Takes a read lease, which the kernel grants only while no descriptor or mapping can write, and gives it back
@@ -57,6 +67,8 @@ enum WriterProbe {
         // Somebody holds a write lease.
         case .wouldBlock: .busy
         case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory: .starved
+        // A server that is away: what it holds is as good as ever when it is back.
+        case .staleNFSFileHandle, .socketNotConnected, .timedOut, .hostIsDown, .noRouteToHost: .starved
         default: .unreadable(error)
         }
     }

@@ -55,6 +55,23 @@ public struct FileStatus: Equatable, Sendable {
         try self.init(at: AT_FDCWD, path: path, flags: 0)
     }
 
+    /// Reads the status of a name directly in a directory; a symbolic link is described, not followed.
+    ///
+    /// - Parameter name: the name of an entry of the directory: one part of a path, and not `..`.
+    /// - Throws: `Errno` of statx(2).
+    public init(ofName name: [UInt8], in directory: Directory) throws(Errno) {
+        if name.contains(UInt8(ascii: "/")) || name.contains(0) { throw .invalidArgument }
+        var raw = statx()
+        try retryingOnInterrupt {
+            withUnsafeTemporaryAllocation(of: CChar.self, capacity: name.count + 1) { buffer in
+                for (index, byte) in name.enumerated() { buffer[index] = CChar(bitPattern: byte) }
+                buffer[name.count] = 0
+                return outbox_statx(directory.rawValue, buffer.baseAddress, AT_SYMLINK_NOFOLLOW, &raw)
+            }
+        }
+        self.init(raw)
+    }
+
     init(at directory: Int32, path: UnsafePointer<CChar>, flags: Int32) throws(Errno) {
         var raw = statx()
         try retryingOnInterrupt { outbox_statx(directory, path, flags, &raw) }

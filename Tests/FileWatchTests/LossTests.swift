@@ -57,36 +57,92 @@ import UploadCore
         let directory = try TemporaryDirectory()
         let root = directory.path("outbox")
         try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
-        try #require(try run("mount", "-t", "tmpfs", "none", root))
-        defer { _ = try? run("umount", root) }
+        try #require(run("mount", "-t", "tmpfs", "none", root))
+        defer { _ = run("umount", root) }
         let outbox = try Outbox(in: directory)
         try outbox.write("a")
         try await outbox.start()
         try await outbox.sees("ready a")
-        try #require(try run("umount", root))
+        try #require(run("umount", root))
         try await outbox.sees("lost")
         try outbox.write("below the mount point")
-        try #require(try run("mount", "-t", "tmpfs", "none", root))
+        try #require(run("mount", "-t", "tmpfs", "none", root))
         try outbox.write("b")
         try await outbox.sees("ready b")
         #expect(outbox.story.contains("back false"))
         #expect(!outbox.story.contains { $0.hasPrefix("gone") || $0.contains("below") })
     }
 
-    private func run(_ program: String...) throws -> Bool {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = program
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+    @Test(.enabled(if: getuid() == 0, "only root may mount"))
+    func `a file system mounted over the outbox makes it another one, without any event`() async throws {
+        let outbox = try Outbox()
+        try outbox.write("a")
+        try await outbox.start()
+        try await outbox.sees("ready a")
+        try #require(run("mount", "-t", "tmpfs", "none", outbox.root))
+        defer { _ = run("umount", "-l", outbox.root) }
+        try await outbox.sees("lost")
+        try await outbox.sees("back false")
+        try outbox.write("b")
+        try await outbox.sees("ready b")
+        #expect(!outbox.story.contains { $0.hasPrefix("gone") })
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root may mount"))
+    func `an outbox that is unmounted lazily, while somebody has it open, is lost at once`() async throws {
+        let directory = try TemporaryDirectory()
+        let root = directory.path("outbox")
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+        try #require(run("mount", "-t", "tmpfs", "none", root))
+        defer { _ = run("umount", root) }
+        let outbox = try Outbox(in: directory)
+        try outbox.write("a")
+        try await outbox.start()
+        try await outbox.sees("ready a")
+        let user = try Directory(path: root)
+        try #require(run("umount", "-l", root))
+        try await outbox.sees("lost")
+        #expect(user.rawValue >= 0)
+        #expect(!outbox.story.contains("gone a"))
+    }
+
+    @Test func `an outbox that is a symbolic link is lost at once when the link is pointed elsewhere`() async throws {
+        let directory = try TemporaryDirectory()
+        for name in ["one", "two"] {
+            try FileManager.default.createDirectory(atPath: directory.path(name), withIntermediateDirectories: false)
+        }
+        #expect(symlink("one", directory.path("outbox")) == 0)
+        let outbox = try Outbox(in: directory)
+        try outbox.write("a")
+        try await outbox.start()
+        try await outbox.sees("ready a")
+        #expect(symlink("two", directory.path("new")) == 0)
+        #expect(rename(directory.path("new"), directory.path("outbox")) == 0)
+        try await outbox.sees("lost")
+        try await outbox.sees("back false")
+        try outbox.write("b")
+        try await outbox.sees("ready b")
+        #expect(!outbox.story.contains("gone a"))
+    }
+
+    @Test func `a missing outbox is looked for about once a second, not all the time`() async throws {
+        let outbox = try Outbox()
+        try await outbox.start()
+        let clock = ContinuousClock()
+        let start = clock.now
+        #expect(rmdir(outbox.root) == 0)
+        try await outbox.sees("lost")
+        let before = outbox.watch.counters.rounds
+        try await Poll.until("a few rounds") { outbox.watch.counters.rounds >= before + 2 }
+        #expect(clock.now - start >= .seconds(1))
+        #expect(!outbox.watch.counters.isOutboxThere)
     }
 
     @Test func `an overflow is told of, and a scan finds what it hid`() async throws {
         let limit = try String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
-        let outbox = try Outbox(openQueue: { wakeup throws(Errno) in
-            try InotifyQueue(wakeup: wakeup, hasReader: false)
-        })
+        var kernel = Kernel()
+        kernel.openQueue = { wakeup throws(Errno) in try InotifyQueue(wakeup: wakeup, hasReader: false) }
+        let outbox = try Outbox(kernel: kernel)
         try await outbox.start()
         // The kernel joins equal events that follow each other, hence two files.
         for name in ["a", "b"] { try outbox.write(name) }
@@ -96,21 +152,9 @@ import UploadCore
         _ = try await outbox.rescan()
         try await outbox.sees("overflowed")
         try await outbox.sees("ready hidden")
-    }
-
-    @Test func `directories that cannot be watched are polled, and told of once`() async throws {
-        let outbox = try Outbox(openQueue: { _ throws(Errno) in throw .tooManyOpenFiles })
-        try outbox.makeDirectory("a/b")
-        try await outbox.start()
-        try outbox.write("a/b/f")
-        try await outbox.sees("ready a/b/f")
-        try outbox.makeDirectory("a/c")
-        try outbox.write("a/c/g")
-        try await outbox.sees("ready a/c/g")
-        #expect(outbox.scans.first?.unwatched == 3)
-        let limits = outbox.events.compactMap { if case .watchLimit(let limit) = $0 { limit } else { nil } }
-        #expect(limits.map(\.directory) == [.root])
-        #expect(limits.first?.remedy.contains("max_user_instances") == true)
+        #expect(outbox.limits.map(\.cause) == [.queuedEvents])
+        #expect(outbox.limits.first?.remedy.contains("fs.inotify.max_queued_events") == true)
+        #expect(outbox.watch.counters.overflows > 0)
     }
 
     @Test func `a missing outbox is an error from the start`() throws {

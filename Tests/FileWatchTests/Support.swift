@@ -20,7 +20,7 @@ final class Outbox: Sendable {
 
     init(
         _ options: FileWatch.Options = .quick(), in directory: TemporaryDirectory? = nil,
-        openQueue: @escaping InotifyQueue.Opener = { wakeup throws(Errno) in try InotifyQueue(wakeup: wakeup) }
+        kernel: Kernel = Kernel()
     ) throws {
         self.directory = try directory ?? TemporaryDirectory()
         root = self.directory.path("outbox")
@@ -28,7 +28,7 @@ final class Outbox: Sendable {
             try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
         }
         let log = log
-        watch = try FileWatch(root: root, options: options, openQueue: openQueue) { log.append($0) }
+        watch = try FileWatch(root: root, options: options, kernel: kernel) { log.append($0) }
     }
 
     deinit { watch.stop() }
@@ -77,6 +77,10 @@ final class Outbox: Sendable {
         return scans[before]
     }
 
+    var limits: [WatchLimit] {
+        events.compactMap { if case .watchLimit(let limit) = $0 { limit } else { nil } }
+    }
+
     var scans: [ScanSummary] {
         events.compactMap { if case .scanned(let summary) = $0 { summary } else { nil } }
     }
@@ -113,6 +117,8 @@ extension WatchEvent {
         case .scanned(let summary): "scanned \(summary.files)"
         case .overflowed: "overflowed"
         case .watchLimit(let limit): "limit \(limit.directory)"
+        case .mountLost(let path): "mount lost \(path)"
+        case .mounted(let path, let isSame): "mounted \(path) \(isSame)"
         case .rootLost: "lost"
         case .rootBack(let isSame): "back \(isSame)"
         }
@@ -124,6 +130,19 @@ func relative(_ path: String) throws -> RelativePath { try #require(RelativePath
 
 /// A moment so many milliseconds after the start of time.
 func at(_ milliseconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: milliseconds * 1_000_000) }
+
+/// Runs a program to its end.
+///
+/// - Returns: whether it succeeded; false as well where there is no such program.
+func run(_ program: String...) -> Bool {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = program
+    process.standardError = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+}
 
 /// Lets two names change places (man 2 renameat2, RENAME_EXCHANGE); the result is that of the system call.
 func exchange(_ one: String, _ other: String) -> Int32 {

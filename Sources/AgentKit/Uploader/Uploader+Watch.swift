@@ -26,6 +26,8 @@ extension Uploader {
                     "the kernel lost events; a full scan makes up for them",
                     metadata: ["remedy": "raise fs.inotify.max_queued_events if this is frequent"])
             case .watchLimit(let limit): watchLimit(limit)
+            case .mountLost(let path): mountLost(path)
+            case .mounted(let path, let isSame): mounted(path, isSame: isSame)
             case .rootLost(let reason): rootLost(reason)
             case .rootBack(let isSame): rootBack(isSame: isSame)
             }
@@ -212,6 +214,20 @@ extension Uploader {
         parts.logger.warning(
             "some directories are polled instead of watched",
             metadata: ["directory": "\(limit.directory)", "reason": "\(limit.reason)", "remedy": "\(limit.remedy)"])
+    }
+
+    private func mountLost(_ path: RelativePath) {
+        leaving = leaving.filter { !$0.key.isWithin(path) }
+        parts.logger.warning(
+            "a file system below the outbox is gone; its files are waited for, not cancelled",
+            metadata: ["path": "\(path)", "remedy": "mount it again"])
+    }
+
+    private func mounted(_ path: RelativePath, isSame: Bool) {
+        if !isSame { elsewhere.formUnion(drops.keys.filter { $0.isWithin(path) }) }
+        parts.logger.notice(
+            "a file system is mounted below the outbox", metadata: ["path": "\(path)", "same": "\(isSame)"])
+        process([.networkChanged])
     }
 
     private func rootLost(_ reason: String) {

@@ -1,0 +1,72 @@
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+/// A limit of the kernel on watching (man 7 inotify, "/proc interfaces").
+public enum InotifyLimit: CaseIterable, Sendable {
+    /// Directories that one user may watch.
+    case watches
+    /// Inotify instances that one user may have.
+    case instances
+    /// Events that may wait in one instance; the rest is lost.
+    case queuedEvents
+
+    /// What is in force for this process.
+    public struct Setting: Equatable, Sendable {
+        /// The sysctl that holds the limit.
+        public var name: String
+        /// Its present value.
+        public var value: Int
+        /// A value that leaves room.
+        public var suggestion: Int
+
+        /// What a person can do to raise it, now and for good.
+        public var remedy: String {
+            "`\(name)` is \(value): raise it with `sudo sysctl \(name)=\(suggestion)`, "
+                + "and for good by writing `\(name)=\(suggestion)` to /etc/sysctl.d/60-outbox.conf"
+        }
+    }
+
+    /// Reads the limit.
+    ///
+    /// A user namespace has limits of its own beside those of the machine, and the smaller one holds (man 7 namespaces,
+    /// "/proc/sys/user").
+    ///
+    /// - Parameter directory: where the sysctls are found.
+    /// - Returns: nil where it cannot be read.
+    public func setting(in directory: String = "/proc/sys") -> Setting? {
+        sysctls.compactMap { name -> Setting? in
+            let file = "\(directory)/\(name.replacing(".", with: "/"))"
+            guard let value = Self.number(in: file) else { return nil }
+            return Setting(name: name, value: value, suggestion: max(leastSuggestion, value.saturatingDouble))
+        }.min { $0.value < $1.value }
+    }
+
+    private var sysctls: [String] {
+        switch self {
+        case .watches: ["fs.inotify.max_user_watches", "user.max_inotify_watches"]
+        case .instances: ["fs.inotify.max_user_instances", "user.max_inotify_instances"]
+        case .queuedEvents: ["fs.inotify.max_queued_events"]
+        }
+    }
+
+    private var leastSuggestion: Int {
+        switch self {
+        case .watches: 524_288
+        case .instances: 1024
+        case .queuedEvents: 131_072
+        }
+    }
+
+    private static func number(in file: String) -> Int? {
+        guard let file = try? SharedDescriptor(opening: file, flags: O_RDONLY) else { return nil }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { buffer in
+            guard let count = try? file.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0) else { return nil }
+            return Int(String(decoding: buffer[..<count].prefix { $0 >= 0x30 && $0 <= 0x39 }, as: UTF8.self))
+        }
+    }
+}
+
+extension Int {
+    fileprivate var saturatingDouble: Int { Swift.min(self, Int(Int32.max) / 2) * 2 }
+}

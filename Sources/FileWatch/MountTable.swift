@@ -1,0 +1,104 @@
+import Glibc
+import LinuxSystem
+import SystemPackage
+import UploadCore
+
+/// What is mounted below the outbox (man 5 proc_pid_mountinfo).
+enum MountTable {
+    /// One mount.
+    struct Mount: Equatable {
+        /// The kernel's number of the mount, which is another each time the file system is mounted.
+        var id: UInt64
+        /// What is mounted, in the words of the file system: a device, or the address of a server.
+        var source: [UInt8]
+    }
+
+    /// Finds the mounts below a directory in the text of `mountinfo`.
+    ///
+    /// - Parameter base: the directory's absolute path.
+    static func parse(_ text: [UInt8], below base: [UInt8]) -> [RelativePath: Mount] {
+        let prefix = base == [slash] ? base : base + [slash]
+        var mounts: [RelativePath: Mount] = [:]
+        for line in text.split(separator: UInt8(ascii: "\n")) {
+            let fields = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+            guard fields.count > 6, let id = UInt64(String(decoding: fields[0], as: UTF8.self)) else { continue }
+            let point = unescape(fields[4])
+            guard point.count > prefix.count, point.starts(with: prefix),
+                let path = RelativePath(Array(point.dropFirst(prefix.count)))
+            else { continue }
+            // After any number of optional fields comes a hyphen, then type, source and options.
+            guard let hyphen = fields[6...].firstIndex(of: [UInt8(ascii: "-")]), hyphen + 2 < fields.count else {
+                continue
+            }
+            // Of mounts on top of each other the last one shows.
+            mounts[path] = Mount(id: id, source: unescape(fields[hyphen + 2]))
+        }
+        return mounts
+    }
+
+    private static let slash = UInt8(ascii: "/")
+
+    /// Space, tab, newline and backslash stand there as a backslash and three octal digits.
+    private static func unescape(_ field: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        var rest = field
+        while let byte = rest.popFirst() {
+            let code = String(decoding: rest.prefix(3), as: UTF8.self)
+            if byte == UInt8(ascii: "\\"), rest.count >= 3, let value = UInt8(code, radix: 8) {
+                result.append(value)
+                rest = rest.dropFirst(3)
+            } else {
+                result.append(byte)
+            }
+        }
+        return result
+    }
+}
+
+/// Tells when anything is mounted or unmounted, and what is mounted now.
+final class MountMonitor: Sendable {
+    private let file: SharedDescriptor
+
+    /// To be polled for POLLPRI, which also takes note of the change (man 5 proc, "/proc/mounts").
+    var rawValue: Int32 { file.rawValue }
+
+    /// - Throws: `Errno` of open(2).
+    init() throws(Errno) {
+        file = try SharedDescriptor(opening: "/proc/self/mountinfo", flags: O_RDONLY)
+    }
+
+    /// Whether mounts changed since this or a poll(2) of the descriptor told so the last time.
+    func isChanged() -> Bool {
+        var entry = pollfd(fd: rawValue, events: Int16(POLLPRI), revents: 0)
+        return poll(&entry, 1, 0) > 0
+    }
+
+    /// The mounts below an open directory.
+    ///
+    /// - Throws: `Errno` of read(2) or readlink(2).
+    func mounts(below directory: Directory) throws(Errno) -> [RelativePath: MountTable.Mount] {
+        var text = try text()
+        // What changed between two reads could be missing or there twice.
+        for _ in 0..<3 where isChanged() { text = try self.text() }
+        return MountTable.parse(text, below: try Self.path(of: directory))
+    }
+
+    private func text() throws(Errno) -> [UInt8] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
+        defer { buffer.deallocate() }
+        var text: [UInt8] = []
+        while true {
+            let count = try retryingOnInterrupt { pread(rawValue, buffer.baseAddress, buffer.count, off_t(text.count)) }
+            if count == 0 { return text }
+            text.append(contentsOf: buffer[..<count])
+        }
+    }
+
+    private static func path(of directory: Directory) throws(Errno) -> [UInt8] {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = try retryingOnInterrupt {
+            readlink("/proc/self/fd/\(directory.rawValue)", &buffer, buffer.count)
+        }
+        return buffer[..<count].map { UInt8(bitPattern: $0) }
+    }
+}

@@ -64,7 +64,7 @@ struct Settler {
     var deadline: MonotonicTime? { heap.first }
 
     /// Whether a file is being settled.
-    func contains(_ path: RelativePath) -> Bool { entries[path] != nil }
+    func contains(_ path: RelativePath) -> Bool { !entries.isEmpty && entries[path] != nil }
 
     /// Takes an event in; the quiet time starts anew.
     ///

@@ -1,0 +1,151 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// Ways to bring a file into the outbox that take their time, each with the writer still at work when the name shows.
+enum OddWriter: CaseIterable {
+    /// Writes in place with pauses longer than the settling time, as scp and ffmpeg may.
+    case pausing
+    /// Closes the file after each part and opens it again at once, as `>>` in a loop does.
+    case reopening
+    /// Writes through a mapping after the descriptor was closed.
+    case mapping
+    /// Links a file that it still writes from outside.
+    case linking
+    /// Gives an unnamed file a name before it is complete (man 2 open, O_TMPFILE).
+    case naming
+    /// Moves a tree in while it writes a file in it.
+    case movingTree
+    /// Renames the directory it writes in.
+    case renamingDirectory
+    /// Writes a hidden file and renames it, as rsync does, over one that is there.
+    case replacing
+    /// Truncates a finished file and writes it again.
+    case overwriting
+
+    /// What is to come of it.
+    struct Outcome {
+        var name: String
+        var bytes: [UInt8]
+        /// Another content that was complete for a while and may have been uploaded too.
+        var earlier: [UInt8]?
+    }
+
+    /// Where it works: the outbox, and a directory beside it on the same file system.
+    struct Place {
+        var outbox: String
+        var outside: String
+
+        func path(_ name: String) -> String { "\(outbox)/\(name)" }
+    }
+
+    /// Longer than the settling time of the agent under test.
+    static let pause = Duration.milliseconds(700)
+    static let settle = "400ms"
+
+    private static let parts = 3
+
+    /// Brings a file in.
+    func run(_ place: Place, _ name: String, seed: UInt64) async throws -> Outcome {
+        let bytes = SampleMedia.jpeg.bytes(size: 150_000, seed: seed)
+        var outcome = Outcome(name: "\(name).jpg", bytes: bytes)
+        let path = place.path(outcome.name)
+        switch self {
+        case .pausing: try await finish(try create(path), bytes)
+        case .reopening: try await append(bytes, to: path)
+        case .mapping: try await map(bytes, to: path)
+        case .linking:
+            let outside = "\(place.outside)/outside-\(name)"
+            try await finish(try create(outside), bytes) { try check(link(outside, path)) }
+        case .naming: try await nameLate(bytes, path, in: place.outbox)
+        case .movingTree:
+            let outside = "\(place.outside)/tree-\(name)"
+            try Files.makeDirectory(outside + "/in")
+            outcome.name = "\(name)/in/a.jpg"
+            try await finish(try create(outside + "/in/a.jpg"), bytes) {
+                try Files.rename(outside, to: place.path(name))
+            }
+        case .renamingDirectory:
+            try Files.makeDirectory(place.path("\(name)-old"))
+            outcome.name = "\(name)-new/a.jpg"
+            try await finish(try create(place.path("\(name)-old/a.jpg")), bytes) {
+                try Files.rename(place.path("\(name)-old"), to: place.path("\(name)-new"))
+            }
+        case .replacing:
+            let hidden = place.path(".\(name).jpg.Xa3f9K")
+            outcome.earlier = SampleMedia.jpeg.bytes(size: 120_000, seed: seed ^ 1)
+            try Files.write(outcome.earlier ?? [], to: path)
+            try await finish(try create(hidden), bytes)
+            try Files.rename(hidden, to: path)
+        case .overwriting:
+            outcome.earlier = SampleMedia.jpeg.bytes(size: 120_000, seed: seed ^ 1)
+            try Files.write(outcome.earlier ?? [], to: path)
+            try await Task.sleep(for: Self.pause)
+            try await finish(try create(path), bytes)
+        }
+        return outcome
+    }
+
+    private func create(_ path: String) throws -> FileHandle {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        try check(descriptor)
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    /// Writes in parts with pauses, does something after the first, and closes.
+    private func finish(_ file: FileHandle, _ bytes: [UInt8], afterFirst body: () throws -> Void = {}) async throws {
+        for (index, part) in split(bytes).enumerated() {
+            if index > 0 { try await Task.sleep(for: Self.pause) }
+            try file.write(contentsOf: part)
+            if index == 0 { try body() }
+        }
+        try file.close()
+    }
+
+    private func append(_ bytes: [UInt8], to path: String) async throws {
+        try create(path).close()
+        for part in split(bytes) {
+            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+            try file.seekToEnd()
+            try await Task.sleep(for: Self.pause)
+            try file.write(contentsOf: part)
+            try file.close()
+        }
+    }
+
+    private func map(_ bytes: [UInt8], to path: String) async throws {
+        let file = try create(path)
+        try file.truncate(atOffset: UInt64(bytes.count))
+        let memory = mmap(nil, bytes.count, PROT_READ | PROT_WRITE, MAP_SHARED, file.fileDescriptor, 0)
+        guard let memory, memory != MAP_FAILED else { throw Surprise("cannot map \(path): \(errno)") }
+        try file.close()
+        var offset = 0
+        for part in split(bytes) {
+            try await Task.sleep(for: Self.pause)
+            part.withUnsafeBytes {
+                memory.advanced(by: offset).copyMemory(from: $0.baseAddress ?? memory, byteCount: $0.count)
+            }
+            offset += part.count
+        }
+        munmap(memory, bytes.count)
+    }
+
+    private func nameLate(_ bytes: [UInt8], _ path: String, in directory: String) async throws {
+        let unnamed = Int32(0o20_200_000)
+        let descriptor = open(directory, unnamed | O_RDWR | O_CLOEXEC, 0o644)
+        try check(descriptor)
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try await finish(file, bytes) {
+            try check(linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, path, AT_SYMLINK_FOLLOW))
+        }
+    }
+
+    private func split(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+        let size = bytes.count / Self.parts
+        return (0..<Self.parts).map { bytes[$0 * size..<($0 == Self.parts - 1 ? bytes.count : ($0 + 1) * size)] }
+    }
+
+    private func check(_ result: Int32) throws {
+        if result < 0 { throw Surprise("\(self): \(String(cString: strerror(errno)))") }
+    }
+}

@@ -122,9 +122,7 @@ enum OddWriter: CaseIterable {
         var offset = 0
         for part in split(bytes) {
             try await Task.sleep(for: Self.pause)
-            part.withUnsafeBytes {
-                memory.advanced(by: offset).copyMemory(from: $0.baseAddress ?? memory, byteCount: $0.count)
-            }
+            UnsafeMutableRawBufferPointer(start: memory + offset, count: part.count).copyBytes(from: part)
             offset += part.count
         }
         munmap(memory, bytes.count)

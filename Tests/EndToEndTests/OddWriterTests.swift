@@ -37,7 +37,8 @@ struct OddWriterTests {
         let agent = try Agent(remote: server.url, settings)
         try await agent.start()
         let seeds = (0..<(Trial.number("OUTBOX_TRIAL_WRITERS") ?? 45)).map { _ in trial.random.next() }
-        async let outcomes = Self.run(seeds, agent.writersPlace)
+        let place = agent.writersPlace
+        async let outcomes = Self.run(seeds, place)
         for _ in 0..<3 {
             try await Task.sleep(for: .milliseconds(Int.random(in: 200...900, using: &trial.random)))
             try await agent.kill()

@@ -52,7 +52,7 @@ private final class ConfinedAgent {
 
 @Suite("A limit of the kernel on watching", .agents)
 struct WatchLimitTests {
-    @Test("that is reached loses no file, is told of once with what to do, and is recovered from")
+    @Test("of watches: no file is missed, and it is told of once with what to do")
     func watches() async throws {
         if let obstacle = await ConfinedAgent.obstacle() { return print("skipped: \(obstacle)") }
         let server = try FaultServer()

@@ -54,6 +54,8 @@ extension Uploader {
         elsewhere.remove(path)
         guard retiring[path] == nil else { return }
         let identity = FileIdentity(status)
+        // Scans and polls tell again of a file that is being hashed for longer than they pause.
+        if hashing[path]?.identity == identity { return }
         let known = record(of: path)
         if let known, known.isSettled(for: identity), known.key != nil, known.state != .settling, hashing[path] == nil {
             return
@@ -73,7 +75,7 @@ extension Uploader {
         }
         lastHash += 1
         let hash = lastHash
-        hashing[path] = hash
+        hashing[path] = (hash, identity)
         parts.hashPool.add(
             HashPool.Job(path: path, size: status.size) { [weak self] result in
                 self?.run { $0.hashed(path, hash, result) }
@@ -81,7 +83,7 @@ extension Uploader {
     }
 
     private func hashed(_ path: RelativePath, _ hash: UInt64, _ result: HashResult) {
-        guard hashing[path] == hash else { return }
+        guard hashing[path]?.job == hash else { return }
         hashing[path] = nil
         names.forgetArrival(path)
         switch result {

@@ -52,7 +52,7 @@ actor Uploader {
     /// What is known of every path that is not in a final state; the ledger has the others.
     var drops: [RelativePath: DropRecord] = [:]
     /// Paths being hashed, and which of several hashes of one path counts.
-    var hashing: [RelativePath: UInt64] = [:]
+    var hashing: [RelativePath: (job: UInt64, identity: FileIdentity)] = [:]
     /// Names that are gone, until it counts, and names that may be theirs now.
     var names = NameChanges(grace: Uploader.removalGrace)
     /// Files on their way out of the outbox (`intake.after_upload`).

@@ -57,6 +57,9 @@ struct ScanQueue {
     /// Whether no directory waits.
     var isIdle: Bool { current == nil && visits.isEmpty && fullVisits.isEmpty }
 
+    /// Whether there is nothing to do before something happens: a full scan without directories left has yet to end.
+    var isAtRest: Bool { isIdle && summary == nil && !isFullWanted }
+
     mutating func push(_ id: WatchTree.ID, _ purpose: Purpose) {
         let visit = Visit(id: id, purpose: purpose)
         if purpose == .full {

@@ -210,7 +210,7 @@ final class Watcher {
         let deadlines: [MonotonicTime?]
         if !isRootOpen {
             deadlines = [rootCheck]
-        } else if !scans.isIdle || scans.isFullWanted {
+        } else if !scans.isAtRest {
             return .zero
         } else {
             deadlines = [rootCheck, settler.deadline, pairing.deadline, scans.nextFull, pollClock.due]

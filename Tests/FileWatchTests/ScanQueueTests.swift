@@ -1,0 +1,40 @@
+import Testing
+import UploadCore
+
+@testable import FileWatch
+
+@Suite struct ScanQueueTests {
+    @Test func `a full scan is not at rest before it ended, though no directory waits`() {
+        var scans = ScanQueue(nextFull: at(1000))
+        #expect(scans.isAtRest)
+        scans.wantFull()
+        #expect(!scans.isAtRest)
+        scans.beginFullIfDue(now: at(10))
+        _ = scans.pop()
+        #expect(scans.isIdle && !scans.isAtRest)
+        let summary = scans.finishFull(now: at(30), pause: .seconds(60))
+        #expect(scans.isAtRest)
+        #expect(summary?.duration == .milliseconds(20))
+        #expect(scans.nextFull == at(60_030))
+    }
+
+    @Test func `polling lasts until the last directory was taken`() {
+        var scans = ScanQueue(nextFull: at(1000))
+        #expect(!scans.isPolling)
+        scans.push(1, .poll)
+        scans.push(2, .poll)
+        scans.push(3, .verify)
+        for _ in 0..<2 { _ = scans.pop() }
+        #expect(scans.isPolling)
+        _ = scans.pop()
+        #expect(!scans.isPolling && scans.isIdle)
+    }
+
+    @Test func `new directories come before those of the full scan`() {
+        var scans = ScanQueue(nextFull: at(0))
+        scans.beginFullIfDue(now: at(0))
+        scans.push(1, .fresh)
+        #expect(scans.pop()?.purpose == .fresh)
+        #expect(scans.pop()?.purpose == .full)
+    }
+}

@@ -48,7 +48,8 @@ extension Uploader {
     func confirmLeaving() {
         for path in names.takeDue(now: now.monotonic) {
             // The outbox itself must be there, or nothing was removed.
-            guard !outboxIsLost, !elsewhere.contains(path), (try? parts.files.status(of: .root)) != nil else {
+            guard !outboxIsLost, !isAway(path), !elsewhere.contains(path), (try? parts.files.status(of: .root)) != nil
+            else {
                 continue
             }
             do {
@@ -57,6 +58,11 @@ extension Uploader {
                 removed(path)
             } catch {}
         }
+    }
+
+    /// Whether the file system that a path was on is not mounted now.
+    private func isAway(_ path: RelativePath) -> Bool {
+        lostMounts.contains { path.isWithin($0) }
     }
 
     /// A name that seemed gone is there; if its file was missed while it was to be hashed, it is looked at again.

@@ -219,6 +219,7 @@ extension Uploader {
     }
 
     private func mountLost(_ path: RelativePath) {
+        lostMounts.insert(path)
         leaving = leaving.filter { !$0.key.isWithin(path) }
         parts.logger.warning(
             "a file system below the outbox is gone; its files are waited for, not cancelled",
@@ -226,6 +227,7 @@ extension Uploader {
     }
 
     private func mounted(_ path: RelativePath, isSame: Bool) {
+        lostMounts.remove(path)
         if !isSame { elsewhere.formUnion(drops.keys.filter { $0.isWithin(path) }) }
         parts.logger.notice(
             "a file system is mounted below the outbox", metadata: ["path": "\(path)", "same": "\(isSame)"])
@@ -243,7 +245,10 @@ extension Uploader {
 
     private func rootBack(isSame: Bool) {
         outboxIsLost = false
-        if !isSame { outboxWasExchanged() }
+        if !isSame {
+            lostMounts = []
+            outboxWasExchanged()
+        }
         problems["outbox"] = nil
         parts.logger.notice("the outbox is back", metadata: ["same": "\(isSame)"])
         process([.networkChanged])

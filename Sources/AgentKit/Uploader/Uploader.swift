@@ -53,6 +53,8 @@ actor Uploader {
     var drops: [RelativePath: DropRecord] = [:]
     /// Paths being hashed, and which of several hashes of one path counts.
     var hashing: [RelativePath: (job: UInt64, identity: FileIdentity)] = [:]
+    /// Mount points below the outbox whose file system is away: nothing below them counts as removed.
+    var lostMounts: Set<RelativePath> = []
     /// Names that are gone, until it counts, and names that may be theirs now.
     var names = NameChanges(grace: Uploader.removalGrace)
     /// Files on their way out of the outbox (`intake.after_upload`).

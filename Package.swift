@@ -71,6 +71,7 @@ let package = Package(
         room("Digests", ["CXXHash", crypto, "UploadCore"]),
         room("FileWatch", ["CLinux", "LinuxSystem", "UploadCore", systemPackage]),
         room("Ledger", ["CLMDB", "CXXHash", "LinuxSystem", "UploadCore", logging, systemPackage]),
+        room("NetworkWatch", ["CLinux", "LinuxSystem", systemPackage]),
         room("Transport", ["CCurl"]),
         room("Remotes", ["Digests", "LinuxSystem", "Transport", "UploadCore", systemPackage]),
         room(
@@ -101,6 +102,7 @@ let package = Package(
         tests("LinuxSystemTests", ["LinuxSystem", "TestSupport", systemPackage]),
         tests("FileWatchTests", ["CLinux", "FileWatch", "LinuxSystem", "TestSupport", "UploadCore", systemPackage]),
         tests("LedgerTests", ["Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging, systemPackage]),
+        tests("NetworkWatchTests", ["CLinux", "LinuxSystem", "NetworkWatch", "TestSupport", systemPackage]),
         tests("TransportTests", ["TestSupport", "Transport"]),
         tests(
             "RemotesTests",

@@ -15,6 +15,7 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 /// man 2 openat2. Returns -1 and sets errno like open(2).
@@ -71,4 +72,16 @@ static inline int outbox_clock_is_synchronised(void) {
 #else
     return -1;
 #endif
+/// man 2 timerfd_create: a descriptor that never fires, but becomes readable when the wall clock is set, or has gone on
+/// while the machine slept; reading it then fails with ECANCELED (TFD_TIMER_CANCEL_ON_SET). Returns -1 and sets errno.
+static inline int outbox_clock_change_timer(void) {
+    int timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    // Some centuries from now: the longest the kernel keeps is 2^63 nanoseconds.
+    struct itimerspec never = {.it_value = {.tv_sec = 9000000000}};
+    if (timer < 0) return -1;
+    if (timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, 0) == 0) return timer;
+    int reason = errno;
+    close(timer);
+    errno = reason;
+    return -1;
 }

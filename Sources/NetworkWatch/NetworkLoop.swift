@@ -1,0 +1,125 @@
+import Glibc
+import LinuxSystem
+
+/// What the watch's thread does; touched by that thread alone once it runs.
+///
+/// `@unchecked`: made by one thread and handed to the other before it starts.
+final class NetworkLoop: @unchecked Sendable {
+    /// Datagrams taken before the clock is looked at again: a router's table may change without an end.
+    private static let mostAtOnce = 1000
+
+    private let system: NetworkSystem
+    private let stopping: SharedDescriptor
+    private let onTrouble: @Sendable (String) -> Void
+    private let onChange: @Sendable (NetworkChange) -> Void
+
+    private var routes: (any RouteSource)?
+    private var clock: SharedDescriptor?
+    private var picture: NetworkPicture
+    private var surroundings: Surroundings
+    private var reading: ClockReading
+    private var nextLook: UInt64 = 0
+    private var settling = ChangeSettling()
+    private var causes: NetworkChange.Cause = []
+    /// The addresses of the last time anything was told.
+    private var toldAddresses: Set<IPAddress>
+
+    init(
+        system: NetworkSystem, stopping: SharedDescriptor, onTrouble: @escaping @Sendable (String) -> Void,
+        onChange: @escaping @Sendable (NetworkChange) -> Void
+    ) {
+        self.system = system
+        self.stopping = stopping
+        self.onTrouble = onTrouble
+        self.onChange = onChange
+        // Before the first look, so that nothing that changes in between is missed.
+        do {
+            routes = try system.openRoutes()
+        } catch {
+            let seconds = system.lookInterval / 1_000_000_000
+            onTrouble(
+                "changes of the network are looked for every \(seconds) s, because netlink can't be had (\(error)); "
+                    + "allow AF_NETLINK sockets to be told of them at once")
+        }
+        do {
+            clock = try system.openClock()
+        } catch {
+            onTrouble("that the machine wakes from sleep is noticed late, because timerfd can't be had (\(error))")
+        }
+        surroundings = system.look()
+        picture = NetworkPicture(addresses: surroundings.addresses)
+        toldAddresses = surroundings.addresses
+        reading = system.clocks()
+    }
+
+    func run() {
+        nextLook = system.clocks().boot + system.lookInterval
+        while true {
+            var entries = [stopping.rawValue, routes?.descriptor ?? -1, clock?.rawValue ?? -1].map {
+                pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+            }
+            _ = poll(&entries, nfds_t(entries.count), timeout(at: system.clocks().boot))
+            if entries[0].revents != 0 { return }
+            let now = system.clocks()
+            if entries[2].revents != 0 { takeClock(at: now) }
+            if let routes { take(from: routes, at: now.boot) } else { lookAgain(at: now.boot) }
+            if settling.tell(at: now.boot) { tell() }
+        }
+    }
+
+    /// Milliseconds to sleep at most, rounded up; -1: until the kernel has something to tell.
+    private func timeout(at now: UInt64) -> Int32 {
+        let look = routes == nil ? nextLook : nil
+        guard let deadline = [settling.deadline, look].compactMap(\.self).min() else { return -1 }
+        return Int32(clamping: (max(deadline, now) - now + 999_999) / 1_000_000)
+    }
+
+    private func takeClock(at now: ClockReading) {
+        guard let clock else { return }
+        system.drainClock(clock)
+        note(now.cause(since: reading), at: now.boot)
+        reading = now
+    }
+
+    private func take(from routes: any RouteSource, at now: UInt64) {
+        for _ in 0..<Self.mostAtOnce {
+            switch routes.receive() {
+            case .nothing: return
+            case .overrun: lose(at: now)
+            case .datagram(let bytes):
+                let result = RouteMessageParser.parse(bytes)
+                for message in result.messages where picture.apply(message) { note(.network, at: now) }
+                if result.isDamaged { lose(at: now) }
+            }
+        }
+    }
+
+    /// Something was told that did not arrive: it may have been anything.
+    private func lose(at now: UInt64) {
+        picture = NetworkPicture(addresses: system.look().addresses)
+        note(.network, at: now)
+    }
+
+    private func lookAgain(at now: UInt64) {
+        guard now >= nextLook else { return }
+        nextLook = now + system.lookInterval
+        let found = system.look()
+        guard found != surroundings else { return }
+        surroundings = found
+        picture = NetworkPicture(addresses: found.addresses)
+        note(.network, at: now)
+    }
+
+    private func note(_ cause: NetworkChange.Cause, at now: UInt64) {
+        causes.insert(cause)
+        settling.note(at: now)
+    }
+
+    private func tell() {
+        let addresses = picture.allAddresses
+        let change = NetworkChange(causes: causes, goneAddresses: toldAddresses.subtracting(addresses))
+        causes = []
+        toldAddresses = addresses
+        onChange(change)
+    }
+}

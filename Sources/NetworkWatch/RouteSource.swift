@@ -1,0 +1,86 @@
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+/// Where messages about links, addresses and routes come from.
+protocol RouteSource: Sendable {
+    /// Readable when there is something to receive.
+    var descriptor: Int32 { get }
+
+    /// The next datagram; never waits.
+    func receive() -> Received
+}
+
+/// What came out of a route source.
+enum Received: Equatable, Sendable {
+    case datagram([UInt8])
+    /// Messages were lost: there were more than the kernel keeps.
+    case overrun
+    case nothing
+}
+
+/// A netlink route socket (man 7 netlink).
+final class RouteSocket: RouteSource {
+    /// struct sockaddr_nl.
+    private struct Address {
+        var family = UInt16(AF_NETLINK)
+        var padding: UInt16 = 0
+        var port: UInt32 = 0
+        var groups: UInt32 = 0
+    }
+
+    /// RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_IFADDR, RTMGRP_IPV6_ROUTE (linux/rtnetlink.h).
+    private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
+    /// Messages about a link with many virtual functions are the longest.
+    private static let longestDatagram = 64 << 10
+
+    private let socket: Descriptor
+
+    var descriptor: Int32 { socket.rawValue }
+
+    /// Opens a socket that gets what the kernel tells from now on.
+    ///
+    /// - Throws: `Errno` of socket(2) or bind(2), where netlink is forbidden.
+    init() throws(Errno) {
+        let kind = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        // NETLINK_ROUTE is 0.
+        socket = Descriptor(owning: try retryingOnInterrupt { Glibc.socket(AF_NETLINK, kind, 0) })
+        var address = Address(groups: Self.groups)
+        let number = socket.rawValue
+        try retryingOnInterrupt {
+            withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(number, $0, socklen_t(MemoryLayout<Address>.size))
+                }
+            }
+        }
+    }
+
+    func receive() -> Received {
+        while true {
+            var sender = Address()
+            let bytes = [UInt8](unsafeUninitializedCapacity: Self.longestDatagram) { buffer, count in
+                count = max(0, read(into: buffer, from: &sender))
+            }
+            if bytes.isEmpty {
+                // ENOBUFS: the kernel dropped messages. All else is an empty socket.
+                return errno == ENOBUFS ? .overrun : .nothing
+            }
+            // Any process may write to this socket; only the kernel has port 0.
+            if sender.port == 0 { return .datagram(bytes) }
+        }
+    }
+
+    private func read(into buffer: UnsafeMutableBufferPointer<UInt8>, from sender: inout Address) -> Int {
+        var length = socklen_t(MemoryLayout<Address>.size)
+        let number = socket.rawValue
+        let count = try? retryingOnInterrupt {
+            withUnsafeMutablePointer(to: &sender) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    recvfrom(number, buffer.baseAddress, buffer.count, 0, $0, &length)
+                }
+            }
+        }
+        return count ?? -1
+    }
+}

@@ -1,0 +1,135 @@
+import Testing
+
+@testable import NetworkWatch
+
+@Suite("A message is a change")
+struct NetworkPictureTests {
+    /// Whether each of the messages is a change, one after the other.
+    private func changes(_ messages: RouteMessage..., from addresses: Set<IPAddress> = []) -> [Bool] {
+        var picture = NetworkPicture(addresses: addresses)
+        return messages.map { picture.apply($0) }
+    }
+
+    @Test("when an address comes, not when it is refreshed")
+    func addressOnce() {
+        #expect(changes(.address(.four, link: 3), .address(.four, link: 3)) == [true, false])
+    }
+
+    @Test("but not when it repeats what was found by looking")
+    func knownAddress() {
+        #expect(changes(.address(.four, link: 3), from: [.four]) == [false])
+    }
+
+    @Test("when an address goes, wherever it was known from")
+    func addressGoes() {
+        #expect(changes(.addressGone(.four, link: 3), from: [.four]) == [true])
+        #expect(changes(.address(.four, link: 3), .addressGone(.four, link: 3)) == [true, true])
+        #expect(changes(.addressGone(.four, link: 3)) == [false])
+    }
+
+    @Test("when a link gets or loses its carrier, not when its statistics are told")
+    func carrier() {
+        #expect(
+            changes(
+                .link(3, isRunning: true), .link(3, isRunning: true), .link(3, isRunning: false), .linkGone(3))
+                == [true, false, true, false])
+    }
+
+    @Test("when the first that is told of a link is that it lost its carrier")
+    func firstOfLink() {
+        #expect(changes(.link(3, isRunning: false)) == [true])
+    }
+
+    @Test("when a route comes or goes, not when it is refreshed")
+    func route() {
+        #expect(changes(.route(.usual), .route(.usual), .routeGone(.usual)) == [true, false, true])
+    }
+
+    @Test("when a route comes again that went with its address or link, of which the kernel says nothing")
+    func silentRoute() {
+        #expect(
+            changes(.route(.usual), .addressGone(.four, link: 3), .route(.usual), from: [.four]) == [true, true, true])
+        #expect(changes(.route(.usual), .linkGone(3), .route(.usual)) == [true, true, true])
+        #expect(changes(.route(.usual), .linkGone(4), .route(.usual)) == [true, true, false])
+    }
+
+    @Test("and an address that two links had is there until both lost it")
+    func twoLinks() {
+        var picture = NetworkPicture(addresses: [])
+        _ = picture.apply(.address(.four, link: 3))
+        let isNews = picture.apply(.address(.four, link: 4))
+        #expect(!isNews)
+        _ = picture.apply(.addressGone(.four, link: 3))
+        #expect(picture.allAddresses == [.four])
+        _ = picture.apply(.addressGone(.four, link: 4))
+        #expect(picture.allAddresses == [])
+    }
+}
+
+@Suite("A burst of changes")
+struct ChangeSettlingTests {
+    private static let start: UInt64 = 1_000_000_000_000
+    private func at(_ milliseconds: UInt64) -> UInt64 { Self.start + milliseconds * 1_000_000 }
+
+    @Test("is one event, half a second after the last")
+    func quiet() {
+        var settling = ChangeSettling()
+        settling.note(at: at(0))
+        settling.note(at: at(300))
+        #expect(settling.deadline == at(800))
+        #expect([799, 800, 5000].map { settling.tell(at: at($0)) } == [false, true, false])
+        #expect(settling.deadline == nil)
+    }
+
+    @Test("that does not end is told two seconds after its first")
+    func longest() {
+        var settling = ChangeSettling()
+        for step in 0...19 { settling.note(at: at(UInt64(step) * 100)) }
+        #expect(settling.deadline == at(2000))
+    }
+
+    @Test("is told no sooner than three seconds after the one before")
+    func spacing() {
+        var settling = ChangeSettling()
+        settling.note(at: at(0))
+        _ = settling.tell(at: at(500))
+        settling.note(at: at(600))
+        #expect(settling.deadline == at(3500))
+    }
+
+    @Test("of a network that comes and goes all the time makes at most 20 events a minute")
+    func noHotLoop() {
+        var settling = ChangeSettling()
+        var events = 0
+        for step in 0..<6000 {
+            let now = at(UInt64(step) * 10)
+            settling.note(at: now)
+            if settling.tell(at: now) { events += 1 }
+        }
+        #expect((15...20).contains(events))
+    }
+}
+
+@Suite("A jump of the wall clock")
+struct ClockReadingTests {
+    private static let before = ClockReading(boot: 100_000_000_000, monotonic: 90_000_000_000)
+
+    @Test("is a sleep where only the clock that goes on in sleep went on")
+    func resumed() {
+        let after = ClockReading(boot: 160_000_000_000, monotonic: 91_000_000_000)
+        #expect(after.cause(since: Self.before) == .resumed)
+    }
+
+    @Test("is the clock being set where both went on alike")
+    func clockSet() {
+        let after = ClockReading(boot: 160_000_000_900, monotonic: 150_000_000_000)
+        #expect(after.cause(since: Self.before) == .clockSet)
+    }
+
+    @Test("says what happened, in words")
+    func words() {
+        let change = NetworkChange(causes: [.resumed, .network], goneAddresses: [.four, .six])
+        #expect(
+            change.description == "the network changed; the machine woke from sleep; gone: 192.0.2.7, 2001:db8::7")
+    }
+}

@@ -72,6 +72,8 @@ static inline int outbox_clock_is_synchronised(void) {
 #else
     return -1;
 #endif
+}
+
 /// man 2 timerfd_create: a descriptor that never fires, but becomes readable when the wall clock is set, or has gone on
 /// while the machine slept; reading it then fails with ECANCELED (TFD_TIMER_CANCEL_ON_SET). Returns -1 and sets errno.
 static inline int outbox_clock_change_timer(void) {

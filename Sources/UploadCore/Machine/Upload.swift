@@ -59,8 +59,6 @@ struct Upload: Equatable, Sendable {
     var error: FileError?
     var nextAttemptAt: WallTime?
     var lastProgress: MonotonicTime
-    /// How many fragments it may have on their way, lowered on slow links.
-    var pace: Pace
 
     var key: ContentKey { record.key }
     var isComplete: Bool { acknowledged.count >= record.plan.count }
@@ -115,34 +113,5 @@ struct Upload: Equatable, Sendable {
         let last = plan.range(of: plan.count - 1)
         let short = UInt64(plan.fragmentSize) - UInt64(last.count)
         return min(plan.size, (acknowledged.contains(plan.count - 1) ? full - short : full) + UInt64(partial))
-    }
-}
-
-/// How many fragments of one file go at once: one fewer after a fragment that took over 15 seconds, one more after
-/// some that took under 5, between 1 and what is configured.
-struct Pace: Equatable, Sendable {
-    static let slow = Duration.seconds(15)
-    static let quick = Duration.seconds(5)
-    static let quickOnesToRise = 8
-
-    private(set) var current: Int
-    private var quickOnes = 0
-
-    init(limit: Int) {
-        current = max(1, limit)
-    }
-
-    mutating func observe(_ took: Duration, limit: Int) {
-        if took > Self.slow {
-            current = max(1, current - 1)
-            quickOnes = 0
-        } else if took < Self.quick {
-            quickOnes += 1
-            if quickOnes >= Self.quickOnesToRise {
-                quickOnes = 0
-                current += 1
-            }
-        }
-        current = min(current, max(1, limit))
     }
 }

@@ -70,7 +70,9 @@ extension UploadMachine {
         _ id: RequestID, _ key: ContentKey, _ fragment: Int, receipt: String?, took: Duration, now: Now
     ) {
         succeed(.send)
+        let sharing = isUnderWay(.send)
         guard answer(id, key, kind: .send) != nil, var upload = uploads[key] else { return }
+        pace.observe(took, sharing: sharing)
         upload.acknowledged.insert(fragment)
         if let receipt { upload.receipts[fragment] = receipt }
         upload.partial = 0
@@ -78,7 +80,6 @@ extension UploadMachine {
         upload.error = nil
         upload.turn += 1
         upload.lastProgress = now.monotonic
-        upload.pace.observe(took, limit: limits.fragmentsInFlight)
         uploads[key] = upload
         actions.append(.write(.fragments(key, upload.page(of: fragment))))
         if upload.isComplete && upload.inFlight.isEmpty {

@@ -6,9 +6,10 @@ extension UploadMachine {
         if !removals.isEmpty { scheduleRemovals(now: now) }
         guard !allPaused else { return }
         scheduleQuestions(now: now)
+        leaveExcessSlots(now: now)
         yieldTurns()
         fillSlots(now: now)
-        for key in active { scheduleFragments(of: key, now: now) }
+        scheduleFragments(now: now)
         scheduleRegistrations(now: now)
     }
 
@@ -16,7 +17,8 @@ extension UploadMachine {
         gates.allowance(for: kind, at: now.monotonic) != 0
     }
 
-    private func isUnderWay(_ kind: RequestKind) -> Int {
+    /// How many requests of a kind are not answered yet.
+    func isUnderWay(_ kind: RequestKind) -> Int {
         requests.values.reduce(0) { $0 + ($1.kind == kind ? 1 : 0) }
     }
 
@@ -62,10 +64,22 @@ extension UploadMachine {
     /// How many batches of one kind go at once: one where a batch holds many, so that the next fills meanwhile.
     private var parallelBatches: Int { traits.batch > 1 ? 1 : limits.filesInFlight }
 
+    /// How many files' fragments may be on their way at once: on a slow link, where few fragments go at once, one file
+    /// after the other gets through.
+    private var slots: Int { min(limits.filesInFlight, pace.window) }
+
+    /// Takes slots back where there are fewer than before; fragments on their way are let arrive.
+    private mutating func leaveExcessSlots(now: Now) {
+        while active.count > slots || active.count + lingering.count > limits.filesInFlight, let key = active.last {
+            if uploads[key]?.phase == .resuming { giveUpRequests(of: key, now: now) }
+            move(key, to: .ready)
+        }
+    }
+
     /// Gives free slots to uploads: in order of arrival, but neither small nor large ones get all of them while the
     /// others wait.
     private mutating func fillSlots(now: Now) {
-        while active.count + lingering.count < limits.filesInFlight, let key = takeNextForSlot() {
+        while active.count + lingering.count < slots, let key = takeNextForSlot() {
             takeSlot(key, as: uploads[key]?.mustResume == true ? .resuming : .sending)
             if uploads[key]?.record.attempts == 0 { uploads[key]?.record.attempts = 1 }
         }
@@ -104,25 +118,37 @@ extension UploadMachine {
         return nil
     }
 
-    private mutating func scheduleFragments(of key: ContentKey, now: Now) {
-        while let upload = uploads[key], upload.phase == .sending, mayBegin(.send, now) {
-            let most = traits.inOrder ? 1 : min(upload.pace.current, limits.fragmentsInFlight)
-            guard upload.inFlight.count < most, let fragment = uploads[key]?.nextFragment() else { return }
-            let id = begin(.send, [key], fragment: fragment)
-            uploads[key]?.inFlight[fragment] = id
-            uploads[key]?.started = true
-            let skip = fragment == upload.acknowledged.firstMissing() ? upload.partial : 0
-            actions.append(.send(id, key, fragment: fragment, skip: skip))
+    /// Begins fragments as the link carries them: one of each upload with a slot before a second of any, so that on a
+    /// slow link none of them holds its slot in vain.
+    private mutating func scheduleFragments(now: Now) {
+        for share in 1...(traits.inOrder ? 1 : limits.fragmentsInFlight) {
+            for key in active {
+                guard isUnderWay(.send) < pace.window else { return }
+                scheduleFragment(of: key, share: share, now: now)
+            }
         }
+    }
+
+    private mutating func scheduleFragment(of key: ContentKey, share: Int, now: Now) {
+        guard let upload = uploads[key], upload.phase == .sending, upload.inFlight.count < share, mayBegin(.send, now),
+            let fragment = uploads[key]?.nextFragment()
+        else { return }
+        let id = begin(.send, [key], fragment: fragment)
+        uploads[key]?.inFlight[fragment] = id
+        uploads[key]?.started = true
+        let skip = fragment == upload.acknowledged.firstMissing() ? upload.partial : 0
+        actions.append(.send(id, key, fragment: fragment, skip: skip))
     }
 
     /// Lets an upload that had its turn step back where every slot is held by its class while the other class waits.
     private mutating func yieldTurns() {
-        guard active.count >= limits.filesInFlight, slotIsForSmall == nil else { return }
+        guard active.count >= slots, slotIsForSmall == nil else { return }
         let classes = Set(active.compactMap { uploads[$0]?.isSmall })
         guard classes.count == 1, let held = classes.first else { return }
+        // With a single slot on a slow link, the others would wait for hours.
+        let turn = slots == 1 && limits.filesInFlight > 1 ? Upload.smallFragments : Self.turnLength
         let otherWaits = held ? freshest(&readyLarge) != nil : freshest(&readySmall) != nil
-        guard otherWaits, let key = active.first(where: { (uploads[$0]?.turn ?? 0) >= Self.turnLength }) else { return }
+        guard otherWaits, let key = active.first(where: { (uploads[$0]?.turn ?? 0) >= turn }) else { return }
         slotIsForSmall = !held
         move(key, to: .ready)
     }

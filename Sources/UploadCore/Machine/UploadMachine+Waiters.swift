@@ -45,9 +45,7 @@ extension UploadMachine {
         lastOrder += 1
         let plan = traits.plan(for: content.seal.size)
         let record = UploadRecord(key: content.key, seal: content.seal, plan: plan, scope: scope, order: lastOrder)
-        return Upload(
-            record: record, phase: .unregistered, waiters: [:], lastProgress: now.monotonic,
-            pace: Pace(limit: limits.fragmentsInFlight))
+        return Upload(record: record, phase: .unregistered, waiters: [:], lastProgress: now.monotonic)
     }
 
     private mutating func begin(_ upload: Upload, now: Now) {

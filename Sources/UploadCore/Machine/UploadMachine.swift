@@ -65,6 +65,8 @@ public struct UploadMachine: Sendable {
     let traits: RemoteTraits
     let scope: RemoteScope
     var backoff: Backoff
+    /// How many fragments the link carries at once.
+    var pace: Pace
     var gates = Gates()
     var uploads: [ContentKey: Upload] = [:]
     var requests: [RequestID: Request] = [:]
@@ -107,6 +109,7 @@ public struct UploadMachine: Sendable {
         self.limits = limits
         self.traits = traits
         self.scope = scope
+        pace = Pace(limits)
         backoff = Backoff(ceiling: limits.retryInterval, seed: seed)
     }
 
@@ -124,8 +127,7 @@ public struct UploadMachine: Sendable {
         guard record.scope == scope, uploads[record.key] == nil, !waiters.isEmpty
         else { return }
         var upload = Upload(
-            record: record, phase: .unregistered, waiters: [:], lastProgress: now.monotonic,
-            pace: Pace(limit: limits.fragmentsInFlight))
+            record: record, phase: .unregistered, waiters: [:], lastProgress: now.monotonic)
         for waiter in waiters {
             upload.waiters[waiter.path] = .init(paused: waiter.paused, joinedLater: waiter.joinedLater)
         }
@@ -207,13 +209,9 @@ public struct UploadMachine: Sendable {
         self.limits = limits
         backoff.ceiling = limits.retryInterval
         for key in uploads.keys {
-            uploads[key]?.pace = Pace(limit: limits.fragmentsInFlight)
             watchTimeout(key)
         }
-        while active.count + lingering.count > limits.filesInFlight, let key = active.last {
-            if uploads[key]?.phase == .resuming { giveUpRequests(of: key, now: now) }
-            move(key, to: .ready)
-        }
+        pace.setLimits(limits)
     }
 
     private mutating func stop() {

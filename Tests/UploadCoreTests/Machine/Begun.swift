@@ -62,11 +62,11 @@ enum Reply: Equatable, Sendable {
         case (.offset(let bytes), .resume): return .resumed(id, key, .offset(bytes))
         case (_, .resume): return .resumed(id, key, .asRecorded)
         case (.receipt(let receipt), .send):
-            return .acknowledged(id, key, fragment: request.fragment, receipt: receipt, took: .seconds(6))
+            return .acknowledged(id, key, fragment: request.fragment, receipt: receipt, took: .seconds(1))
         case (.took(let took), .send):
             return .acknowledged(id, key, fragment: request.fragment, receipt: nil, took: took)
         case (_, .send):
-            return .acknowledged(id, key, fragment: request.fragment, receipt: nil, took: .seconds(6))
+            return .acknowledged(id, key, fragment: request.fragment, receipt: nil, took: .seconds(1))
         case (.assembling, .finish): return .finished(id, key, .assembling)
         case (.unassembled, .finish): return .finished(id, key, .failed(.unassembled))
         case (_, .finish): return .finished(id, key, .confirmed(RemoteObject(id: nil, url: "http://x/\(key.high)")))

@@ -5,19 +5,28 @@ import Transport
 public enum RetryAfter {
     /// The longest pause that is believed.
     static let longest = Duration.seconds(86400)
+    /// The longest pause that is believed where only this machine's clock can tell how long it is: that may be wrong by
+    /// days.
+    static let longestByOwnClock = Duration.seconds(600)
 
     /// The pause a reply asks for.
     ///
-    /// A date is taken relative to the reply's own `Date`, so that a clock that is off on either side does no harm;
-    /// without one relative to the wall clock.
+    /// A date is taken relative to the reply's own `Date`, so that a clock that is off on either side does no harm.
     ///
+    /// - Parameters:
+    ///   - headers: the reply's.
+    ///   - wallClock: seconds since 1970 by this machine's clock, asked only where the reply has no `Date`.
     /// - Returns: nil where there is none that can be understood.
-    static func duration(in headers: HTTPFields) -> Duration? {
+    static func duration(
+        in headers: HTTPFields, wallClock: () -> Int64 = { wallTimeMilliseconds() / 1000 }
+    ) -> Duration? {
         guard let value = headers["Retry-After"] else { return nil }
         if let seconds = Int64(value), seconds >= 0 { return min(.seconds(seconds), longest) }
         guard let until = secondsSince1970(value) else { return nil }
-        let from = headers["Date"].flatMap(secondsSince1970) ?? wallTimeMilliseconds() / 1000
-        return min(max(.seconds(until - from), .zero), longest)
+        if let sent = headers["Date"].flatMap(secondsSince1970) {
+            return min(max(.seconds(until - sent), .zero), longest)
+        }
+        return min(max(.seconds(until - wallClock()), .zero), longestByOwnClock)
     }
 
     /// Reads an IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).

@@ -98,6 +98,46 @@ struct ReplyJudgeTests {
         #expect(judge(reply(403, body)) == judgement)
     }
 
+    private func error(_ reply: HTTPReply) -> FileError? {
+        do throws(RemoteFailure) {
+            try ReplyJudge(endpoint: "x.do", subject: .knownIDs).accept(reply)
+        } catch {
+            if case .temporary(let error, _, _) = error { return error }
+        }
+        return nil
+    }
+
+    @Test(
+        "a web page is told as such, with what to do",
+        arguments: [
+            ("<!DOCTYPE html><html>", "text/html"), ("\u{FEFF}\r\n <html>", "text/plain"), ("Sign in!", "text/html"),
+            ("<?xml version=\"1.0\"?><html>", "application/xhtml+xml"),
+        ])
+    func webPage(body: String, type: String) {
+        let error = error(reply(200, body, headers: ["Content-Type": type]))
+        #expect(error?.code == "captive_portal")
+        #expect(error?.message.contains("Log in to the network") == true)
+    }
+
+    @Test("511 is told as a captive portal")
+    func networkLogin() {
+        #expect(error(reply(511, "<html>"))?.code == "captive_portal")
+    }
+
+    @Test("a redirect says where to, without the query, and that it is not followed")
+    func redirect() {
+        let error = error(reply(302, headers: ["Location": "http://portal.example/login?mac=00:11"]))
+        #expect(error?.code == "redirected")
+        #expect(error?.message.contains("http://portal.example/login (302)") == true)
+        #expect(error?.message.contains("mac=") == false)
+    }
+
+    @Test("an answer of the server that is no JSON is no portal")
+    func noPortal() {
+        #expect(error(reply(200, "oops"))?.code == "bad_reply")
+        #expect(error(reply(502, "<html>nginx", headers: ["Content-Type": "text/html"]))?.code == "server_error")
+    }
+
     @Test("the server's message is passed on, its status too")
     func message() {
         #expect(
@@ -119,6 +159,38 @@ struct ReplyJudgeTests {
         ])
     func date(value: String, seconds: Int) throws {
         #expect(try retryAfter(["Retry-After": value, "Date": "Sun, 06 Nov 1994 08:49:00 GMT"]) == .seconds(seconds))
+    }
+
+    @Test(
+        "Retry-After as a date without the reply's own counts from this machine's clock, and is not believed for long",
+        arguments: [(37, 37), (-5, 0), (599, 599), (86_400, 600), (-86_400, 0)])
+    func ownClock(ahead: Int64, seconds: Int) {
+        // Sun, 06 Nov 1994 08:49:37 GMT
+        let headers: HTTPFields = ["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"]
+        #expect(RetryAfter.duration(in: headers, wallClock: { 784_111_777 - ahead }) == .seconds(seconds))
+    }
+
+    @Test("Retry-After is obeyed with every status that is temporary and answered by the server", arguments: 400...599)
+    func retryAfterWithEveryStatus(status: Int) {
+        for subject in [ReplyJudge.Subject.knownIDs, .noID] {
+            do throws(RemoteFailure) {
+                let headers: HTTPFields = ["Retry-After": "7"]
+                try ReplyJudge(endpoint: "x.do", subject: subject).accept(reply(status, headers: headers))
+                Issue.record("not a failure")
+            } catch {
+                if case .temporary(_, let retryAfter, _) = error { #expect(retryAfter == .seconds(7)) }
+            }
+        }
+    }
+
+    @Test("a body of any bytes changes nothing about what a status means", arguments: 400...599)
+    func garbageBodies(status: Int) {
+        let bodies = [
+            "<html>", "{", "\u{0}", #"{"code":200,"message":7}"#, #"{"data":"#, String(repeating: "[", count: 9000),
+        ]
+        for body in bodies {
+            #expect(judge(reply(status, body)) == .expected(status, knownIDs: true), "\(body.prefix(20))")
+        }
     }
 
     @Test(

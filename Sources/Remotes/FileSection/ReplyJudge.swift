@@ -54,7 +54,8 @@ struct ReplyJudge {
             throw failure(status: reply.status, reply: reply)
         }
         guard let envelope = envelope(of: reply) else {
-            throw badReply("not the expected JSON; is something between here and the server, a captive portal?")
+            if WebPage.isBody(of: reply) { throw RemoteFailure.portal(endpoint, "a web page, not the server's answer") }
+            throw badReply("not the expected JSON")
         }
         switch envelope.code {
         case nil, .some(200...299): return
@@ -74,10 +75,9 @@ struct ReplyJudge {
     private func failure(status: Int, reply: HTTPReply) -> RemoteFailure {
         let said = envelope(of: reply)?.message.map { ": " + String($0.prefix(300)) } ?? ""
         let message = "\(endpoint): the server answered \(status)\(said)"
+        let retryAfter = RetryAfter.duration(in: reply.headers)
         func temporary(_ code: String, slow: Bool = false) -> RemoteFailure {
-            let retryAfter = RetryAfter.duration(in: reply.headers)
-            return .temporary(
-                FileError(code: code, message: message, retryable: true), retryAfter: retryAfter, slow: slow)
+            .temporary(FileError(code: code, message: message, retryable: true), retryAfter: retryAfter, slow: slow)
         }
         switch status {
         case 403 where namesOneFile(reply):
@@ -92,7 +92,11 @@ struct ReplyJudge {
             return temporary("server_full", slow: true)
         case 408, 425, 429:
             return temporary("server_busy")
-        case 300...399, 407, 511:
+        case 300...399:
+            return redirected(reply)
+        case 511:
+            return .portal(endpoint, "that the network wants a login (511)", retryAfter: retryAfter)
+        case 407:
             return temporary("bad_reply")
         case 501, 505:
             return .permanent(FileError(code: "refused", message: message, retryable: false))
@@ -105,35 +109,19 @@ struct ReplyJudge {
         }
     }
 
+    /// A redirect is never followed: the token would go to whoever the reply names.
+    private func redirected(_ reply: HTTPReply) -> RemoteFailure {
+        // Without the query, which may hold what a portal knows of this machine.
+        let place = reply.headers["Location"].map { " to " + String($0.prefix { $0 != "?" }.prefix(200)) } ?? ""
+        let message =
+            "\(endpoint): a redirect\(place) (\(reply.status)), which is never followed; "
+            + "log in to the network if that is its captive portal, else correct remote.url"
+        return .temporary(FileError(code: "redirected", message: message, retryable: true))
+    }
+
     /// Whether a 403 is about one file and not about the account: its data names exactly one id.
     private func namesOneFile(_ reply: HTTPReply) -> Bool {
         guard let data = try? JSONDecoder().decode(Named.self, from: Data(reply.body)).data else { return false }
         return data.fileId != nil || data.fileIds?.count == 1
-    }
-}
-
-extension RemoteFailure {
-    /// What a request that got no reply tells, for every protocol over HTTP.
-    init(_ error: TransportError, endpoint: String) {
-        func temporary(_ code: String, slow: Bool = false) -> RemoteFailure {
-            .temporary(FileError(code: code, message: "\(endpoint): \(error)", retryable: true), slow: slow)
-        }
-        self =
-            switch error {
-            case .resolve: temporary("dns")
-            case .connect: temporary("no_connection")
-            case .tls: temporary("tls")
-            case .reset: temporary("connection_lost")
-            case .stalled: temporary("stalled")
-            case .replyTimeout: temporary("reply_timeout")
-            case .replyTooLong, .badReply: temporary("bad_reply")
-            case .badURL: temporary("wrong_url", slow: true)
-            case .other: temporary("no_connection")
-            case .cancelled: .cancelled
-            case .badRequest:
-                .permanent(FileError(code: "bad_request", message: "\(endpoint): \(error)", retryable: false))
-            case .body(let cause):
-                if let problem = cause as? SourceProblem { .source(problem) } else { temporary("connection_lost") }
-            }
     }
 }

@@ -1,10 +1,13 @@
 // Typed wrappers for the variadic functions of libcurl, which Swift cannot call.
 #pragma once
+#include <arpa/inet.h>
 #include <curl/curl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
@@ -66,18 +69,46 @@ static inline const char *outbox_curl_string_info(CURL *easy, CURLINFO info) {
     return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : NULL;
 }
 
-static inline int outbox_curl_apply_user_timeout(void *milliseconds, curl_socket_t descriptor, curlsocktype purpose) {
-    unsigned int value = (unsigned int)(uintptr_t)milliseconds;
-    (void)purpose;
-    setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, sizeof value);
-    return CURL_SOCKOPT_OK;
+/// `opened` is called with each socket before it connects. `closed` has to close it; libcurl keeps it with the
+/// connection, which may outlive the transfer (man 3 CURLOPT_CLOSESOCKETFUNCTION).
+static inline void outbox_curl_set_sockets(
+    CURL *easy, curl_sockopt_callback opened, void *opened_context, curl_closesocket_callback closed,
+    void *closed_context
+) {
+    curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, opened);
+    curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, opened_context);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, closed);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, closed_context);
 }
 
 /// The kernel gives a connection up whose sent bytes are not acknowledged, or not accepted, for this long (man 7 tcp,
 /// TCP_USER_TIMEOUT); reading and writing then fail with ETIMEDOUT.
-static inline void outbox_curl_set_user_timeout(CURL *easy, unsigned int milliseconds) {
-    curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, outbox_curl_apply_user_timeout);
-    curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, (void *)(uintptr_t)milliseconds);
+static inline void outbox_set_user_timeout(int socket, unsigned int milliseconds) {
+    setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
+/// Bytes handed to a TCP socket that the other end has not acknowledged (man 7 tcp, SIOCOUTQ); 0 where not known.
+static inline int outbox_unacknowledged_bytes(int socket) {
+    int count = 0;
+    return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : 0;
+}
+
+/// The address a socket is bound to, as inet_ntop(3) writes it, in at least INET6_ADDRSTRLEN bytes.
+///
+/// Returns its port; -1 where it has none.
+static inline int outbox_local_address(int socket, char *text, unsigned int length) {
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    if (getsockname(socket, (struct sockaddr *)&address, &size) != 0) return -1;
+    if (address.ss_family == AF_INET) {
+        struct sockaddr_in *v4 = (struct sockaddr_in *)&address;
+        return inet_ntop(AF_INET, &v4->sin_addr, text, length) ? ntohs(v4->sin_port) : -1;
+    }
+    if (address.ss_family == AF_INET6) {
+        struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&address;
+        return inet_ntop(AF_INET6, &v6->sin6_addr, text, length) ? ntohs(v6->sin6_port) : -1;
+    }
+    return -1;
 }
 
 /// man 2 prctl, PR_SET_NAME: names the calling thread, in at most 15 bytes.

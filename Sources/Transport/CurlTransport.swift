@@ -1,7 +1,8 @@
 /// HTTP/1.1 over libcurl: all transfers run on one thread of their own, on connections that are kept open and re-used.
 ///
-/// Proxies are taken from the usual variables (`http_proxy`, `https_proxy`, `ALL_PROXY`, `NO_PROXY`; man 1 curl); a
-/// loopback address goes through them too, unless `NO_PROXY` names it. TLS is 1.2 or newer and always verified.
+/// Proxies are taken from the usual variables (`http_proxy`, `https_proxy`, `ALL_PROXY`, `NO_PROXY`; man 1 curl). This
+/// machine's own addresses (``LoopbackHost``) never go through one: what is safe to say to a neighbour on loopback is
+/// not to be told to a proxy. TLS is 1.2 or newer and always verified.
 public final class CurlTransport: HTTPTransport {
     /// How a transport behaves.
     public struct Configuration: Sendable {
@@ -67,6 +68,17 @@ public final class CurlTransport: HTTPTransport {
     /// - Parameter bytesPerSecond: of bodies, over all transfers; 0: no limit.
     public func setBandwidthLimit(_ bytesPerSecond: UInt64) {
         engine.setBandwidthLimit(bytesPerSecond)
+    }
+
+    /// The network is another one than before: says which local addresses are gone.
+    ///
+    /// Transfers whose connection is bound to one of them fail with ``TransportError/reset(_:)``, since nothing would
+    /// ever come back to them. Those that are still looking up a name or connecting begin anew. Idle connections are not
+    /// used again. Everything else goes on.
+    ///
+    /// - Parameter goneAddresses: as inet_ntop(3) writes them; may be empty.
+    public func networkChanged(goneAddresses: Set<String> = []) {
+        engine.networkChanged(gone: goneAddresses)
     }
 
     /// Fails every request with ``TransportError/cancelled``, closes all connections and waits for the thread to end.

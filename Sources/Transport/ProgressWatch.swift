@@ -1,6 +1,7 @@
 /// Tells a transfer that is slow from one that is stuck. A value: what it knows, it is told.
 ///
-/// It sees what libcurl handed to the kernel; that the kernel gets rid of it is watched by TCP_USER_TIMEOUT.
+/// On a slow link the kernel takes a whole fragment at once and gets rid of it over minutes: what it still holds counts
+/// as being sent, and every acknowledgement of the other end as progress.
 struct ProgressWatch {
     enum Verdict: Equatable {
         case fine
@@ -14,15 +15,20 @@ struct ProgressWatch {
         var connected: Bool
         /// Bytes of the body handed to the kernel.
         var written: Int64
+        /// Bytes the kernel holds because the other end has not acknowledged them.
+        var unacknowledged: Int
         /// Whether the whole body was handed to the kernel.
         var complete: Bool
         /// Whether the bandwidth limit holds the transfer back.
         var throttled: Bool
+
+        /// Whether the other end has all of it.
+        var arrived: Bool { complete && unacknowledged == 0 }
     }
 
     private enum Phase: Equatable {
         case connecting
-        case sending(since: UInt64, written: Int64)
+        case sending(since: UInt64, written: Int64, unacknowledged: Int)
         case awaitingReply(since: UInt64)
     }
 
@@ -45,12 +51,15 @@ struct ProgressWatch {
             return .fine
         }
         switch phase {
-        case .awaitingReply(let since) where seen.complete:
+        case .awaitingReply(let since) where seen.arrived:
             return now >= since + reply ? .replyOverdue : .fine
-        case .sending(let since, seen.written) where !seen.complete && !seen.throttled:
+        case .sending(let since, seen.written, seen.unacknowledged) where !seen.arrived && !seen.throttled:
             return now >= since + stall ? .stalled : .fine
         default:
-            phase = seen.complete ? .awaitingReply(since: now) : .sending(since: now, written: seen.written)
+            phase =
+                seen.arrived
+                ? .awaitingReply(since: now)
+                : .sending(since: now, written: seen.written, unacknowledged: seen.unacknowledged)
             return .fine
         }
     }

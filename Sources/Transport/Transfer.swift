@@ -23,6 +23,7 @@ final class Transfer {
     var isThrottled = false
 
     private let throttle: Throttle
+    private let sockets: SocketRegistry
     private var watch: ProgressWatch
     private var delivered: UInt64 = 0
     private var bodyError: (any Error)?
@@ -33,11 +34,13 @@ final class Transfer {
     private var wasSentAgain = false
 
     init(
-        submission: Submission, easy: UnsafeMutableRawPointer, throttle: Throttle, timeouts: HTTPRequest.Timeouts
+        submission: Submission, easy: UnsafeMutableRawPointer, throttle: Throttle, sockets: SocketRegistry,
+        timeouts: HTTPRequest.Timeouts
     ) {
         self.submission = submission
         self.easy = easy
         self.throttle = throttle
+        self.sockets = sockets
         self.timeouts = timeouts
         watch = ProgressWatch(stall: timeouts.stall, reply: timeouts.reply)
         errorBuffer.initialize(repeating: 0)
@@ -58,6 +61,12 @@ final class Transfer {
 
     /// Length of the body; 0 where there is none.
     var length: UInt64 { body?.length ?? 0 }
+
+    /// A socket was opened for its connection.
+    func opened(_ descriptor: Int32) {
+        sockets.opened(descriptor)
+        outbox_set_user_timeout(descriptor, UInt32(clamping: max(timeouts.stall.nanoseconds / 1_000_000, 1)))
+    }
 
     // MARK: Sending
 
@@ -145,12 +154,22 @@ final class Transfer {
 
     // MARK: Judging
 
+    /// This end of its connection; nil before there is one.
+    var localEndpoint: SocketRegistry.Endpoint? {
+        guard let address = outbox_curl_string_info(easy, CURLINFO_LOCAL_IP).map({ String(cString: $0) }),
+            !address.isEmpty
+        else { return nil }
+        return SocketRegistry.Endpoint(address: address, port: outbox_curl_long_info(easy, CURLINFO_LOCAL_PORT))
+    }
+
+    /// - Parameter unacknowledged: bytes the kernel still holds.
     /// - Returns: why to give up; nil where it goes on.
-    func checkProgress(at now: UInt64) -> TransportError? {
+    func checkProgress(at now: UInt64, unacknowledged: Int) -> TransportError? {
         let written = Int64(outbox_curl_offset_info(easy, CURLINFO_SIZE_UPLOAD_T))
         let seen = ProgressWatch.Observation(
             connected: outbox_curl_offset_info(easy, CURLINFO_PRETRANSFER_TIME_T) > 0,
             written: written,
+            unacknowledged: unacknowledged,
             complete: written >= 0 && UInt64(written) >= length,
             throttled: isThrottled)
         switch watch.observe(seen, at: now) {
@@ -169,11 +188,29 @@ final class Transfer {
         {
             return .failure(.stalled("the server accepted no byte for too long"))
         }
-        guard code == CURLE_OK else {
-            return .failure(TransportError(code, detail: errorBuffer.baseAddress.map { String(cString: $0) } ?? ""))
-        }
+        let tunnel = outbox_curl_long_info(easy, CURLINFO_HTTP_CONNECTCODE)
+        if code != CURLE_OK, tunnel >= 300 { return .failure(.connect(Self.refusedTunnel(tunnel))) }
+        guard code == CURLE_OK else { return .failure(failure(code)) }
         let status = outbox_curl_long_info(easy, CURLINFO_RESPONSE_CODE)
         return .success(HTTPReply(status: status, headers: fields, body: replyBody))
+    }
+
+    private func failure(_ code: CURLcode) -> TransportError {
+        let error = TransportError(code, detail: errorBuffer.baseAddress.map { String(cString: $0) } ?? "")
+        guard case .tls(let message) = error else { return error }
+        let advice = CertificateAdvice.text(
+            verifyResult: outbox_curl_long_info(easy, CURLINFO_SSL_VERIFYRESULT),
+            isAboutPeer: code == CURLE_PEER_FAILED_VERIFICATION)
+        return .tls(advice.map { "\(message); \($0)" } ?? message)
+    }
+}
+
+extension Transfer {
+    /// What it means that a proxy answered CONNECT with this status (RFC 9110, section 9.3.6).
+    fileprivate static func refusedTunnel(_ status: Int) -> String {
+        status == 407
+            ? "the proxy wants to be logged in to (407); put user and password into the proxy's URL"
+            : "the proxy refuses to connect to the server (\(status))"
     }
 }
 

@@ -46,6 +46,10 @@ final class TransferEngine: Sendable {
         _ = inbox.post(.setBandwidthLimit(bytesPerSecond))
     }
 
+    func networkChanged(gone: Set<String>) {
+        _ = inbox.post(.networkChanged(gone: gone))
+    }
+
     func shutdown() {
         thread.withLock { thread in
             guard let running = thread else { return }

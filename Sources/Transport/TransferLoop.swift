@@ -9,6 +9,7 @@ final class TransferLoop {
     private let multi: UnsafeMutableRawPointer
     private let configuration: CurlTransport.Configuration
     private let throttle: Throttle
+    private let sockets = SocketRegistry()
     private var waiting: [Submission] = []
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
     private var idle: [UnsafeMutableRawPointer] = []
@@ -56,6 +57,7 @@ final class TransferLoop {
             }
         case .cancel(let ticket): cancel(ticket)
         case .setBandwidthLimit(let rate): throttle.setRate(rate)
+        case .networkChanged(let gone): leaveNetwork(gone: gone)
         case .stop: isStopping = true
         }
     }
@@ -66,6 +68,19 @@ final class TransferLoop {
         } else if let transfer = active.values.first(where: { $0.submission.ticket === ticket }) {
             end(transfer, with: .failure(.cancelled))
         }
+    }
+
+    /// Lets go of whatever may hang in the network that was there before.
+    private func leaveNetwork(gone: Set<String>) {
+        for transfer in Array(active.values) {
+            guard let address = transfer.localEndpoint?.address else {
+                startOver(transfer)
+                continue
+            }
+            guard gone.contains(address) else { continue }
+            end(transfer, with: .failure(.reset("the network changed: the local address \(address) is gone")))
+        }
+        sockets.shutDown(except: Set(active.values.compactMap(\.localEndpoint)))
     }
 
     // MARK: Life of a transfer
@@ -84,9 +99,9 @@ final class TransferLoop {
             return submission.continuation.resume(returning: .failure(.other("libcurl has no memory")))
         }
         let transfer = Transfer(
-            submission: submission, easy: easy, throttle: throttle,
+            submission: submission, easy: easy, throttle: throttle, sockets: sockets,
             timeouts: submission.request.timeouts ?? configuration.timeouts)
-        TransferSetup(transfer: transfer, configuration: configuration).apply()
+        TransferSetup(transfer: transfer, configuration: configuration, sockets: sockets).apply()
         active[easy] = transfer
         let code = curl_multi_add_handle(multi, easy)
         if code != CURLM_OK {
@@ -103,7 +118,7 @@ final class TransferLoop {
             else { continue }
             let code = message.pointee.data.result
             if transfer.mayBeSentAgain(after: code) {
-                sendAgain(transfer)
+                startOver(transfer)
             } else {
                 end(transfer, with: transfer.outcome(of: code))
             }
@@ -111,7 +126,7 @@ final class TransferLoop {
     }
 
     /// libcurl does so itself when a re-used connection ends without a byte of reply, but not when sending on it fails.
-    private func sendAgain(_ transfer: Transfer) {
+    private func startOver(_ transfer: Transfer) {
         curl_multi_remove_handle(multi, transfer.easy)
         throttle.remove(transfer)
         guard transfer.rewind() else {
@@ -141,8 +156,13 @@ final class TransferLoop {
 
     private func checkProgress(at now: UInt64) {
         guard !active.isEmpty, now >= nextCheck else { return }
+        let descriptors = sockets.byLocalEndpoint()
         for transfer in Array(active.values) {
-            if let failure = transfer.checkProgress(at: now) { end(transfer, with: .failure(failure)) }
+            let descriptor = transfer.localEndpoint.flatMap { descriptors[$0] }
+            let unacknowledged = descriptor.map { Int(outbox_unacknowledged_bytes($0)) } ?? 0
+            if let failure = transfer.checkProgress(at: now, unacknowledged: unacknowledged) {
+                end(transfer, with: .failure(failure))
+            }
         }
         nextCheck = now + (active.values.map(checkInterval).min() ?? 0)
     }

@@ -9,12 +9,14 @@ struct TransferSetup {
 
     let transfer: Transfer
     let configuration: CurlTransport.Configuration
+    let sockets: SocketRegistry
 
     private var easy: UnsafeMutableRawPointer { transfer.easy }
     private var request: HTTPRequest { transfer.submission.request }
 
     func apply() {
         applyConnection()
+        applyRoute()
         applyTrust()
         applyRequest()
         applyCallbacks()
@@ -29,11 +31,31 @@ struct TransferSetup {
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
         set(CURLOPT_TCP_NODELAY, 1)
-        set(CURLOPT_TCP_KEEPALIVE, 1)
-        outbox_curl_set_user_timeout(easy, UInt32(clamping: max(transfer.timeouts.stall.nanoseconds / 1_000_000, 1)))
+        applyProbing()
         set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferLength)
         set(CURLOPT_BUFFERSIZE, 16 << 10)
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: max(transfer.timeouts.connect.nanoseconds / 1_000_000, 1)))
+    }
+
+    /// While sending, TCP_USER_TIMEOUT notices a network that swallows everything; while a reply is waited for there is
+    /// nothing to be acknowledged but the kernel's own probes.
+    private func applyProbing() {
+        let seconds = Int(clamping: transfer.timeouts.stall.nanoseconds / 1_000_000_000)
+        let interval = min(max(seconds, 5), 60)
+        set(CURLOPT_TCP_KEEPALIVE, 1)
+        set(CURLOPT_TCP_KEEPIDLE, interval)
+        set(CURLOPT_TCP_KEEPINTVL, interval)
+    }
+
+    private func applyRoute() {
+        // A name is looked up for each new connection: an address of the network before would keep failing, and look-ups
+        // run on threads of their own (man 3 CURLOPT_DNS_CACHE_TIMEOUT).
+        set(CURLOPT_DNS_CACHE_TIMEOUT, 0)
+        // An empty name overrides the environment (man 3 CURLOPT_PROXY).
+        if LoopbackHost.isNamed(in: request.url) { set(CURLOPT_PROXY, "") }
+        // The request's fields, a token among them, are for the server and never for the proxy that makes the tunnel.
+        set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     }
 
     private func applyTrust() {
@@ -42,7 +64,11 @@ struct TransferSetup {
         set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         guard let caFile = configuration.caFile else { return }
         set(CURLOPT_CAINFO, caFile)
-        if let directory = CurlLibrary.systemAuthorities { set(CURLOPT_CAPATH, directory) }
+        set(CURLOPT_PROXY_CAINFO, caFile)
+        if let directory = CurlLibrary.systemAuthorities {
+            set(CURLOPT_CAPATH, directory)
+            set(CURLOPT_PROXY_CAPATH, directory)
+        }
     }
 
     private func applyRequest() {
@@ -69,13 +95,24 @@ struct TransferSetup {
         outbox_curl_set_list(easy, CURLOPT_HTTPHEADER, transfer.headerList)
     }
 
-    /// libcurl holds the transfer's address without owning it: the loop keeps the transfer until the handle is reset.
+    /// libcurl holds the addresses without owning what is there: the loop keeps the transfer until the handle is reset,
+    /// and the registry until the last connection is closed.
     private func applyCallbacks() {
         let context = Unmanaged.passUnretained(transfer).toOpaque()
         outbox_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorBuffer.baseAddress)
         for option in [CURLOPT_READDATA, CURLOPT_SEEKDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA] {
             outbox_curl_set_pointer(easy, option, context)
         }
+        outbox_curl_set_sockets(
+            easy,
+            { context, descriptor, _ in
+                Transfer.from(context)?.opened(descriptor)
+                return CURL_SOCKOPT_OK
+            }, context,
+            { registry, descriptor in
+                guard let registry else { return close(descriptor) }
+                return Unmanaged<SocketRegistry>.fromOpaque(registry).takeUnretainedValue().close(descriptor)
+            }, Unmanaged.passUnretained(sockets).toOpaque())
         outbox_curl_set_read(easy) { buffer, size, count, context in
             guard let transfer = Transfer.from(context) else { return Int(CURL_READFUNC_ABORT) }
             return transfer.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count))

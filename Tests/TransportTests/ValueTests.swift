@@ -6,10 +6,10 @@ struct ProgressWatchTests {
     private let second: UInt64 = 1_000_000_000
 
     private func seen(
-        written: Int64 = 0, complete: Bool = false, connected: Bool = true, throttled: Bool = false
+        written: Int64 = 0, held: Int = 0, complete: Bool = false, connected: Bool = true, throttled: Bool = false
     ) -> ProgressWatch.Observation {
         .init(
-            connected: connected, written: written, complete: complete, throttled: throttled)
+            connected: connected, written: written, unacknowledged: held, complete: complete, throttled: throttled)
     }
 
     @Test func `sending without a byte moved for the timeout is a stall`() {
@@ -24,6 +24,23 @@ struct ProgressWatchTests {
         #expect(watch.observe(seen(written: 10), at: 0) == .fine)
         #expect(watch.observe(seen(written: 11), at: 3 * second) == .fine)
         #expect(watch.observe(seen(written: 11), at: 6 * second) == .stalled)
+    }
+
+    @Test func `what the kernel gets rid of over minutes is progress, whatever the reply timeout`() {
+        var watch = ProgressWatch(stall: .seconds(3), reply: .seconds(5))
+        for step in 0..<100 {
+            let now = UInt64(step) * 2 * second
+            #expect(watch.observe(seen(written: 1000, held: 1000 - step * 10, complete: true), at: now) == .fine)
+        }
+        #expect(watch.observe(seen(written: 1000, held: 10, complete: true), at: 202 * second) == .stalled)
+    }
+
+    @Test func `the reply timeout counts from the acknowledgement of the last byte`() {
+        var watch = ProgressWatch(stall: .seconds(3), reply: .seconds(5))
+        #expect(watch.observe(seen(written: 10, held: 4, complete: true), at: 0) == .fine)
+        #expect(watch.observe(seen(written: 10, complete: true), at: 2 * second) == .fine)
+        #expect(watch.observe(seen(written: 10, complete: true), at: 7 * second - 1) == .fine)
+        #expect(watch.observe(seen(written: 10, complete: true), at: 7 * second) == .replyOverdue)
     }
 
     @Test func `the reply timeout counts from the last byte sent`() {

@@ -68,8 +68,10 @@ struct RouteMessageParser {
 
     // MARK: Addresses
 
-    /// IFA_F_DADFAILED and IFA_F_TENTATIVE: another machine has the address, or it is not known yet.
-    private static let unusableAddress: UInt32 = 0x08 | 0x40
+    /// IFA_F_DADFAILED: another machine has the address.
+    private static let duplicateAddress: UInt32 = 0x08
+    /// IFA_F_TENTATIVE: others are still being asked whether they have it.
+    private static let tentativeAddress: UInt32 = 0x40
 
     private static func address(_ body: Bytes, isGone: Bool, _ isDamaged: inout Bool) -> RouteMessage? {
         guard let shortFlags = body.byte(at: 2), let index = body.uint32(at: 4) else {
@@ -82,9 +84,8 @@ struct RouteMessageParser {
         if address.isLoopback || address.isLinkLocal { return nil }
         // IFA_FLAGS holds all of them, the header's byte the first eight.
         let flags = attributes[8]?.uint32(at: 0) ?? UInt32(shortFlags)
-        if isGone { return .addressGone(address, link: index) }
-        if flags & 0x08 != 0 { return .addressGone(address, link: index) }
-        return flags & unusableAddress == 0 ? .address(address, link: index) : nil
+        if isGone || flags & duplicateAddress != 0 { return .addressGone(address, link: index) }
+        return flags & tentativeAddress == 0 ? .address(address, link: index) : nil
     }
 
     // MARK: Routes

@@ -59,28 +59,30 @@ final class RouteSocket: RouteSource {
     func receive() -> Received {
         while true {
             var sender = Address()
+            var failure: Errno?
             let bytes = [UInt8](unsafeUninitializedCapacity: Self.longestDatagram) { buffer, count in
-                count = max(0, read(into: buffer, from: &sender))
+                do throws(Errno) {
+                    count = try read(into: buffer, from: &sender)
+                } catch {
+                    failure = error
+                }
             }
-            if bytes.isEmpty {
-                // ENOBUFS: the kernel dropped messages. All else is an empty socket.
-                return errno == ENOBUFS ? .overrun : .nothing
-            }
-            // Any process may write to this socket; only the kernel has port 0.
-            if sender.port == 0 { return .datagram(bytes) }
+            // ENOBUFS: the kernel dropped messages. All else is an empty socket.
+            if let failure { return failure == .noBufferSpace ? .overrun : .nothing }
+            // Other processes may write to this socket; only the kernel has port 0.
+            if !bytes.isEmpty, sender.port == 0 { return .datagram(bytes) }
         }
     }
 
-    private func read(into buffer: UnsafeMutableBufferPointer<UInt8>, from sender: inout Address) -> Int {
+    private func read(into buffer: UnsafeMutableBufferPointer<UInt8>, from sender: inout Address) throws(Errno) -> Int {
         var length = socklen_t(MemoryLayout<Address>.size)
         let number = socket.rawValue
-        let count = try? retryingOnInterrupt {
+        return try retryingOnInterrupt {
             withUnsafeMutablePointer(to: &sender) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     recvfrom(number, buffer.baseAddress, buffer.count, 0, $0, &length)
                 }
             }
         }
-        return count ?? -1
     }
 }

@@ -61,6 +61,26 @@ struct ProgressWatchTests {
     }
 }
 
+struct LoopbackHostTests {
+    @Test(arguments: [
+        "http://localhost", "http://LocalHost:8787/x", "https://127.0.0.1:1", "http://127.255.0.9/",
+        "http://[::1]:8787",
+        "http://[0:0:0:0:0:0:0:1]/", "http://localhost?x",
+    ])
+    func `this machine is known by its names`(url: String) {
+        #expect(LoopbackHost.isNamed(in: url))
+    }
+
+    @Test(arguments: [
+        "", "localhost", "http://localhost.example", "http://localhost-2", "http://127.0.0.1.example", "http://127.1",
+        "http://127.0.0.256", "http://128.0.0.1", "http://[::2]", "http://[fe80::1]", "http://a@localhost",
+        "http://example/localhost", "http://0.0.0.0", "http://127.0.0.01",
+    ])
+    func `nothing else is taken for it`(url: String) {
+        #expect(!LoopbackHost.isNamed(in: url))
+    }
+}
+
 struct TokenBucketTests {
     private let second: UInt64 = 1_000_000_000
 

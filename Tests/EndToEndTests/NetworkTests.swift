@@ -1,0 +1,142 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("The network", .agents)
+struct NetworkTests {
+    @Test("that swallows everything is noticed, and the upload goes on when it is back")
+    func blackHole() async throws {
+        let receiver = try await Receiver.started()
+        let agent = try Agent(
+            remote: receiver.url,
+            ["upload.bandwidth_limit": "8MiB", "upload.stall_timeout": "1s", "upload.reply_timeout": "1s"])
+        try await agent.start()
+        let key = try agent.drop("a.mp4", .mp4, size: 24_000_000)
+        try await agent.reached("a.mp4", .uploading, where: { ($0.fragments?.finished ?? 0) >= 4 })
+
+        // A stopped process: its kernel still takes connections and some bytes, and nothing ever comes back.
+        receiver.program?.kill(SIGSTOP)
+        let waiting = try await agent.reached("a.mp4", .waiting)
+        #expect(["stalled", "reply_timeout"].contains(waiting.error?.code), "\(String(describing: waiting.error))")
+        receiver.program?.kill(SIGCONT)
+
+        try await agent.reached("a.mp4", .done)
+        #expect(try receiver.objects() == [key])
+    }
+
+    @Test("at 5 KB/s by our own limit is slow, and nothing is given up", .timeLimit(.minutes(2)))
+    func slowByLimit() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["upload.bandwidth_limit": 5000, "upload.stall_timeout": "1s"])
+        try await agent.start()
+        let keys = try (0..<3).map { try agent.drop("\($0).jpg", .jpeg, size: 12_000) }
+        for index in 0..<3 { try await agent.reached("\(index).jpg", .done) }
+        expectClean(server, finished: keys)
+        #expect(server.store.repeated == 0)
+    }
+
+    @Test("over IPv6 carries uploads", .enabled(if: Self.hasIPv6, "there is no ::1"))
+    func ipv6() async throws {
+        let directory = try TemporaryDirectory(prefix: "outbox-six")
+        let program = try Program(
+            "outbox-receiver", ["--root", directory.path("root"), "--listen", "[::1]:0"],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": directory.path], directory: directory.path,
+            outputPrefix: directory.path("receiver"))
+        defer { program.kill(SIGKILL) }
+        let port = try await Poll.value("the receiver to listen", lastState: { program.errorTail() }) {
+            program.standardOutput.split(separator: "\n").first?.split(separator: ":").last.flatMap { Int($0) }
+        }
+        let agent = try Agent(remote: "http://[::1]:\(port)")
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 700_000)
+        try await agent.reached("a.jpg", .done)
+    }
+
+    private static let hasIPv6 =
+        (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8))?
+        .contains("00000000000000000000000000000001") == true
+
+    @Test(
+        "whose name server knows the server only later is waited for", .enabled(if: Unshare.mayMount, "\(Unshare.why)"))
+    func nameComesLater() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: "http://upload.outbox.test:\(server.port)")
+        let hosts = agent.directory.path("hosts")
+        try "127.0.0.1 localhost\n".write(toFile: hosts, atomically: false, encoding: .utf8)
+        try "nameserver 127.0.0.1\n".write(
+            toFile: agent.directory.path("resolv.conf"), atomically: false, encoding: .utf8)
+        agent.launcher = Unshare.mounting(
+            ["hosts": "/etc/hosts", "resolv.conf": "/etc/resolv.conf"], in: agent.directory)
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 700_000)
+        let waiting = try await agent.reached("a.jpg", .waiting)
+        #expect(waiting.error?.code == "dns")
+
+        try "127.0.0.1 localhost upload.outbox.test\n".write(toFile: hosts, atomically: false, encoding: .utf8)
+        try await agent.reached("a.jpg", .done)
+        expectClean(server, finished: [key])
+    }
+
+    @Test(
+        "that comes back is tried at once, not at the end of a backoff",
+        .enabled(if: Unshare.mayNetwork, "\(Unshare.why)"))
+    func comesBack() async throws {
+        let agent = try Agent(
+            remote: "http://192.0.2.7:8787", ["upload.retry_interval": "10m", "remote.insecure_http": true],
+            environment: ["OUTBOX_TOKEN": "sesame"])
+        let directory = agent.directory
+        try "sesame ann\n".write(toFile: directory.path("tokens"), atomically: true, encoding: .utf8)
+        try #require(mkfifo(directory.path("commands"), 0o600) == 0)
+        // A network of its own for agent and receiver; what is written into the FIFO changes it.
+        let script = """
+            ip link set lo up
+            ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up
+            "$1" --root "$2/root" --listen 0.0.0.0:8787 --token-file "$2/tokens" &
+            while read -r line; do sh -c "$line"; done <>"$2/commands" &
+            shift 2
+            exec "$@"
+            """
+        agent.launcher = [
+            "/usr/bin/unshare", "-rn", "sh", "-c", script, "sh", try Program.path(of: "outbox-receiver"),
+            directory.path,
+        ]
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        let waiting = try await agent.reached(
+            "a.jpg", .waiting,
+            where: { Sidecar.date($0.next_attempt_at).map { $0.timeIntervalSinceNow > 20 } ?? false })
+        let due = try #require(Sidecar.date(waiting.next_attempt_at))
+
+        let descriptor = open(directory.path("commands"), O_WRONLY)
+        defer { close(descriptor) }
+        let line = Array("ip addr add 192.0.2.7/24 dev v0\n".utf8)
+        #expect(write(descriptor, line, line.count) == line.count)
+
+        let done = try await agent.reached("a.jpg", .done)
+        #expect(try #require(Sidecar.date(done.finished_at)) < due)
+    }
+}
+
+/// Programs with name spaces of their own, where the machine allows it (man 1 unshare).
+enum Unshare {
+    static let why = "unshare(1) may not make name spaces here, or iproute2 is not installed"
+    static let mayMount = succeeds("unshare", "-rm", "mount", "--bind", "/etc/hostname", "/etc/hosts")
+    static let mayNetwork = succeeds("unshare", "-rn", "ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
+
+    /// Words that start a program for which files of a directory stand in the place of others.
+    static func mounting(_ files: [String: String], in directory: TemporaryDirectory) -> [String] {
+        let mounts = files.sorted { $0.key < $1.key }.map { "mount --bind '\(directory.path($0.key))' '\($0.value)'" }
+        return ["/usr/bin/unshare", "-rm", "sh", "-c", mounts.joined(separator: " && ") + " && exec \"$@\"", "sh"]
+    }
+
+    private static func succeeds(_ words: String...) -> Bool {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = words
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+}

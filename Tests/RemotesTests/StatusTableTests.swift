@@ -1,0 +1,79 @@
+import Remotes
+import Testing
+import Transport
+import UploadCore
+
+/// The whole table of contract section 4: every status in every reply of the protocol.
+@Suite("Every request takes every answer for what it is")
+struct StatusTableTests {
+    enum Request: String, CaseIterable, Sendable {
+        case register, send, finish, remove
+
+        /// Whether it is about ids the server gave out.
+        var knowsIDs: Bool { self != .register }
+    }
+
+    /// What a request means to the machine after this reply.
+    private func judgement(of request: Request, _ reply: HTTPReply) async throws -> Judgement {
+        let transport = ScriptedTransport { _ in .success(reply) }
+        let remote = FileSectionRemote(
+            url: "https://host", account: "me", transport: transport, credentials: FixedToken(token: nil))
+        let content = try TestContent(1, size: 1000)
+        let result: Result<Void, RemoteFailure>
+        switch request {
+        case .register: result = await remote.register([content.description])[0].map { _ in }
+        case .finish: result = await remote.finish([content.upload("43")])[0].map { _ in }
+        case .send:
+            let fragment = try content.fragment(0, id: "43")
+            result = await Result.catching { () throws(RemoteFailure) in _ = try await remote.send(fragment) }
+        case .remove:
+            result = await Result.catching { () throws(RemoteFailure) in try await remote.remove(["43"]) }
+        }
+        #expect(transport.requests.count == 1, "a remote never retries")
+        switch result {
+        case .success: return .success
+        case .failure(let failure): return Judgement(failure)
+        }
+    }
+
+    private func expected(_ request: Request, _ status: Int) -> Judgement {
+        // That the server does not know what is to be deleted is what was wanted.
+        if request == .remove, status == 404 || status == 410 { return .success }
+        return .expected(status, knownIDs: request.knowsIDs)
+    }
+
+    @Test("by the status", arguments: Request.allCases)
+    func status(request: Request) async throws {
+        for status in 300...599 {
+            let reply = HTTPReply(status: status, headers: ["Location": "http://127.0.0.1:1/"], body: [0x3C, 0xFF, 0])
+            let found = try await judgement(of: request, reply)
+            #expect(found == expected(request, status), "\(status)")
+        }
+    }
+
+    @Test("by the code in the body where the status is fine", arguments: Request.allCases)
+    func code(request: Request) async throws {
+        for code in 400...599 {
+            let body = Array(#"{"code":\#(code),"message":"no","data":{}}"#.utf8)
+            let found = try await judgement(of: request, HTTPReply(status: 200, body: body))
+            #expect(found == expected(request, code), "\(code)")
+        }
+    }
+
+    @Test(
+        "whose body is not the protocol's as temporary", arguments: Request.allCases,
+        ["", "<html>", "[]", "{", #"{"code":"200"}"#, #"{"code":302}"#, "\u{0}"])
+    func garbage(request: Request, body: String) async throws {
+        #expect(try await judgement(of: request, HTTPReply(status: 200, body: Array(body.utf8))) == .temporary)
+    }
+}
+
+extension Result where Failure == RemoteFailure {
+    static func catching(_ body: () async throws(RemoteFailure) -> Success) async -> Self {
+        do throws(RemoteFailure) {
+            return .success(try await body())
+        } catch {
+            return .failure(error)
+        }
+    }
+}

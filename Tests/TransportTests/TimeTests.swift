@@ -49,9 +49,9 @@ struct TimeTests {
 
     @Test func `pauses for the bandwidth limit are no stall`() async throws {
         let server = try ScriptedServer { _ in .json("{}") }
-        // At this rate the smallest share comes every quarter of a second only.
-        try await withTransport(server, .init(bandwidthLimit: 2048)) { transport in
-            let request = HTTPRequest.post(server.url, .stream(PatternBody(2048))).with(stall: .milliseconds(80))
+        // At this rate the smallest share comes every second only.
+        try await withTransport(server, .init(bandwidthLimit: 512)) { transport in
+            let request = HTTPRequest.post(server.url, .stream(PatternBody(2048))).with(stall: .milliseconds(600))
             let reply = try await transport.send(request)
             #expect(reply.status == 200)
         }

@@ -1,3 +1,4 @@
+import EndToEndSupport
 import Testing
 
 /// Lets only a few tests of this target run at once: each has programs of its own, and a machine with two cores that

@@ -56,12 +56,9 @@ struct NameChanges: Sendable {
         if arrived[file] == path { arrived[file] = nil }
     }
 
-    /// No name counts as gone any more: the outbox itself is.
-    mutating func forgetDepartures() {
-        departures = [:]
-        departed = [:]
-        order = []
-        head = 0
+    /// No name below a directory counts as gone any more: the directory itself is.
+    mutating func forgetDepartures(within directory: RelativePath) {
+        for path in departures.keys where path.isWithin(directory) { stays(path) }
     }
 
     func isLeaving(_ path: RelativePath) -> Bool { departures[path] != nil }

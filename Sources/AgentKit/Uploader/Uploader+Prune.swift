@@ -11,7 +11,8 @@ extension Uploader {
         var over: [DropRecord] = []
         let wall = now.wall
         forEachStoredDrop { record in
-            guard record.state.isFinal, drops[record.path] == nil, retiring[record.path] == nil, isGone(record.path)
+            guard record.state.isFinal, drops[record.path] == nil, retiring[record.path] == nil,
+                !isAway(record.path), isGone(record.path)
             else { return }
             if !record.outlivesFile || record.isOver(at: wall, retention: parts.retention) { over.append(record) }
         }

@@ -61,7 +61,7 @@ extension Uploader {
     }
 
     /// Whether the file system that a path was on is not mounted now.
-    private func isAway(_ path: RelativePath) -> Bool {
+    func isAway(_ path: RelativePath) -> Bool {
         lostMounts.contains { path.isWithin($0) }
     }
 

@@ -220,7 +220,7 @@ extension Uploader {
 
     private func mountLost(_ path: RelativePath) {
         lostMounts.insert(path)
-        leaving = leaving.filter { !$0.key.isWithin(path) }
+        names.forgetDepartures(within: path)
         parts.logger.warning(
             "a file system below the outbox is gone; its files are waited for, not cancelled",
             metadata: ["path": "\(path)", "remedy": "mount it again"])
@@ -236,7 +236,7 @@ extension Uploader {
 
     private func rootLost(_ reason: String) {
         outboxIsLost = true
-        names.forgetDepartures()
+        names.forgetDepartures(within: .root)
         problems["outbox"] = "the outbox is gone: \(reason)"
         parts.logger.error(
             "the outbox is gone; nothing is cancelled, it goes on when it is back",

@@ -15,6 +15,7 @@ extension DropRecord: StoredRecord {
         static let startedAt = Presence(rawValue: 64)
         static let finishedAt = Presence(rawValue: 128)
         static let deduplicated = Presence(rawValue: 256)
+        static let attempts = Presence(rawValue: 512)
         static let disposal = Presence(rawValue: 1024)
     }
 
@@ -29,6 +30,7 @@ extension DropRecord: StoredRecord {
         if startedAt != nil { presence.insert(.startedAt) }
         if finishedAt != nil { presence.insert(.finishedAt) }
         if deduplicated { presence.insert(.deduplicated) }
+        if attempts != 0 { presence.insert(.attempts) }
         if disposal != nil { presence.insert(.disposal) }
         return presence
     }
@@ -46,6 +48,7 @@ extension DropRecord: StoredRecord {
         if let sidecarName { encoder.append(bytes: sidecarName) }
         if let startedAt { encoder.append(startedAt.milliseconds) }
         if let finishedAt { encoder.append(finishedAt.milliseconds) }
+        if attempts != 0 { encoder.append(Int64(attempts)) }
         if let disposal { encoder.append(disposal) }
     }
 
@@ -63,6 +66,7 @@ extension DropRecord: StoredRecord {
         if presence.contains(.sidecarName) { record.sidecarName = decoder.readBytes() }
         if presence.contains(.startedAt) { record.startedAt = WallTime(milliseconds: decoder.read(Int64.self)) }
         if presence.contains(.finishedAt) { record.finishedAt = WallTime(milliseconds: decoder.read(Int64.self)) }
+        if presence.contains(.attempts) { record.attempts = Int(truncatingIfNeeded: decoder.read(Int64.self)) }
         record.deduplicated = presence.contains(.deduplicated)
         if presence.contains(.disposal) { record.disposal = decoder.readDisposal() }
         return record

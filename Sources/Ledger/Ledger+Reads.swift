@@ -1,5 +1,6 @@
 public import UploadCore
 
+// A record that is damaged is treated as absent: what it told is found again, and the next write replaces it.
 extension Ledger {
     /// What is known of a path; nil where nothing is.
     public func drop(at path: RelativePath) throws(LedgerError) -> DropRecord? {
@@ -18,7 +19,7 @@ extension Ledger {
                 // The index may lag behind a record that was damaged when it was replaced.
                 case .success(let record) where record.key == key: paths.append(record.path)
                 case .success, nil: continue
-                case .failure(let damage): return .failure(damage)
+                case .failure(let found): damage.note(found)
                 }
             }
             return .success(paths)
@@ -65,7 +66,7 @@ extension Ledger {
                     }
                     switch page {
                     case .success(let page): pages.append(page)
-                    case .failure(let damage): return .failure(damage)
+                    case .failure(let found): damage.note(found)
                     case nil: continue
                     }
                 }
@@ -148,7 +149,13 @@ extension Ledger {
         } catch {
             throw error.isClosed ? .closed : .storage(error)
         }
-        return try outcome?.get()
+        switch outcome {
+        case .success(let value): return value
+        case .failure(let found):
+            damage.note(found)
+            return nil
+        case nil: return nil
+        }
     }
 
     private func forEach<Record: StoredRecord>(
@@ -171,7 +178,9 @@ extension Ledger {
             for record in found {
                 switch record {
                 case .success(let record): if !body(record) { return }
-                case .failure(let damage): damaged(damage)
+                case .failure(let found):
+                    damage.note(found)
+                    damaged(found)
                 }
             }
             if found.count < chunk { return }

@@ -14,6 +14,7 @@ public import UploadCore
 public final class Ledger: Sendable {
     let environment: Environment
     let drops: DropTable
+    let damage: DamageNotes
     private let writer: LedgerWriter
 
     /// Address space reserved for the file, so that it need not grow under readers.
@@ -26,7 +27,8 @@ public final class Ledger: Sendable {
     ///   - logger: told what goes wrong with the file.
     ///   - onTrouble: called on the writer's thread when changes can't be made durable, and with nil once they can
     ///     again. A refused change is told but not taken back.
-    /// - Throws: `cutFile`, `notALedger`, `newerSchema`, `damagedRecord`, `unreadable` or `storage`.
+    /// - Throws: `cutFile`, `notALedger`, `newerSchema`, `damagedRecord`, `unreadable` or `storage`; see
+    ///   `LedgerError.isDamage`.
     public convenience init(
         directory: String, logger: Logger, onTrouble: @escaping @Sendable (LedgerTrouble?) -> Void
     ) throws(LedgerError) {
@@ -48,6 +50,7 @@ public final class Ledger: Sendable {
         }
         try LedgerSchema.prepare(environment, newSecret: try LedgerSchema.randomSecret())
         self.drops = drops
+        damage = DamageNotes(logger: logger)
         writer = LedgerWriter(
             environment: environment, directory: directory, drops: drops, logger: logger, onTrouble: onTrouble)
         writer.start()

@@ -16,6 +16,17 @@ public enum LedgerError: Error, Hashable, Sendable {
     case closed
 }
 
+extension LedgerError {
+    /// Whether the file is not what was written to it, so that a new one must be made of what is left.
+    public var isDamage: Bool {
+        switch self {
+        case .cutFile, .notALedger, .damagedRecord: true
+        case .storage(let error): error.isDamage
+        case .unreadable, .newerSchema, .closed: false
+        }
+    }
+}
+
 extension LedgerError: CustomStringConvertible {
     /// What failed, why, and what to do, on one line.
     public var description: String {
@@ -23,11 +34,11 @@ extension LedgerError: CustomStringConvertible {
         case .unreadable(let path, let reason):
             "\(path) cannot be used: \(reason)"
         case .cutFile(let path, let size, let needed):
-            "\(path) was cut: it has \(size) of \(needed) bytes; restore it from a backup or move it aside"
+            "\(path) was cut: it has \(size) of \(needed) bytes; `outbox run` rebuilds it"
         case .notALedger(let path):
-            "\(path) is not a ledger of this format; move it aside"
+            "\(path) is not a ledger of this format; `outbox run` moves it aside and makes a new one"
         case .newerSchema(let found, let supported):
-            "the ledger has format \(found), this program knows up to \(supported); use the newer program"
+            "the ledger has format \(found), this program knows formats up to \(supported); update the program"
         case .damagedRecord(let table, let key):
             "damaged record in \(table.rawValue), key \(key.map { hexadecimal($0) }.joined())"
         case .storage(let error):

@@ -3,13 +3,17 @@ import SystemPackage
 
 /// The version of the ledger's layout, and how an older one becomes the present one.
 enum LedgerSchema {
-    static let current: UInt32 = 1
+    /// 1: the first. 2: drops may hold the number of attempts, which a program of version 1 can't read.
+    static let current: UInt32 = 2
     /// Bytes in the secret that keys the block digests: what XXH3 takes at its best (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192
 
-    /// What leads from each older version to the next; none is older yet.
+    /// What leads from each older version to the next.
     typealias Migration = @Sendable (borrowing WriteTransaction) throws(LMDBError) -> Void
-    static let migrations: [UInt32: Migration] = [:]
+    static let migrations: [UInt32: Migration] = [
+        // Drops of version 1 can be read as they are: a field that is not there has its default.
+        1: { _ throws(LMDBError) in }
+    ]
 
     static let versionKey = Array("schema".utf8)
     static let secretKey = Array("digest_secret".utf8)
@@ -24,22 +28,41 @@ enum LedgerSchema {
                 let stored: UInt32
                 switch try value(versionKey, in: transaction.reading) {
                 case nil:
+                    guard try transaction.reading.isEmpty else {
+                        return .failure(.damagedRecord(table: .meta, key: versionKey))
+                    }
                     try put(newSecret, secretKey, in: transaction)
+                    try putVersion(in: transaction)
                     stored = current
-                case .success(let bytes):
-                    stored = bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
-                case .failure(let damage):
-                    return .failure(damage)
+                case .success(let bytes): stored = version(bytes)
+                case .failure(let damage): return .failure(damage)
                 }
                 if stored > current { return .failure(.newerSchema(found: stored, supported: current)) }
+                guard try hasSecret(transaction.reading) else {
+                    return .failure(.damagedRecord(table: .meta, key: secretKey))
+                }
                 for version in stored..<current { try migrations[version]?(transaction) }
-                try put(withUnsafeBytes(of: current.littleEndian) { Array($0) }, versionKey, in: transaction)
+                if stored < current { try putVersion(in: transaction) }
                 return .success(())
             }
         } catch {
             throw .storage(error)
         }
         try outcome.get()
+    }
+
+    /// Notes that the ledger is of the present version.
+    static func putVersion(in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        try put(withUnsafeBytes(of: current.littleEndian) { Array($0) }, versionKey, in: transaction)
+    }
+
+    static func version(_ bytes: [UInt8]) -> UInt32 {
+        bytes.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    private static func hasSecret(_ transaction: borrowing ReadTransaction) throws(LMDBError) -> Bool {
+        guard case .success(let secret) = try value(secretKey, in: transaction) else { return false }
+        return secret.count == secretSize
     }
 
     static func value(

@@ -10,6 +10,8 @@ public struct LedgerTrouble: Hashable, Sendable, CustomStringConvertible {
         case inputOutput = "input_output"
         /// No more address space for the map.
         case mapFull = "map_full"
+        /// LMDB meets pages that make no sense: the file is to be looked through before the next start.
+        case damaged
         /// A change that can never be stored was left out: an error in the program.
         case refusedChange = "refused_change"
         /// Anything else.
@@ -27,6 +29,7 @@ public struct LedgerTrouble: Hashable, Sendable, CustomStringConvertible {
         case .diskFull: "free space on the file system of the state directory, or raise the quota"
         case .inputOutput: "check the disk that holds the state directory (see the kernel's log)"
         case .mapFull: "raise the address space limit (ulimit -v) and restart"
+        case .damaged: "restart the agent: it looks through the ledger and rebuilds it"
         case .refusedChange: "please report this as an error of the program"
         case .other: "see the message; the change is tried again"
         }
@@ -43,7 +46,7 @@ public struct LedgerTrouble: Hashable, Sendable, CustomStringConvertible {
             // A write that is cut short by a full disk is reported as EIO by LMDB.
             case EIO: Self.isFull(directory) ? .diskFull : .inputOutput
             case MDBCode.mapFull, ENOMEM: .mapFull
-            default: .other
+            default: error.isDamage ? .damaged : .other
             }
     }
 

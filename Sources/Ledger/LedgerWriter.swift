@@ -131,10 +131,11 @@ final class LedgerWriter: Sendable {
             case MDBCode.mapFull:
                 try environment.grow()
                 return true
-            case MDBCode.panic, EBADF:
+            case MDBCode.panic:
                 try environment.reopen()
                 return false
             default:
+                if environment.hasFailed { try environment.reopen() }
                 return false
             }
         } catch {

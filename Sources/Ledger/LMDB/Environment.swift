@@ -8,10 +8,12 @@ import Synchronization
 /// Durable on return: opened without MDB_NOSYNC, MDB_NOMETASYNC, MDB_WRITEMAP and MDB_NOLOCK. With MDB_NOTLS, "a
 /// read-only transaction may span threads" and reader slots belong to transactions instead of threads.
 final class Environment: @unchecked Sendable {
-    // Unchecked: `handle`, `handles` and `mapSize` change only with `gate` held for writing, and are read only with it
+    // Unchecked: `handle`, `failure`, `handles` and `mapSize` change only with `gate` held for writing, and are read only with it
     // held at least for reading. LMDB's own handles may be shared by threads.
     private let gate: UnsafeMutablePointer<pthread_rwlock_t>
     private var handle: OpaquePointer?
+    /// Why there is no handle although nobody closed the file.
+    private var failure: LMDBError?
     private var handles: [MDB_dbi] = []
     private var mapSize: Int
     private let path: String
@@ -107,7 +109,7 @@ final class Environment: @unchecked Sendable {
         } catch {
             // A failed mmap leaves LMDB without any map: only opening anew brings the old one back.
             closeHandle()
-            try open()
+            try openOrRemember()
             throw error
         }
     }
@@ -119,7 +121,23 @@ final class Environment: @unchecked Sendable {
         pthread_rwlock_wrlock(gate)
         defer { pthread_rwlock_unlock(gate) }
         closeHandle()
-        try open()
+        try openOrRemember()
+    }
+
+    /// LMDB's own description of the environment.
+    func information() throws(LMDBError) -> MDB_envinfo {
+        pthread_rwlock_rdlock(gate)
+        defer { pthread_rwlock_unlock(gate) }
+        var result = MDB_envinfo()
+        mdb_env_info(try opened(), &result)
+        return result
+    }
+
+    /// Whether the file is not open because it could not be opened anew.
+    var hasFailed: Bool {
+        pthread_rwlock_rdlock(gate)
+        defer { pthread_rwlock_unlock(gate) }
+        return failure != nil
     }
 
     /// Closes the file once no transaction is open; whatever is called afterwards throws EBADF.
@@ -127,6 +145,7 @@ final class Environment: @unchecked Sendable {
         pthread_rwlock_wrlock(gate)
         defer { pthread_rwlock_unlock(gate) }
         closeHandle()
+        failure = nil
     }
 
     private func begin(flags: UInt32) throws(LMDBError) -> OpaquePointer {
@@ -137,7 +156,7 @@ final class Environment: @unchecked Sendable {
     }
 
     private func opened() throws(LMDBError) -> OpaquePointer {
-        guard let handle else { throw LMDBError(code: EBADF, operation: "mdb_txn_begin", context: path) }
+        guard let handle else { throw failure ?? LMDBError(code: EBADF, operation: "mdb_txn_begin", context: path) }
         return handle
     }
 
@@ -147,7 +166,19 @@ final class Environment: @unchecked Sendable {
         }
     }
 
+    /// Opens the file; where that fails, every call throws the reason until it succeeds.
+    private func openOrRemember() throws(LMDBError) {
+        do throws(LMDBError) {
+            try open()
+            failure = nil
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
     private func open() throws(LMDBError) {
+        try LockFile.reserve("\(path)-lock")
         var created: OpaquePointer?
         try LMDBError.check(mdb_env_create(&created), "mdb_env_create", path)
         handle = created

@@ -36,9 +36,14 @@ enum MDBCode {
     static let transactionFull: Int32 = MDB_TXN_FULL
     static let panic: Int32 = MDB_PANIC
     static let badValueSize: Int32 = MDB_BAD_VALSIZE
+    /// What LMDB answers where it meets pages that make no sense, at opening or later.
+    static let damage: Set<Int32> = [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INVALID, MDB_PAGE_FULL]
 }
 
 extension LMDBError {
     /// Whether the environment was closed before the call.
     var isClosed: Bool { code == EBADF && operation == "mdb_txn_begin" }
+
+    /// Whether the file is not what LMDB wrote.
+    public var isDamage: Bool { MDBCode.damage.contains(code) }
 }

@@ -43,6 +43,23 @@ struct ReadTransaction: ~Copyable {
     }
 }
 
+extension ReadTransaction {
+    /// Whether no table holds anything.
+    var isEmpty: Bool {
+        get throws(LMDBError) {
+            for table in tables where try statistics(table).ms_entries > 0 { return false }
+            return true
+        }
+    }
+
+    /// What LMDB keeps of a table: pages by kind, and entries.
+    func statistics(_ table: MDB_dbi) throws(LMDBError) -> MDB_stat {
+        var result = MDB_stat()
+        try LMDBError.check(mdb_stat(handle, table, &result), "mdb_stat", "table \(table)")
+        return result
+    }
+}
+
 /// The one transaction that may change tables; its view includes its own changes.
 struct WriteTransaction: ~Copyable {
     let reading: ReadTransaction

@@ -19,6 +19,8 @@ public struct DropRecord: Equatable, Sendable {
     public var remote: RemoteObject?
     /// Name of the sidecar where it is not the usual one, because a foreign file bears that.
     public var sidecarName: [UInt8]?
+    /// How many attempts were begun for it, the first included; 0 where none was.
+    public var attempts: Int
     /// When the path was first seen.
     public var acceptedAt: WallTime
     /// When its first fragment was sent.
@@ -35,6 +37,7 @@ public struct DropRecord: Equatable, Sendable {
         self.state = state
         self.acceptedAt = acceptedAt
         deduplicated = false
+        attempts = 0
     }
 }
 

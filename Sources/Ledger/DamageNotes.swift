@@ -1,0 +1,25 @@
+import Logging
+import Synchronization
+
+/// Counts records that were met damaged, and says so once.
+final class DamageNotes: Sendable {
+    private let logger: Logger
+    private let noted = Mutex(0)
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    var count: Int { noted.withLock(\.self) }
+
+    func note(_ error: LedgerError) {
+        let isFirst = noted.withLock { count in
+            count += 1
+            return count == 1
+        }
+        guard isFirst else { return }
+        logger.error(
+            "a record of the ledger is damaged and counts as lost; what it told is found again",
+            metadata: ["reason": "\(error)", "remedy": "check the disk; restart the agent to have the ledger rebuilt"])
+    }
+}

@@ -1,0 +1,38 @@
+import CLMDB
+
+/// Pages and entries of an environment.
+struct PageCounts {
+    /// Bytes of a page.
+    var size: Int
+    /// Pages up to the last one in use.
+    var used: Int
+    /// Address space in bytes.
+    var map: Int
+    /// Pages of the trees LMDB keeps for itself: free pages, and names of tables.
+    var own: Int
+    /// In the order of the environment's tables.
+    var tables: [(entries: Int, pages: Int)]
+}
+
+extension Environment {
+    /// Counts pages and entries from the heads of the trees.
+    func pageCounts() throws(LMDBError) -> PageCounts {
+        let information = try information()
+        return try read { transaction throws(LMDBError) in
+            var tables: [(entries: Int, pages: Int)] = []
+            for table in transaction.tables {
+                let found = try transaction.statistics(table)
+                tables.append((Int(found.ms_entries), found.pages))
+            }
+            // "FREE_DBI 0, MAIN_DBI 1" (mdb.c): every environment has these two.
+            let own = try transaction.statistics(0)
+            return PageCounts(
+                size: Int(own.ms_psize), used: Int(information.me_last_pgno) + 1, map: Int(information.me_mapsize),
+                own: own.pages + (try transaction.statistics(1)).pages, tables: tables)
+        }
+    }
+}
+
+extension MDB_stat {
+    fileprivate var pages: Int { Int(ms_branch_pages) + Int(ms_leaf_pages) + Int(ms_overflow_pages) }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Ledger
+
+/// A ledger whose file is flipped and cut: every damage is found, or makes no difference, and what is saved of it is
+/// what was written.
+struct DamageTests {
+    private let directory: TemporaryDirectory
+    private let sound: Data
+    private let contents: LedgerContents
+    /// OUTBOX_DAMAGES=5000 makes a long trial of it.
+    private static let flips = ProcessInfo.processInfo.environment["OUTBOX_DAMAGES"].flatMap(Int.init) ?? 40
+    private var file: LedgerFile { LedgerFile(directory: directory.path) }
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        let ledger = try openLedger(directory.path)
+        try await fill(ledger, paths: 300)
+        contents = try LedgerContents(ledger)
+        let used = try ledger.statistics().fileSize
+        ledger.close()
+        sound = try Data(contentsOf: URL(fileURLWithPath: directory.path("ledger.lmdb"))).prefix(used)
+    }
+
+    private func write(_ data: Data) throws {
+        try data.write(to: URL(fileURLWithPath: file.path))
+        try? FileManager.default.removeItem(atPath: file.path + "-lock")
+    }
+
+    @Test func aLedgerAsItWasWrittenIsSound() throws {
+        #expect(try file.inspect() == .sound)
+        #expect(contents.drops.count == 250)
+    }
+
+    @Test func noFileAndAnEmptyOneAreMissing() throws {
+        try write(Data())
+        #expect(try file.inspect() == .missing)
+        try FileManager.default.removeItem(atPath: file.path)
+        #expect(try file.inspect() == .missing)
+    }
+
+    @Test func flippedBytesAreFoundOrMakeNoDifference() throws {
+        var random = SeededRandom(seed: 19)
+        var found = 0
+        for _ in 0..<Self.flips {
+            var data = sound
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                data[Int.random(in: 0..<data.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            }
+            if try checkDamage(data) { found += 1 }
+        }
+        #expect(found > Self.flips / 4)
+    }
+
+    @Test func flippedBytesInTheHeadAreFoundOrMakeNoDifference() throws {
+        var random = SeededRandom(seed: 20)
+        for _ in 0..<Self.flips / 2 {
+            var data = sound
+            let offset = [0, 4096].randomElement(using: &random) ?? 0
+            data[offset + Int.random(in: 0..<Meta.end, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            try checkDamage(data)
+        }
+    }
+
+    @Test func overwrittenAndSwappedPagesAreFoundOrMakeNoDifference() throws {
+        var random = SeededRandom(seed: 21)
+        let pages = sound.count / 4096
+        for _ in 0..<Self.flips / 4 {
+            var data = sound
+            let to = Int.random(in: 0..<pages, using: &random) * 4096
+            let from = Int.random(in: 0..<pages, using: &random) * 4096
+            let page = Bool.random(using: &random) ? sound[from..<from + 4096] : Data(repeating: 0, count: 4096)
+            data.replaceSubrange(to..<to + 4096, with: page)
+            try checkDamage(data)
+        }
+    }
+
+    @Test func cutsAreFoundOrMakeNoDifference() throws {
+        var random = SeededRandom(seed: 22)
+        for _ in 0..<Self.flips / 5 {
+            try checkDamage(sound.prefix(Int.random(in: 1..<sound.count, using: &random)))
+        }
+    }
+
+    @Test func textInItsPlaceIsDamageAndNothingIsSaved() throws {
+        try write(Data(String(repeating: "not a ledger\n", count: 5000).utf8))
+        guard case .damaged = try file.inspect() else {
+            Issue.record("text was taken for a ledger")
+            return
+        }
+        #expect(try LedgerSalvage.make(at: directory.path("new"), from: file).saved.isEmpty)
+    }
+
+    /// - Returns: whether the damage was found.
+    @discardableResult
+    private func checkDamage(_ data: Data) throws -> Bool {
+        try write(data)
+        let other = try TemporaryDirectory()
+        let condition = try file.inspect()
+        if case .damaged = condition {
+            let salvage = try LedgerSalvage.make(at: other.path("ledger.lmdb"), from: file)
+            #expect(try LedgerFile(directory: other.path).inspect() == .sound)
+            let ledger = try openLedger(other.path)
+            defer { ledger.close() }
+            try LedgerContents(ledger).check(isPartOf: contents, sameSecret: !salvage.hasNewSecret)
+            return true
+        }
+        let ledger = try openLedger(directory.path)
+        defer { ledger.close() }
+        let left = try LedgerContents(ledger)
+        try left.check(isPartOf: contents, sameSecret: true)
+        // A head that is one commit old is a ledger before its last commit.
+        #expect(left.drops.count == contents.drops.count && left.secret == contents.secret)
+        return false
+    }
+}
+
+/// Everything a ledger tells.
+struct LedgerContents {
+    var drops: [RelativePath: DropRecord] = [:]
+    var uploads: [ContentKey: UploadRecord] = [:]
+    var acknowledged: [ContentKey: FragmentSet] = [:]
+    var digests: [ContentKey: UInt64?] = [:]
+    var settings: [String: [UInt8]] = [:]
+    var confirmations: [ContentKey: UploadCore.Confirmation] = [:]
+    var secret: [UInt8]
+
+    init(_ ledger: Ledger) throws {
+        secret = try ledger.digestSecret()
+        var drops: [RelativePath: DropRecord] = [:]
+        try ledger.forEachDrop({ record in
+            drops[record.path] = record
+            return true
+        })
+        var uploads: [ContentKey: UploadRecord] = [:]
+        try ledger.forEachUpload({ record in
+            uploads[record.key] = record
+            return true
+        })
+        self.drops = drops
+        self.uploads = uploads
+        for (key, upload) in uploads {
+            acknowledged[key] = try ledger.fragments(of: key, plan: upload.plan).acknowledged
+            digests[key] = try ledger.digest(of: key, block: 0)
+        }
+        for (key, paths) in Dictionary(grouping: drops.values, by: \.key) {
+            guard let key else { continue }
+            confirmations[key] = try ledger.confirmation(of: key, scope: sampleScope)
+            #expect(try Set(ledger.drops(of: key)) == Set(paths.map(\.path)))
+        }
+        for (name, value) in try ledger.settings(withPrefix: "") { settings[name] = value }
+    }
+
+    func check(isPartOf whole: LedgerContents, sameSecret: Bool) throws {
+        #expect((secret == whole.secret) == sameSecret)
+        #expect(drops.allSatisfy { whole.drops[$0.key] == $0.value })
+        #expect(uploads.allSatisfy { whole.uploads[$0.key] == $0.value })
+        #expect(settings.allSatisfy { whole.settings[$0.key] == $0.value })
+        #expect(confirmations.allSatisfy { whole.confirmations[$0.key] == $0.value })
+        #expect(digests.allSatisfy { $0.value == nil || whole.digests[$0.key] == $0.value })
+        for (key, fragments) in acknowledged {
+            let known = try #require(whole.acknowledged[key])
+            #expect(
+                (0..<(whole.uploads[key]?.plan.count ?? 0)).allSatisfy { !fragments.contains($0) || known.contains($0) }
+            )
+        }
+    }
+}
+
+/// Puts paths in every state into a ledger, and takes some away again, so that it has pages of every kind.
+func fill(_ ledger: Ledger, paths: Int) async throws {
+    for number in 0..<paths {
+        let key = ContentKey(high: UInt64(number % (paths / 3 + 1)) &* 0x9E37_79B9_7F4A_7C15, low: 7)
+        var drop = fullDrop(try path("day \(number / 50)/IMG_\(number).jpg"), state: number % 3 == 0 ? .queued : .done)
+        drop.key = key
+        var upload = UploadRecord(
+            key: key, seal: sampleSeal, plan: FragmentPlan(size: 5_000_000), scope: sampleScope, order: Int64(number))
+        upload.remoteID = "\(number)"
+        var confirmation = sampleConfirmation()
+        confirmation.key = key
+        ledger.commit([
+            .drop(drop), .upload(upload), .digests(key, [UInt64(number), 2, 3]),
+            .fragments(key, FragmentPage(index: 0, words: [UInt64(number % 512)])), .confirmation(confirmation),
+            .setting("removal/\(number)", [1]),
+        ]) {}
+        if number % 60 == 0 { await ledger.commit([]) }
+    }
+    ledger.commit([.setting("large", [UInt8](repeating: 3, count: 30_000)), .setting("paused", [])]) {}
+    for number in 0..<paths / 6 {
+        ledger.commit([
+            .forgetDrop(try path("day \(number / 50)/IMG_\(number).jpg")), .setting("removal/\(number)", nil),
+        ]) {}
+        if number % 20 == 0 { await ledger.commit([]) }
+    }
+    await ledger.commit([])
+    // The state before the last commit, which a damaged head leads to, then lacks no more than this.
+    await ledger.commit([.setting("last", [1])])
+}

@@ -1,0 +1,72 @@
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+/// Ledgers that were moved aside, `<state>/ledger.lmdb.damaged-<UTC time>`.
+struct DamagedLedgers: Sendable {
+    /// More are not kept: each may be as large as the ledger.
+    static let kept = 2
+
+    let directory: String
+    private static let prefix = "ledger.lmdb.damaged-"
+
+    /// Puts a new file in the ledger's place and keeps the old one under a name of its own. At every moment there is a
+    /// ledger, the old or the new one.
+    ///
+    /// - Parameter time: seconds since 1970, for the name.
+    /// - Returns: where the old one is.
+    /// - Throws: `Errno` of rename(2).
+    func replace(_ ledger: String, with new: String, time: Int) throws(Errno) -> String {
+        let aside = freeName(time)
+        if link(ledger, aside) != 0 {
+            // File systems without hard links leave a moment with none.
+            try retryingOnInterrupt { rename(ledger, aside) }
+        }
+        try retryingOnInterrupt { rename(new, ledger) }
+        // Readers' slots of the old one; LMDB makes the file anew.
+        unlink(ledger + "-lock")
+        unlink(new + "-lock")
+        syncDirectory()
+        return aside
+    }
+
+    /// Removes all but the newest.
+    func trim() {
+        for name in names().dropLast(Self.kept) { unlink("\(directory)/\(name)") }
+    }
+
+    /// Names of what was moved aside, the oldest first.
+    func names() -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name.hasPrefix(Self.prefix) { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    private func freeName(_ time: Int) -> String {
+        var time = time
+        while (try? FileStatus(path: "\(directory)/\(Self.prefix)\(Self.text(time))")) != nil { time += 1 }
+        return "\(directory)/\(Self.prefix)\(Self.text(time))"
+    }
+
+    /// The time as `20261121T093000Z`.
+    private static func text(_ time: Int) -> String {
+        var seconds = time_t(time)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        func digits(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let day = "\(parts.tm_year + 1900)\(digits(parts.tm_mon + 1))\(digits(parts.tm_mday))"
+        return "\(day)T\(digits(parts.tm_hour))\(digits(parts.tm_min))\(digits(parts.tm_sec))Z"
+    }
+
+    private func syncDirectory() {
+        guard let opened = try? SharedDescriptor(opening: directory, flags: O_RDONLY | O_DIRECTORY) else { return }
+        _ = fsync(opened.rawValue)
+    }
+}

@@ -92,7 +92,7 @@ let package = Package(
             ]),
         program("outbox-receiver", ["OutboxReceiver", argumentParser, logging]),
 
-        program("outbox-bench", [argumentParser, systemPackage]),
+        program("outbox-bench", ["Ledger", "UploadCore", argumentParser, logging, systemPackage]),
 
         room("TestSupport"),
         // What starts the built programs and plays the server for them.

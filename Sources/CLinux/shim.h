@@ -91,25 +91,24 @@ static inline int outbox_clock_change_timer(void) {
 
 // A crash is noted from the signal's handler, which is given nothing: what it needs stands here.
 static int outbox_crash_note = -1;
-static struct sigaction outbox_crash_actions[NSIG];
 
-/// Writes the note and leaves the signal to whoever had it before; only async-signal-safe calls (man 7 signal-safety).
+/// Writes the note and ends as the signal would have; only async-signal-safe calls (man 7 signal-safety).
 __attribute__((unused)) static void outbox_on_crash(int number) {
-    int code = errno;
     if (pwrite(outbox_crash_note, "crashed ", 8, 0) < 0) { /* There is nobody to tell. */ }
-    sigaction(number, &outbox_crash_actions[number], NULL);
-    errno = code;
     raise(number);
 }
 
-/// Has "crashed " written over the first 8 bytes of a file when the process ends by an error of its own.
+/// Has "crashed " written over the first 8 bytes of a file when the process ends by an error of its own. Signals that
+/// somebody else handles, for instance a sanitizer, are left to it.
 static inline void outbox_note_crashes(int descriptor) {
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE};
-    int isFirst = outbox_crash_note < 0;
     outbox_crash_note = descriptor;
-    if (!isFirst) return;
-    struct sigaction action = {.sa_handler = outbox_on_crash, .sa_flags = SA_ONSTACK};
-    sigemptyset(&action.sa_mask);
-    for (unsigned index = 0; index < sizeof numbers / sizeof *numbers; index++)
-        sigaction(numbers[index], &action, &outbox_crash_actions[numbers[index]]);
+    for (unsigned index = 0; index < sizeof numbers / sizeof *numbers; index++) {
+        struct sigaction action;
+        if (sigaction(numbers[index], NULL, &action) != 0 || action.sa_handler != SIG_DFL) continue;
+        action.sa_handler = outbox_on_crash;
+        // The default action is back when the handler runs, and not held up by it.
+        action.sa_flags = SA_RESETHAND | SA_NODEFER | SA_ONSTACK;
+        sigaction(numbers[index], &action, NULL);
+    }
 }

@@ -59,7 +59,11 @@ public final class AcknowledgementLog: Sendable {
     /// - Throws: `Errno` of openat(2) or statx(2).
     public init(path: String) throws(Errno) {
         file = try SharedDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o600)
-        size = Mutex(Int(clamping: try FileStatus(of: file.rawValue).size))
+        let found = Int(clamping: try FileStatus(of: file.rawValue).size)
+        // Behind half an entry none could be read; one too many of the log's own is cut off as well.
+        let whole = found > Self.largestSize ? 0 : found - found % Self.entrySize
+        if whole < found { _ = ftruncate(file.rawValue, off_t(whole)) }
+        size = Mutex(whole)
     }
 
     /// Adds entries in one write.
@@ -73,8 +77,13 @@ public final class AcknowledgementLog: Sendable {
             let written = try? retryingOnInterrupt {
                 bytes.withUnsafeBytes { write(file.rawValue, $0.baseAddress, $0.count) }
             }
-            size += written ?? 0
-            return written == bytes.count
+            if written == bytes.count {
+                size += bytes.count
+                return true
+            }
+            // Half an entry would make those behind it unreadable.
+            if let written, written > 0 { _ = ftruncate(file.rawValue, off_t(size)) }
+            return false
         }
     }
 

@@ -10,10 +10,14 @@ struct All: ParsableCommand {
     @Option(help: "How many small files of 64 KiB (P2, P4).") var files = 10_000
     @Option(help: "Size of the sparse file (P4).") var sparse = ByteCount(10 << 30)
     @Option(help: "Drops of each kind (P5, P6).") var drops = 200
+    @Option(help: "Entries of the large ledger (P10).") var entries = 1_000_000
 
     func run() throws {
         try Report.run(options) { workplace, report in
             report.add(try Idle().run(workplace))
+
+            let growth = LedgerGrowth(small: 1000, large: entries, files: 2000, pairs: repetition.pairs)
+            report.add(try growth.run(workplace))
 
             let latency = Latency(count: drops)
             latency.findings(try latency.run(workplace), ["P5", "P6"]).forEach { report.add($0) }

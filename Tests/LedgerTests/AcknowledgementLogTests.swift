@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import LinuxSystem
 import TestSupport
 import Testing
@@ -50,12 +50,37 @@ struct AcknowledgementLogTests {
     func damage(byte: Int) throws {
         let path = directory.path("acknowledged")
         #expect(try open().append(entries(1, 2, 3)))
-        let file = Glibc.open(path, O_WRONLY)
+        let file = Foundation.open(path, O_WRONLY)
         defer { close(file) }
         #expect(ftruncate(file, off_t(3 * 36 - 1)) == 0)
         var odd: UInt8 = 0xA5
         #expect(pwrite(file, &odd, 1, off_t(36 + byte)) == 1)
         #expect(try open().entries() == entries(1))
+    }
+
+    @Test("goes on behind an entry that was cut off")
+    func goesOn() throws {
+        #expect(try open().append(entries(1, 2)))
+        truncate(directory.path("acknowledged"), 36 + 20)
+        #expect(try open().append(entries(3)))
+        #expect(try open().entries() == entries(1, 3))
+    }
+
+    @Test("whatever bytes are flipped or cut, it tells of nothing that was not acknowledged")
+    func anyDamage() throws {
+        let path = directory.path("acknowledged")
+        let all = (0..<100).map { AcknowledgementLog.Entry(fragment: $0, of: upload) }
+        #expect(try open().append(all))
+        let sound = try Data(contentsOf: URL(fileURLWithPath: path))
+        var random = SeededRandom(seed: 19)
+        for _ in 0..<200 {
+            var data = sound.prefix(Int.random(in: 0...sound.count, using: &random))
+            for _ in 0..<Int.random(in: 0...3, using: &random) where !data.isEmpty {
+                data[Int.random(in: 0..<data.count, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
+            }
+            try data.write(to: URL(fileURLWithPath: path))
+            #expect(try Set(open().entries()).isSubset(of: Set(all)))
+        }
     }
 
     @Test("an entry means nothing for another registration, assembly or plan")

@@ -31,8 +31,11 @@ struct DamagedLedgers: Sendable {
     }
 
     /// Removes all but the newest.
-    func trim() {
-        for name in names().dropLast(Self.kept) { unlink("\(directory)/\(name)") }
+    ///
+    /// - Parameter latest: the one that was moved aside last, which need not have the latest name: clocks are set back.
+    func trim(keeping latest: String) {
+        let others = names().map { "\(directory)/\($0)" }.filter { $0 != latest }
+        for path in others.dropLast(Self.kept - 1) { unlink(path) }
     }
 
     /// Names of what was moved aside, the oldest first.

@@ -92,7 +92,7 @@ final class LedgerCare: Sendable {
         } catch {
             throw .unreadable(path: file.path, reason: "it is damaged and can't be moved aside: \(error)")
         }
-        damaged.trim()
+        damaged.trim(keeping: aside)
         logger.error(
             """
             the ledger was damaged: it was moved aside and rebuilt from what could be read of it; the rest is found \

@@ -79,14 +79,9 @@ private struct FilledLedger {
             if let trouble { note("  \(trouble)") }
         }
         self.entries = entries
-        for start in stride(from: 0, to: entries, by: 1000) {
-            let batch = (start..<min(start + 1000, entries)).compactMap(StoredFile.init)
-            let written = Countdown(1)
-            ledger.commit(batch.flatMap { $0.steps[0] + $0.steps[2] }) { written.step() }
-            // Otherwise all of them would wait in memory.
-            if start % 20_000 == 0 { written.wait() }
+        for start in stride(from: 0, to: entries, by: 5000) {
+            settle((start..<min(start + 5000, entries)).compactMap(StoredFile.init).flatMap(\.outcome))
         }
-        settle([])
     }
 
     /// Seconds a file takes, over this many new files.
@@ -154,6 +149,8 @@ private final class Countdown: Sendable {
 private struct StoredFile {
     /// Accepted; acknowledged; confirmed.
     let steps: [[LedgerWrite]]
+    /// What is left of it in the end.
+    let outcome: [LedgerWrite]
     let removal: [LedgerWrite]
 
     init?(_ number: Int) {
@@ -179,10 +176,11 @@ private struct StoredFile {
         let confirmation = Confirmation(
             key: key, seal: seal, scope: scope, remote: RemoteObject(id: "\(number)", url: done.remote?.url),
             confirmedAt: WallTime(milliseconds: Int64(number) + 500))
+        outcome = [.confirmation(confirmation), .drop(done)]
         steps = [
             [.drop(queued), .upload(upload), .digests(key, [key.high])],
             [.fragments(key, FragmentPage(index: 0, words: [1]))],
-            [.confirmation(confirmation), .drop(done), .forgetUpload(key)],
+            outcome + [.forgetUpload(key)],
         ]
         removal = [.forgetDrop(path), .forgetConfirmation(key, scope)]
     }

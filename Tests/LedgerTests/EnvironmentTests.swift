@@ -104,6 +104,20 @@ struct EnvironmentTests {
         #expect(try value([1]) == [1])
     }
 
+    @Test func aFileThatCannotBeOpenedAnewIsNotAClosedOneAndIsTriedAgain() throws {
+        try put([1], [1])
+        let path = directory.path("db")
+        #expect(rename(path, path + ".away") == 0 && mkdir(path, 0o700) == 0)
+        #expect(throws: LMDBError.self) { try environment.reopen() }
+        #expect(environment.hasFailed)
+        let error = #expect(throws: LMDBError.self) { try value([1]) }
+        #expect(error?.isClosed == false)
+        #expect(rmdir(path) == 0 && rename(path + ".away", path) == 0)
+        try environment.reopen()
+        #expect(!environment.hasFailed)
+        #expect(try value([1]) == [1])
+    }
+
     @Test func aClosedEnvironmentThrows() throws {
         environment.close()
         #expect(throws: LMDBError.self) { try value([1]) }

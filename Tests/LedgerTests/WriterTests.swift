@@ -69,35 +69,6 @@ struct WriterTests {
         #expect(try ledger.setting("4")?.count == 20 << 20)
         #expect(troubles.values.isEmpty)
     }
-
-    @Test(.enabled(if: getuid() == 0, "mounting a small tmpfs needs root"))
-    func aFullDiskIsToldOnceAndNothingIsLost() async throws {
-        let mount = directory.path("disk")
-        try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: false)
-        try #require(run("/usr/bin/mount", "-t", "tmpfs", "-o", "size=1m", "none", mount) == 0)
-        defer { _ = run("/usr/bin/umount", "-l", mount) }
-        let troubles = Recorder<LedgerTrouble?>()
-        let ledger = try openLedger(mount) { troubles.add($0) }
-        let value = [UInt8](repeating: 1, count: 2 << 20)
-        async let stored = ledger.commit([.setting("large", value)])
-        try await Poll.until("trouble") { !troubles.values.isEmpty }
-        #expect(troubles.values.map { $0?.kind } == [.diskFull])
-        #expect(run("/usr/bin/mount", "-o", "remount,size=16m", mount) == 0)
-        #expect(await stored)
-        #expect(try ledger.setting("large") == value)
-        try await Poll.until("the end of the trouble") { troubles.values.count == 2 }
-        #expect(troubles.values.last == .some(nil))
-        ledger.close()
-    }
-
-    private func run(_ program: String, _ arguments: String...) -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        guard (try? process.run()) != nil else { return -1 }
-        process.waitUntilExit()
-        return process.terminationStatus
-    }
 }
 
 /// What callbacks on another thread reported, in order.

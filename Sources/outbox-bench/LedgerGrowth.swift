@@ -45,7 +45,7 @@ struct LedgerGrowth {
                 """, medians: ["few": few, "many": many], count: pairs)
     }
 
-    private static func microseconds(_ seconds: Double) -> String { "\(Text.fixed(seconds * 1e6, 0)) µs" }
+    private static func microseconds(_ seconds: Double) -> String { "\(Text.fixed(seconds * 1e6, 1)) µs" }
 }
 
 struct P10: ParsableCommand {

@@ -111,7 +111,7 @@ let package = Package(
             "AgentKitTests",
             [
                 "AgentKit", "Digests", "FileWatch", "Ledger", "LinuxSystem", "Remotes", "TestSupport", "Transport",
-                "UploadCore", logging, systemPackage,
+                "UploadCore", logging, serviceLifecycle, systemPackage,
             ]),
         tests(
             "OutboxReceiverTests",

@@ -18,6 +18,8 @@ enum CommandFailure: Error {
     case objection(ConfigurationError)
     /// The service can't be installed, removed or asked.
     case service(ServiceError)
+    /// A token can't be kept or discarded.
+    case session(SessionError)
     /// It did not work out now, and may later.
     case tryAgain(String)
     /// Something else went wrong with the system.
@@ -30,6 +32,7 @@ enum CommandFailure: Error {
         case let failure as ControlError: self = .control(failure)
         case let failure as AgentFailure: self = .agent(failure)
         case let failure as ServiceError: self = .service(failure)
+        case let error as SessionError: self = .session(error)
         case let errors as ConfigurationErrors: self = .configuration(errors, all: false)
         case is CleanExit, is ValidationError, is ExitCode: return nil
         default:
@@ -44,11 +47,13 @@ enum CommandFailure: Error {
         switch self {
         case .answerIsNo: 1
         case .noSuchFile: EX_NOINPUT
-        case .control(.notRunning), .control(.failed): EX_UNAVAILABLE
+        case .control(.refused(let code, _)) where code == "input_output": EX_IOERR
+        case .control(.notRunning), .control(.failed), .control(.refused): EX_UNAVAILABLE
         case .control(.notAllowed): EX_NOPERM
         case .agent(.alreadyRunning), .tryAgain: EX_TEMPFAIL
         case .agent(.cannotCreate): EX_CANTCREAT
-        case .agent(.inputOutput), .system: EX_IOERR
+        case .session(.notAToken), .session(.notAUser): EX_NOPERM
+        case .agent(.inputOutput), .session(.inputOutput), .system: EX_IOERR
         case .service(.usage): EX_USAGE
         case .service(.notInstalled): EX_NOINPUT
         case .service(.unavailable), .service(.refused): EX_UNAVAILABLE
@@ -69,6 +74,7 @@ enum CommandFailure: Error {
         case .configuration(let errors, let all): (all ? errors.all : [errors.first]).map(\.description)
         case .objection(let error): ["\(error)"]
         case .service(let error): ["\(error)"]
+        case .session(let error): ["\(error)"]
         case .tryAgain(let what): [what]
         case .system(let reason): [reason]
         }

@@ -16,9 +16,19 @@ struct Outbox: AsyncParsableCommand {
             73 and 74 something cannot be created or used, 75 try again later, 77 not allowed, 78 wrong configuration.
             """,
         version: AgentVersion.current,
-        subcommands: [
-            RunCommand.self, StatusCommand.self, WaitCommand.self, DoctorCommand.self, ConfigCommand.self,
-            ServiceCommand.self,
+        subcommands: [RunCommand.self],
+        groupedSubcommands: [
+            CommandGroup(name: "Files", subcommands: [StatusCommand.self, WaitCommand.self, PruneCommand.self]),
+            CommandGroup(
+                name: "Uploads",
+                subcommands: [
+                    PauseCommand.self, ResumeCommand.self, CancelCommand.self, RetryCommand.self, FirstCommand.self,
+                ]),
+            CommandGroup(
+                name: "Setting up",
+                subcommands: [
+                    LoginCommand.self, LogoutCommand.self, ConfigCommand.self, DoctorCommand.self, ServiceCommand.self,
+                ]),
         ])
 }
 

@@ -27,9 +27,11 @@ struct ProgressDisplay {
     ///   - files: those that bars are drawn for, and the last line is about.
     ///   - moved: those in a new state that is not final.
     ///   - ended: lines that stay.
+    ///   - notes: what needs attention now; where bars are drawn, they stand below them.
     ///   - last: makes the line below the bars.
     mutating func show(
-        _ files: [FileEntry], moved: [FileEntry], ended: [String], last: (ConsoleLook, ProgressBoard) -> String
+        _ files: [FileEntry], moved: [FileEntry], ended: [String], notes: [String] = [],
+        last: (ConsoleLook, ProgressBoard) -> String
     ) throws {
         guard let output else { return }
         let look = look
@@ -38,7 +40,8 @@ struct ProgressDisplay {
         }
         let board = ProgressBoard(look: look)
         try output.write(
-            block.draw(board.lines(files, last: last(look, board)), above: ended, columns: look.columns ?? 80))
+            block.draw(
+                board.lines(files, notes: notes, last: last(look, board)), above: ended, columns: look.columns ?? 80))
     }
 
     /// Takes the bars off the screen.

@@ -6,14 +6,18 @@ struct StatusWatch {
     private let names: [String]
     private let json: Bool
     private var display: ProgressDisplay
+    private var follower: FileFollower
     private var states: [String: String]?
     private var lastReport: StatusReport?
+    /// Problems that were told.
+    private var told: Set<String> = []
 
     init(link: AgentLink, names: [String], json: Bool) {
         self.link = link
         self.names = names
         self.json = json
         display = ProgressDisplay(output: json ? nil : .standard, environment: link.surroundings.environment)
+        follower = FileFollower(link.client)
     }
 
     /// Returns after Ctrl-C.
@@ -25,11 +29,30 @@ struct StatusWatch {
         var pace = PollPace()
         while interruption.signal == nil {
             pace.ask()
-            let snapshot = try await Snapshot.running(link)
-            let files = names.isEmpty ? snapshot.files : try snapshot.files(named: names, link)
-            if json { try write(snapshot.report(files)) } else { try show(files) }
+            if names.isEmpty && !json { try await lookAtAll() } else { try await lookAtNamed() }
             try await pace.rest()
         }
+    }
+
+    /// Asks for what is under way alone; what ended is told by its number, which the agent counts.
+    private mutating func lookAtAll() async throws {
+        let news = try await follower.readActive()
+        let health = try await link.client.health()
+        let files = follower.mirror.activeFiles
+        let look = display.look
+        var ended = news.ended.map { $0.outcomeLine(look) }
+        if news.uncounted > 0 { ended.append("and \(news.uncounted) more that ended") }
+        let summary = FilesSummary(files, counts: health.files)
+        try show(files, ended: ended, problems: health.problems, summary: summary)
+    }
+
+    private mutating func lookAtNamed() async throws {
+        let snapshot = try await Snapshot.running(link)
+        let files = names.isEmpty ? snapshot.files : try snapshot.files(named: names, link)
+        if json { return try write(snapshot.report(files)) }
+        let look = display.look
+        let ended = changed(files).filter(\.isFinal).map { $0.outcomeLine(look) }
+        try show(files, ended: ended, problems: snapshot.problems, summary: FilesSummary(files))
     }
 
     private mutating func write(_ report: StatusReport) throws {
@@ -38,16 +61,20 @@ struct StatusWatch {
         lastReport = report
     }
 
-    private mutating func show(_ files: [FileEntry]) throws {
-        let known = states ?? [:]
-        // What had ended before is told by the last line alone, unless it was asked for by name.
-        let changed = files.filter { file in
-            known[file.id] != file.state && (states != nil || !file.isFinal || !names.isEmpty)
-        }
+    private func changed(_ files: [FileEntry]) -> [FileEntry] {
+        files.filter { states?[$0.id] != $0.state }
+    }
+
+    private mutating func show(
+        _ files: [FileEntry], ended: [String], problems: [String], summary: FilesSummary
+    ) throws {
+        let moved = changed(files).filter { !$0.isFinal }
         states = Dictionary(files.map { ($0.id, $0.state) }) { $1 }
-        let look = display.look
         try display.show(
-            files, moved: changed.filter { !$0.isFinal }, ended: changed.filter(\.isFinal).map { $0.outcomeLine(look) },
-            last: { look, _ in FilesSummary(files).line(look) })
+            files, moved: moved, ended: ended, notes: problems, last: { look, _ in summary.line(look) })
+        guard !display.isLive else { return }
+        for problem in problems where told.insert(problem).inserted {
+            Output.error.attempt("outbox: \(DisplayText.escaped(problem))")
+        }
     }
 }

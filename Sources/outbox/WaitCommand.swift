@@ -55,16 +55,15 @@ struct WaitCommand: AsyncParsableCommand {
     ///
     /// - Throws: `CommandFailure.noSuchFile` for a word that names nothing that can be waited for.
     private func targets(_ link: AgentLink) async throws -> Set<WaitTarget> {
-        let names = FileNames(place: link.place, files: try await link.client.files())
-        var targets: Set<WaitTarget> = self.names.isEmpty ? [.below(.root)] : []
-        for word in self.names {
-            switch names.find(link.surroundings.bytes(of: word)) {
-            case .known(let paths): targets.formUnion(paths.map(WaitTarget.file))
+        guard !names.isEmpty else { return [.below(.root)] }
+        var finder = FileFinder(link)
+        var targets: Set<WaitTarget> = []
+        for name in names {
+            switch try await finder.find(name) {
+            case .file(let file): targets.formUnion(file.relativePath.map { [.file($0)] } ?? [])
+            case .content(_, let files): targets.formUnion(files.compactMap(\.relativePath).map(WaitTarget.file))
             case .below(let directory): targets.insert(.below(directory))
-            case .unseen(let path):
-                guard !link.configuration.neverTakes(path) else { throw link.neverTaken(word) }
-                targets.insert(.file(path))
-            case .nothing: throw link.noSuchFile(word)
+            case .unseen(let path): targets.insert(.file(path))
             }
         }
         return targets

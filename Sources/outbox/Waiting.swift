@@ -5,6 +5,10 @@ import UploadCore
 struct Waiting {
     private let link: AgentLink
     private let needsScan: Bool
+    /// The files to ask for one by one; nil where there are directories among the targets, or too many files.
+    private let named: [RelativePath]?
+    private var follower: FileFollower
+    private var hasReadAll = false
     private var display: ProgressDisplay
     /// Paths whose failure was told.
     private var told: Set<String> = []
@@ -13,12 +17,17 @@ struct Waiting {
 
     /// More failures than this are counted, not listed.
     private static let longestList = 20
+    /// More named files than this are not asked for one by one.
+    private static let mostQuestions = 32
 
     init(link: AgentLink, targets: Set<WaitTarget>, display: ProgressDisplay) {
         self.link = link
         self.display = display
         course = WaitCourse(for: targets)
         needsScan = targets.contains { if case .below = $0 { true } else { false } }
+        let files = targets.compactMap { if case .file(let path) = $0 { path } else { nil } }
+        named = files.count == targets.count && files.count <= Self.mostQuestions ? files : nil
+        follower = FileFollower(link.client)
     }
 
     /// Waits.
@@ -33,12 +42,13 @@ struct Waiting {
             pace.ask()
             // Asked before the list: what the scan found is in it then.
             let hasScanned = needsScan ? try await link.client.health().scanned : true
-            let files = try await link.client.files()
-            let place = link.place
-            let look = course.look(
-                at: files, hasScanned: hasScanned, exists: { place.kind(of: $0) != .missing }, now: pace.elapsed)
-            try show(look)
-            if look.isOver {
+            var isOver = try await look(hasScanned: hasScanned, now: pace.elapsed)
+            if isOver && named == nil {
+                // What came and ended between two questions is only in the whole list.
+                try await follower.readAll()
+                isOver = try look(at: follower.mirror.files, hasScanned: hasScanned, now: pace.elapsed)
+            }
+            if isOver {
                 tellTheRest()
                 return true
             }
@@ -49,6 +59,42 @@ struct Waiting {
             }
             try await pace.rest(until: timeout)
         }
+    }
+
+    /// Asks the agent, and shows what is new.
+    ///
+    /// - Returns: whether the waiting is over.
+    private mutating func look(hasScanned: Bool, now: Duration) async throws -> Bool {
+        try look(at: try await readFiles(), hasScanned: hasScanned, now: now)
+    }
+
+    private mutating func look(at files: [FileEntry], hasScanned: Bool, now: Duration) throws -> Bool {
+        let place = link.place
+        let look = course.look(
+            at: files, hasScanned: hasScanned, exists: { place.kind(of: $0) != .missing }, now: now)
+        try show(look)
+        return look.isOver
+    }
+
+    /// All files that matter: everything at first, then only what may have changed.
+    private mutating func readFiles() async throws -> [FileEntry] {
+        if let named {
+            var files: [FileEntry] = []
+            for path in named {
+                if let file = try await link.client.file(at: path) { files.append(file) }
+            }
+            return files
+        }
+        if hasReadAll {
+            _ = try await follower.readActive()
+            for path in course.unknown.prefix(Self.mostQuestions) {
+                if let file = try await link.client.file(at: path) { follower.note(file) }
+            }
+        } else {
+            try await follower.readAll()
+            hasReadAll = true
+        }
+        return follower.mirror.files
     }
 
     private mutating func show(_ look: WaitCourse.Look) throws {

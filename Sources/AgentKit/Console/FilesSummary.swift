@@ -16,7 +16,11 @@ public struct FilesSummary: Equatable, Sendable {
     ]
 
     /// Sums up files; several paths with one content count as one upload.
-    public init(_ files: [FileEntry]) {
+    ///
+    /// - Parameters:
+    ///   - files: those to sum up; where `counts` is given, those that are not final will do.
+    ///   - counts: number of files by state, where that is known of more files than these.
+    public init(_ files: [FileEntry], counts known: [String: Int]? = nil) {
         counts = Dictionary(uniqueKeysWithValues: Self.order.map { ($0.rawValue, 0) })
         var seen: Set<String> = []
         for file in files {
@@ -25,6 +29,7 @@ public struct FilesSummary: Equatable, Sendable {
             speed = speed.addingReportingOverflow(file.speed ?? 0).partialValue
             bytesLeft = bytesLeft.addingReportingOverflow(Self.left(of: file)).partialValue
         }
+        if let known { counts.merge(known) { $1 } }
     }
 
     private static func left(of file: FileEntry) -> UInt64 {

@@ -18,7 +18,7 @@ public struct LiveBlock: Sendable {
     public mutating func draw(_ lines: [String], above: [String] = [], columns: Int) -> String {
         var text = isCursorHidden ? "" : "\u{1B}[?25l"
         text += backToTop(columns: columns)
-        for line in above + lines { text += line + "\u{1B}[K\n" }
+        for line in above + lines { text += line + Self.clearing(after: line, columns: columns) + "\n" }
         text += "\u{1B}[J"
         isCursorHidden = true
         drawn = lines.map(DisplayText.width)
@@ -32,6 +32,13 @@ public struct LiveBlock: Sendable {
         drawn = []
         isCursorHidden = false
         return text
+    }
+
+    /// What clears the rest of a line's row. Nothing where the line fills it: the cursor still stands on its last
+    /// character then, and clearing would take that away.
+    private static func clearing(after line: String, columns: Int) -> String {
+        let width = DisplayText.width(line)
+        return width > 0 && width % max(columns, 1) == 0 ? "" : "\u{1B}[K"
     }
 
     private func backToTop(columns: Int) -> String {

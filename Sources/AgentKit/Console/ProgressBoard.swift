@@ -7,6 +7,7 @@ public struct ProgressBoard: Sendable {
     private static let widest = 120
     private static let percentWidth = 4
     private static let sizeWidth = 7
+    private static let mostNotes = 3
 
     /// A board for a terminal.
     public init(look: ConsoleLook) {
@@ -16,17 +17,24 @@ public struct ProgressBoard: Sendable {
 
     /// The lines for files that are not final, those that move first, and below them the last line.
     ///
+    /// - Parameters:
+    ///   - files: final ones are passed over.
+    ///   - notes: what needs attention, one line each; stands above the last line.
+    ///   - last: a line about everything.
     /// - Returns: fewer lines than the terminal has rows; what finds no room is counted.
-    public func lines(_ files: [FileEntry], last: String) -> [String] {
+    public func lines(_ files: [FileEntry], notes: [String] = [], last: String) -> [String] {
         let active = files.filter { !$0.isFinal }.enumerated()
             .sorted { (Self.rank($0.element), $0.offset) < (Self.rank($1.element), $1.offset) }.map(\.element)
-        let room = max(look.rows - 2, 0)
+        let notes = notes.prefix(max(0, min(Self.mostNotes, look.rows - 4))).map { note in
+            look.paint(DisplayText.truncated(DisplayText.escaped(note), to: columns, ellipsis: look.ellipsis), .yellow)
+        }
+        let room = max(look.rows - 2 - notes.count, 0)
         let shown = active.count <= room ? active : Array(active.prefix(max(room - 1, 0)))
         var lines = shown.map(line)
         if shown.count < active.count, room > 0 {
             lines.append(look.paint("\(look.ellipsis) and \(active.count - shown.count) more", .dim))
         }
-        return (lines + [last]).map(look.cut)
+        return (lines + notes + [last]).map(look.cut)
     }
 
     /// One line about everything that is waited for, final or not.

@@ -1,31 +1,15 @@
 import FoundationEssentials
 import LinuxSystem
-import SystemPackage
-
-/// Why the control interface gave no answer.
-public enum ControlError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// No agent listens there.
-    case notRunning(socket: String)
-    /// The socket belongs to somebody else.
-    case notAllowed(socket: String, reason: String)
-    /// The agent is there and its answer is no use.
-    case failed(reason: String)
-
-    /// What failed, and what to do.
-    public var description: String {
-        switch self {
-        case .notRunning(let socket): "outbox is not running (no answer on \(socket)); start it with `outbox run`"
-        case .notAllowed(let socket, let reason):
-            "the control socket \(socket) can't be used: \(reason); run this as the agent's user"
-        case .failed(let reason): "the agent gave no useful answer: \(reason)"
-        }
-    }
-}
+public import UploadCore
 
 /// Asks a running agent over its Unix socket.
 public struct ControlClient: Sendable {
     private let socket: String
     private let thread = SerialThread(name: "control-client")
+
+    private struct FileList: Decodable {
+        var files: [FileEntry]
+    }
 
     /// A client of the agent that listens on a socket.
     public init(socket: String) {
@@ -37,26 +21,118 @@ public struct ControlClient: Sendable {
         try await get("/v1/health")
     }
 
-    /// Every path the agent knows, ordered by path.
-    public func files() async throws(ControlError) -> [FileEntry] {
-        struct List: Decodable {
-            var files: [FileEntry]
-        }
-        return try await get("/v1/files", as: List.self).files
+    /// The paths in one of the given states, ordered by path; every path the agent knows where nil.
+    public func files(in states: Set<FileState>? = nil) async throws(ControlError) -> [FileEntry] {
+        if let states, states.isEmpty { return [] }
+        let query = states.map { "?state=" + $0.map(\.rawValue).sorted().joined(separator: ",") } ?? ""
+        return try await get("/v1/files" + query, as: FileList.self).files
     }
 
-    private func get<Value: Decodable>(_ target: String, as type: Value.Type = Value.self) async throws(ControlError)
-        -> Value
-    {
-        let request = ControlRequest(socket: socket, target: target)
-        let result: Result<[UInt8], ControlError> = await withCheckedContinuation { continuation in
-            thread.run { continuation.resume(returning: request.perform()) }
+    /// What the agent knows of a path; nil where it does not know it.
+    public func file(at path: RelativePath) async throws(ControlError) -> FileEntry? {
+        try await file(id: FileReport.id(of: path))
+    }
+
+    /// The path whose entry has an id; nil where the agent does not know it.
+    public func file(id: String) async throws(ControlError) -> FileEntry? {
+        try await find("/v1/files/\(id)")
+    }
+
+    /// Every path with a content; none where the agent does not know it.
+    public func files(of key: ContentKey) async throws(ControlError) -> [FileEntry] {
+        let list: FileList? = try await find("/v1/uploads/\(key)")
+        return list?.files ?? []
+    }
+
+    /// Acts on one path.
+    ///
+    /// - Parameter file: the id of its entry.
+    /// - Returns: what became of it; nil where the agent no longer knows the path.
+    public func perform(_ action: FileAction, onFile file: String) async throws(ControlError) -> ActionOutcome? {
+        try await find("/v1/files/\(file)/\(action.rawValue)", method: "POST")
+    }
+
+    /// Acts on every path that waits for a content.
+    ///
+    /// - Returns: what became of them; nil where the agent no longer knows any.
+    public func perform(_ action: FileAction, onUpload key: ContentKey) async throws(ControlError) -> ActionOutcome? {
+        try await find("/v1/uploads/\(key)/\(action.rawValue)", method: "POST")
+    }
+
+    /// Acts on everything; there is no `first` of everything.
+    public func performOnAll(_ action: FileAction) async throws(ControlError) -> ActionOutcome {
+        try await get("/v1/\(action.rawValue)", method: "POST")
+    }
+
+    /// Has the agent remove what is left of vanished files.
+    public func prune() async throws(ControlError) -> PruneReport {
+        try await get("/v1/prune", method: "POST")
+    }
+
+    /// Hands the agent a token, which it keeps.
+    public func signIn(token: String, user: String?) async throws(ControlError) {
+        var text = JSONText(layout: .line)
+        text.object { text in
+            text.member("token", token)
+            text.member("user", user)
         }
-        let body = try result.get()
+        _ = try await answer("/v1/session", method: "POST", body: text.bytes)
+    }
+
+    /// Has the agent discard the token it keeps.
+    public func signOut() async throws(ControlError) {
+        _ = try await answer("/v1/session", method: "DELETE")
+    }
+
+    // MARK: Asking
+
+    private func get<Value: Decodable>(
+        _ target: String, method: String = "GET", as type: Value.Type = Value.self
+    ) async throws(ControlError) -> Value {
+        try Self.decode(try await answer(target, method: method), from: target)
+    }
+
+    /// Like `get`, with nil for an answer that there is no such thing.
+    private func find<Value: Decodable>(_ target: String, method: String = "GET") async throws(ControlError) -> Value? {
         do {
-            return try JSONDecoder().decode(type, from: Data(body))
+            return try Self.decode(try await answer(target, method: method), from: target)
+        } catch {
+            if case .refused(let code, _) = error, code == "no_such_file" || code == "no_such_upload" { return nil }
+            throw error
+        }
+    }
+
+    private static func decode<Value: Decodable>(_ body: [UInt8], from target: String) throws(ControlError) -> Value {
+        do {
+            return try JSONDecoder().decode(Value.self, from: Data(body))
         } catch {
             throw .failed(reason: "\(target): \(error)")
         }
+    }
+
+    /// The body of a successful reply.
+    private func answer(_ target: String, method: String, body: [UInt8]? = nil) async throws(ControlError) -> [UInt8] {
+        let request = ControlRequest(socket: socket, method: method, target: target, body: body)
+        let result: Result<ControlRequest.Reply, ControlError> = await withCheckedContinuation { continuation in
+            thread.run { continuation.resume(returning: request.perform()) }
+        }
+        let reply = try result.get()
+        guard reply.status != 200 else { return reply.body }
+        throw Self.refusal(reply, target)
+    }
+
+    private static func refusal(_ reply: ControlRequest.Reply, _ target: String) -> ControlError {
+        struct Refusal: Decodable {
+            struct Reason: Decodable {
+                var code: String
+                var message: String
+            }
+            var error: Reason
+        }
+        if let reason = try? JSONDecoder().decode(Refusal.self, from: Data(reply.body)).error {
+            return .refused(code: reason.code, reason: reason.message)
+        }
+        let text = String(decoding: reply.body.prefix(300), as: UTF8.self)
+        return .failed(reason: "\(target): status \(reply.status): \(text)")
     }
 }

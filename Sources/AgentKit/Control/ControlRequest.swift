@@ -2,21 +2,30 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// One GET request over a Unix socket, blocking: HTTP/1.1 with `Connection: close` (RFC 9112), which is all that a
-/// command needs.
+/// One request over a Unix socket, blocking: HTTP/1.1 with `Connection: close` (RFC 9112), which is all that a command
+/// needs.
 struct ControlRequest: Sendable {
     let socket: String
+    var method = "GET"
     let target: String
+    /// Sent as JSON; nothing where nil.
+    var body: [UInt8]?
+
+    /// The agent's answer.
+    struct Reply: Equatable, Sendable {
+        var status: Int
+        var body: [UInt8]
+    }
 
     /// Seconds without a byte before the agent counts as hanging.
-    private static let patience: Int32 = 10
+    private static let patience: Int32 = 30
 
-    /// Sends the request and returns the reply's body.
-    func perform() -> Result<[UInt8], ControlError> {
+    /// Sends the request and returns the reply, whatever its status.
+    func perform() -> Result<Reply, ControlError> {
         do throws(Errno) {
-            let descriptor = try connect()
-            try send("GET \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", to: descriptor.rawValue)
-            return body(of: try receive(from: descriptor.rawValue))
+            let descriptor = try UnixSocket.connect(to: socket)
+            try send(head + (body ?? []), to: descriptor.rawValue)
+            return reply(in: try receive(from: descriptor.rawValue))
         } catch {
             switch error {
             case .noSuchFileOrDirectory, .connectionRefused, .notDirectory: return .failure(.notRunning(socket: socket))
@@ -27,28 +36,15 @@ struct ControlRequest: Sendable {
         }
     }
 
-    private func connect() throws(Errno) -> Descriptor {
-        let descriptor = Descriptor(
-            owning: try retryingOnInterrupt {
-                Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-            })
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let path = Array(socket.utf8)
-        guard path.count < MemoryLayout.size(ofValue: address.sun_path) else { throw .fileNameTooLong }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
-        try retryingOnInterrupt {
-            withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    Glibc.connect(descriptor.rawValue, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-        }
-        return descriptor
+    private var head: [UInt8] {
+        var lines = ["\(method) \(target) HTTP/1.1", "Host: localhost", "Connection: close"]
+        if let body { lines += ["Content-Type: application/json", "Content-Length: \(body.count)"] }
+        if body == nil && method != "GET" { lines.append("Content-Length: 0") }
+        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 
-    private func send(_ text: String, to descriptor: Int32) throws(Errno) {
-        var rest = Array(text.utf8)[...]
+    private func send(_ bytes: [UInt8], to descriptor: Int32) throws(Errno) {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = try retryingOnInterrupt {
                 rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -71,17 +67,13 @@ struct ControlRequest: Sendable {
         }
     }
 
-    private func body(of reply: [UInt8]) -> Result<[UInt8], ControlError> {
-        guard let head = HTTPHead(reply) else { return .failure(.failed(reason: "not an HTTP reply")) }
-        let rest = reply[head.length...]
+    private func reply(in bytes: [UInt8]) -> Result<Reply, ControlError> {
+        guard let head = HTTPHead(bytes) else { return .failure(.failed(reason: "not an HTTP reply")) }
+        let rest = bytes[head.length...]
         guard let body = head.isChunked ? Self.unchunked(rest) : Array(rest) else {
             return .failure(.failed(reason: "the reply was cut off"))
         }
-        guard head.status == 200 else {
-            let text = String(decoding: body.prefix(300), as: UTF8.self)
-            return .failure(.failed(reason: "\(target): status \(head.status): \(text)"))
-        }
-        return .success(body)
+        return .success(Reply(status: head.status, body: body))
     }
 
     /// Takes the chunked transfer coding off (RFC 9112, section 7.1); nil when the last chunk is missing.

@@ -125,15 +125,16 @@ struct SidecarStore: Sendable {
     }
 
     /// Removes the sidecar of a file; one that is not there, or not ours, is no error.
-    func remove(for path: RelativePath, known: [UInt8]?) {
-        guard let directory = try? self.directory(of: path) else { return }
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    func remove(for path: RelativePath, known: [UInt8]?) -> Bool {
+        guard let directory = try? self.directory(of: path) else { return false }
         let names = known.map { [$0] } ?? (1...Self.attempts).map { SidecarName.name(for: path.name, copy: $0) }
         for name in names {
-            if isOurs(name, in: directory, for: path) {
-                try? directory.unlink(name)
-                return
-            }
-            guard (try? directory.status(name)) != nil else { return }
+            if isOurs(name, in: directory, for: path) { return (try? directory.unlink(name)) != nil }
+            guard (try? directory.status(name)) != nil else { return false }
         }
+        return false
     }
 }

@@ -5,6 +5,19 @@ import Glibc
 package enum ControlSocket {
     /// Asks `GET target`; nil where nobody listens or the answer is not HTTP.
     package static func get(_ target: String, socket path: String) -> (status: Int, body: Data)? {
+        ask("GET", target, socket: path)
+    }
+
+    /// Sends one request and reads until the connection closes, 5 s pass without a byte, or enough is there; nil where
+    /// nobody listens or the answer is not HTTP.
+    ///
+    /// - Parameters:
+    ///   - headers: lines beside the usual ones.
+    ///   - isEnough: asked with all that was read so far; for answers that have no end.
+    package static func ask(
+        _ method: String, _ target: String, headers: [String] = [], body: String = "", socket path: String,
+        isEnough: (String) -> Bool = { _ in false }
+    ) -> (status: Int, body: Data)? {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -12,12 +25,15 @@ package enum ControlSocket {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         guard withAddress(path, { connect(descriptor, $0, $1) }) == 0 else { return nil }
 
-        let request = Array("GET \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
+        let lines = ["\(method) \(target) HTTP/1.1", "Host: localhost", "Connection: close"] + headers
+        let length = method == "GET" ? [] : ["Content-Length: \(body.utf8.count)"]
+        let request = Array(((lines + length).joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
         guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return nil }
         var reply = Data()
         var buffer = [UInt8](repeating: 0, count: 65536)
         while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 {
             reply.append(contentsOf: buffer[..<count])
+            if isEnough(String(decoding: reply, as: UTF8.self)) { break }
         }
         guard let end = reply.range(of: Data("\r\n\r\n".utf8)),
             let status = String(decoding: reply.prefix(12), as: UTF8.self).split(separator: " ").last.flatMap({

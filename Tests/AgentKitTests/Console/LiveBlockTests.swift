@@ -32,6 +32,14 @@ struct LiveBlockTests {
         #expect(block.draw(["c"], columns: 30).hasPrefix("\r\u{1B}[4A"))
     }
 
+    @Test("a line that fills its row is not followed by clearing, which would take its last character")
+    func full() {
+        var block = LiveBlock()
+        #expect(
+            block.draw(["1234"], above: ["12345678"], columns: 4) == Self.hide + "\r12345678\n1234\n" + Self.toScreenEnd
+        )
+    }
+
     @Test("erasing leaves a clean screen with a cursor, once")
     func erased() {
         var block = LiveBlock()

@@ -1,0 +1,22 @@
+/// Why the control interface gave no answer.
+public enum ControlError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// No agent listens there.
+    case notRunning(socket: String)
+    /// The socket belongs to somebody else.
+    case notAllowed(socket: String, reason: String)
+    /// The agent does not do what was asked; `code` is a short snake_case word (docs/control.md).
+    case refused(code: String, reason: String)
+    /// The agent is there and its answer is no use.
+    case failed(reason: String)
+
+    /// What failed, and what to do.
+    public var description: String {
+        switch self {
+        case .notRunning(let socket): "outbox is not running (no answer on \(socket)); start it with `outbox run`"
+        case .notAllowed(let socket, let reason):
+            "the control socket \(socket) can't be used: \(reason); run this as the agent's user"
+        case .refused(_, let reason): "the agent refused: \(reason)"
+        case .failed(let reason): "the agent gave no useful answer: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+import UploadCore
+
+/// `GET /v1/events`: what happens, as server-sent events (html.spec.whatwg.org, section 9.2).
+///
+/// Each event has the id `<run>-<number>`. A reader that comes back with the last id in `Last-Event-ID` gets what came
+/// since; where that is not known any more, it gets a `reset` and reads `/v1/files` again. It ends with the agent.
+struct EventStream: Sendable {
+    private let hub: EventHub
+    /// Number of the event after which to begin; nil where the reader must be told to start anew.
+    private let start: UInt64?
+
+    /// How often a line says that the stream is alive, while nothing happens.
+    private static let heartbeat = Duration.seconds(15)
+    /// A reader that lost the connection comes back after so many milliseconds.
+    private static let retry = 1000
+
+    init(hub: EventHub, request: Request) {
+        self.hub = hub
+        let last = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }
+        start = last.map { Self.number(in: $0, run: hub.run) } ?? hub.lastNumber
+    }
+
+    /// The number in an id of this run; nil for any other.
+    static func number(in id: String, run: String) -> UInt64? {
+        guard id.hasPrefix(run + "-") else { return nil }
+        return UInt64(id.dropFirst(run.utf8.count + 1))
+    }
+
+    /// The reply, whose body goes on until the reader goes away or the agent ends.
+    func response() -> Response {
+        let headers: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
+        return Response(
+            status: .ok, headers: headers,
+            body: ResponseBody { writer in
+                try await follow { try await writer.write(ByteBuffer(string: $0)) }
+                try await writer.finish(nil)
+            })
+    }
+
+    /// Writes what happens until there is nothing more to come.
+    private func follow(_ write: (String) async throws -> Void) async throws {
+        var number = start ?? hub.lastNumber
+        var opening = "retry: \(Self.retry)\n: outbox events, see docs/control.md\n\n"
+        if start == nil { opening += reset(number) }
+        try await write(opening + take(after: &number))
+        for await signal in hub.signals(heartbeat: Self.heartbeat).cancelOnGracefulShutdown() {
+            let text = take(after: &number)
+            if !text.isEmpty {
+                try await write(text)
+            } else if signal == .heartbeat {
+                try await write(":\n\n")
+            }
+        }
+    }
+
+    /// What came since the event of a number, which is moved on.
+    private func take(after number: inout UInt64) -> String {
+        switch hub.news(after: number) {
+        case .events(let events):
+            number = events.last?.number ?? number
+            return events.map { text("\(hub.run)-\($0.number)", $0.content) }.joined()
+        case .reset(let next):
+            number = next
+            return reset(next)
+        }
+    }
+
+    private func reset(_ number: UInt64) -> String {
+        "event: reset\nid: \(hub.run)-\(number)\ndata: {\"read\":\"/v1/files\"}\n\n"
+    }
+
+    private func text(_ id: String, _ content: EventHub.Content) -> String {
+        "event: \(content.name)\nid: \(id)\ndata: \(String(decoding: content.controlText(), as: UTF8.self))\n\n"
+    }
+}
+
+extension EventHub.Content {
+    /// The event's type.
+    fileprivate var name: String {
+        switch self {
+        case .state: "state"
+        case .progress: "progress"
+        case .gone: "gone"
+        case .problem: "problem"
+        }
+    }
+
+    /// The event's data: one line of JSON.
+    fileprivate func controlText() -> [UInt8] {
+        switch self {
+        case .state(let report), .progress(let report): return report.controlText()
+        case .gone(let path):
+            var text = JSONText(layout: .line)
+            text.object { text in
+                text.member("id", FileReport.id(of: path))
+                text.member("path", path.description)
+            }
+            return text.bytes
+        case .problem(let code, let message):
+            var text = JSONText(layout: .line)
+            text.object { text in
+                text.member("code", code)
+                text.member("message", message)
+            }
+            return text.bytes
+        }
+    }
+}

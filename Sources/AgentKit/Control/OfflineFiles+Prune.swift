@@ -1,0 +1,75 @@
+import Glibc
+import Ledger
+import LinuxSystem
+import Logging
+import SystemPackage
+import UploadCore
+
+extension OfflineFiles {
+    /// Removes sidecars and entries of vanished files whose retention is over, while no agent runs; confirmations stay.
+    ///
+    /// Nothing is removed while the outbox is not there, or is another directory than the agent knew: its files have not
+    /// vanished, they are elsewhere.
+    ///
+    /// - Throws: `AgentFailure`; `alreadyRunning` where an agent owns the state directory.
+    public static func prune(configuration: Configuration) throws(AgentFailure) -> PruneReport {
+        let path = configuration.state + "/ledger.lmdb"
+        guard (try? FileStatus(path: path)) != nil else { return PruneReport() }
+        let state = try StateDirectory(path: configuration.state)
+        defer { withExtendedLifetime(state) {} }
+        do {
+            let ledger = try Ledger(
+                directory: configuration.state, logger: Logger(label: "outbox") { _ in SwiftLogNoOpLogHandler() },
+                onTrouble: { _ in })
+            defer { ledger.close() }
+            return try prune(ledger, configuration)
+        } catch {
+            throw .inputOutput(path: path, reason: "\(error)")
+        }
+    }
+
+    private static func prune(_ ledger: Ledger, _ configuration: Configuration) throws(LedgerError) -> PruneReport {
+        let files = OutboxFiles(root: configuration.outbox)
+        guard let root = try? files.status(of: .root), try isKnown(root, to: ledger) else { return PruneReport() }
+        var gone: [DropRecord] = []
+        let now = WallTime(milliseconds: wallTimeMilliseconds())
+        try ledger.forEachDrop({ record in
+            if record.isPrunable(at: now, retention: configuration.sidecars.retention), isGone(record.path, files) {
+                gone.append(record)
+            }
+            return true
+        })
+        let store = SidecarStore(
+            root: configuration.sidecars.directory ?? configuration.outbox,
+            makesDirectories: configuration.sidecars.directory != nil)
+        var report = PruneReport()
+        for record in gone {
+            if store.remove(for: record.path, known: record.sidecarName) { report.sidecars += 1 }
+        }
+        ledger.commit(gone.map { .forgetDrop($0.path) }) {}
+        report.entries = gone.count
+        return report
+    }
+
+    /// Whether a directory is the outbox that the agent knew, as `Uploader` keeps it.
+    private static func isKnown(_ root: FileStatus, to ledger: Ledger) throws(LedgerError) -> Bool {
+        guard let known = try ledger.setting(Uploader.Setting.outbox) else { return true }
+        return known == Array("\(root.inode) \(root.born)".utf8)
+    }
+
+    private static func isGone(_ path: RelativePath, _ files: OutboxFiles) -> Bool {
+        do throws(Errno) {
+            return try files.status(of: path).kind == .directory
+        } catch {
+            return [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels].contains(error)
+        }
+    }
+}
+
+extension DropRecord {
+    /// Whether nothing of a path that vanished need be kept any longer.
+    func isPrunable(at now: WallTime, retention: Duration) -> Bool {
+        guard state.isFinal else { return false }
+        return (finishedAt ?? acceptedAt).advanced(by: retention).milliseconds <= now.milliseconds
+    }
+}

@@ -1,0 +1,42 @@
+import HTTPTypes
+import Hummingbird
+
+/// Adds addresses to a router, and answers every other method of theirs with 405 and what is allowed (RFC 9110, 15.5.6).
+final class RouteTable {
+    typealias Handler = @Sendable (Request, BasicRequestContext) async throws -> Response
+
+    private static let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete]
+
+    private let router: Router<BasicRequestContext>
+    private var added: [(address: String, methods: [HTTPRequest.Method])] = []
+
+    init(_ router: Router<BasicRequestContext>) {
+        self.router = router
+    }
+
+    /// Adds an address.
+    func add(_ method: HTTPRequest.Method, _ address: String, _ handler: @escaping Handler) {
+        router.on(RouterPath(address), method: method, use: handler)
+        if let index = added.firstIndex(where: { $0.address == address }) {
+            added[index].methods.append(method)
+        } else {
+            added.append((address, [method]))
+        }
+    }
+
+    /// Answers the other methods of all addresses that were added.
+    func close() {
+        for (address, methods) in added {
+            let allowed = methods.map(\.rawValue).joined(separator: ", ")
+            for method in Self.methods where !methods.contains(method) {
+                router.on(RouterPath(address), method: method) { request, _ in
+                    ControlReply.error(
+                        .methodNotAllowed, "method_not_allowed",
+                        "\(request.uri.path) does not take \(method.rawValue), only \(allowed)",
+                        headers: [.allow: allowed])
+                }
+            }
+        }
+        added = []
+    }
+}

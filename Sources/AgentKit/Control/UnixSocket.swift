@@ -1,0 +1,30 @@
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+/// Stream sockets in the file system (man 7 unix).
+enum UnixSocket {
+    /// Connects to whoever listens on a path; blocks only where the listener's queue is full.
+    ///
+    /// - Throws: `.connectionRefused` when nobody does, `.noSuchFileOrDirectory` when there is no socket,
+    ///   `.fileNameTooLong` for a path over 107 bytes, or another `Errno` of connect(2).
+    static func connect(to path: String) throws(Errno) -> Descriptor {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { throw .fileNameTooLong }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let descriptor = Descriptor(
+            owning: try retryingOnInterrupt {
+                Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            })
+        try retryingOnInterrupt {
+            withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    Glibc.connect(descriptor.rawValue, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+        }
+        return descriptor
+    }
+}

@@ -1,0 +1,114 @@
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+/// The session that `login` keeps: `<state>/token` and `<state>/user`, for their owner's eyes only.
+///
+/// Each is written to a temporary file, made durable and renamed: whoever reads sees the old one or the new one whole.
+/// It blocks for the disk.
+public struct SessionStore: Sendable {
+    private let state: String
+
+    private static let token = "token"
+    private static let user = "user"
+
+    /// The store in a state directory, which need not be there yet.
+    public init(stateDirectory: String) {
+        state = stateDirectory
+    }
+
+    /// What is stored; nil where nothing is, or where it can't be a session.
+    public func load() -> StoredSession? {
+        guard let token = read(Self.token) else { return nil }
+        let user = read(Self.user).map { String($0.prefix { !$0.isNewline }) }
+        return try? StoredSession(token: token, user: user.flatMap { $0.isEmpty ? nil : $0 })
+    }
+
+    /// Keeps a session in place of the one before.
+    ///
+    /// - Throws: `SessionError.inputOutput`.
+    public func save(_ session: StoredSession) throws(SessionError) {
+        do throws(Errno) {
+            let directory = try open(creating: true)
+            // The token last: a new token with the name of an old user would be worse than the other way round.
+            try Self.replace(Self.user, with: session.user, in: directory)
+            try Self.replace(Self.token, with: session.token, in: directory)
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    /// Discards the session.
+    ///
+    /// - Returns: whether there was one.
+    /// - Throws: `SessionError.inputOutput`.
+    @discardableResult
+    public func remove() throws(SessionError) -> Bool {
+        do throws(Errno) {
+            let directory = try open(creating: false)
+            let hadToken = try Self.unlink(Self.token, in: directory)
+            _ = try Self.unlink(Self.user, in: directory)
+            try retryingOnInterrupt { fsync(directory.rawValue) }
+            return hadToken
+        } catch {
+            if error == .noSuchFileOrDirectory { return false }
+            throw failure(error)
+        }
+    }
+
+    private func failure(_ error: Errno) -> SessionError {
+        .inputOutput(path: state, reason: "\(error); see that you can write there, or set `state`")
+    }
+
+    private func open(creating: Bool) throws(Errno) -> Directory {
+        if creating, (try? FileStatus(path: state)) == nil {
+            try Directory(path: "/").createDirectories(Array(state.utf8.drop { $0 == UInt8(ascii: "/") }))
+            try retryingOnInterrupt { chmod(state, 0o700) }
+        }
+        return try Directory(path: state)
+    }
+
+    private func read(_ name: String) -> String? {
+        guard let file = try? SharedDescriptor(opening: "\(state)/\(name)", flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        else { return nil }
+        var bytes = [UInt8](repeating: 0, count: BearerToken.longest + 2)
+        let count = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
+        return String(validating: bytes.prefix(count), as: UTF8.self)
+    }
+
+    /// Puts one line into a file, or removes it where there is none.
+    private static func replace(_ name: String, with line: String?, in directory: Directory) throws(Errno) {
+        guard let line else {
+            _ = try unlink(name, in: directory)
+            return
+        }
+        let temporary = ".\(name).new"
+        // What a kill left behind.
+        _ = try unlink(temporary, in: directory)
+        let file = try directory.open(Array(temporary.utf8), flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        try writeAll(Array((line + "\n").utf8), to: file.rawValue)
+        try retryingOnInterrupt { fsync(file.rawValue) }
+        try directory.rename(Array(temporary.utf8), to: Array(name.utf8))
+        try retryingOnInterrupt { fsync(directory.rawValue) }
+    }
+
+    private static func unlink(_ name: String, in directory: Directory) throws(Errno) -> Bool {
+        do throws(Errno) {
+            try directory.unlink(Array(name.utf8))
+            return true
+        } catch {
+            if error == .noSuchFileOrDirectory { return false }
+            throw error
+        }
+    }
+
+    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(Errno) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = try retryingOnInterrupt {
+                rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+}

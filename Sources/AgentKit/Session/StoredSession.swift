@@ -1,0 +1,26 @@
+/// What `login` keeps.
+public struct StoredSession: Equatable, Sendable {
+    /// The bearer token.
+    public let token: String
+    /// Whom it belongs to, as far as they said.
+    public let user: String?
+
+    private static let longestUser = 255
+
+    /// Checks both.
+    ///
+    /// - Throws: `SessionError.notAToken` or `.notAUser`.
+    public init(token: String, user: String?) throws(SessionError) {
+        self.token = try BearerToken.parse(token)
+        self.user = try user.map { name throws(SessionError) in try Self.checked(user: name) }
+    }
+
+    private static func checked(user: String) throws(SessionError) -> String {
+        guard !user.isEmpty else { throw .notAUser("it is empty; leave it out instead") }
+        guard user.utf8.count <= longestUser else { throw .notAUser("it is longer than \(longestUser) bytes") }
+        guard !user.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw .notAUser("it holds control characters")
+        }
+        return user
+    }
+}

@@ -1,0 +1,104 @@
+import AgentKit
+import ArgumentParser
+import UploadCore
+
+/// What the commands that act on files take, and how they go about it.
+struct ActionOptions: ParsableArguments {
+    @OptionGroup var common: CommonOptions
+
+    @Argument(help: ArgumentHelp("The files, directories or contents to act on.", valueName: "path|key"))
+    var names: [String] = []
+
+    @Flag(help: "Act on everything.")
+    var all = false
+
+    @Flag(help: "Print a JSON object: {\"changed\": […], \"unchanged\": […], \"failed\": […]}.")
+    var json = false
+
+    func validate() throws {
+        if names.isEmpty && !all { throw ValidationError("name a path or a key, or give --all") }
+        if !names.isEmpty && all { throw ValidationError("give either names or --all") }
+    }
+
+    /// Acts, and says what became of it.
+    ///
+    /// - Throws: `CommandFailure.answerIsNo` where something is not as asked.
+    func run(_ action: FileAction) async throws {
+        let link = try AgentLink(common)
+        var report = ActionReport(action)
+        if all {
+            try await actOnAll(action, link, &report)
+        } else {
+            // All words are looked up before anything is done: a slip of the keyboard does nothing by halves.
+            var finder = FileFinder(link)
+            var targets: [FileFinder.Found] = []
+            for name in names { targets.append(try await known(finder.find(name), name)) }
+            var done: Set<String> = []
+            // Each goes ahead of those before it: the one named first shall be first.
+            for target in action == .first ? targets.reversed() : targets {
+                try await act(action, on: target, link, &done, &report)
+            }
+        }
+        try tell(action, report, link)
+    }
+
+    private func known(_ found: FileFinder.Found, _ name: String) throws -> FileFinder.Found {
+        guard case .unseen = found else { return found }
+        throw CommandFailure.noSuchFile(
+            name: name, reason: "the agent has not seen it yet; `outbox wait` waits for it")
+    }
+
+    private func actOnAll(_ action: FileAction, _ link: AgentLink, _ report: inout ActionReport) async throws {
+        if action == .first {
+            // With everything in front, everything is where it was.
+            _ = try await link.client.health()
+        } else {
+            report.add(try await link.client.performOnAll(action), isNamed: false)
+        }
+    }
+
+    private func act(
+        _ action: FileAction, on target: FileFinder.Found, _ link: AgentLink, _ done: inout Set<String>,
+        _ report: inout ActionReport
+    ) async throws {
+        switch target {
+        case .file(let file):
+            guard done.insert(file.id).inserted else { return }
+            guard let outcome = try await link.client.perform(action, onFile: file.id) else {
+                throw CommandFailure.noSuchFile(name: file.path, reason: "it has just gone")
+            }
+            report.add(outcome, isNamed: true)
+        case .content(let key, let files):
+            guard let outcome = try await link.client.perform(action, onUpload: key) else {
+                throw CommandFailure.noSuchFile(name: "\(key)", reason: "its files have just gone")
+            }
+            // Where the content is on its way for nobody, each of its paths has to say why.
+            let isOver = files.allSatisfy(\.isFinal)
+            report.add(outcome, isNamed: isOver)
+        case .below(let directory):
+            let states = Set(FileState.allCases.filter(action.concerns))
+            let files = try await link.client.files(in: states)
+            for file in action == .first ? files.reversed() : files {
+                guard file.relativePath.map({ $0.isWithin(directory) }) ?? false, done.insert(file.id).inserted,
+                    let outcome = try await link.client.perform(action, onFile: file.id)
+                else { continue }
+                report.add(outcome, isNamed: false)
+            }
+        case .unseen: break
+        }
+    }
+
+    private func tell(_ action: FileAction, _ report: ActionReport, _ link: AgentLink) throws {
+        let environment = link.surroundings.environment
+        if json {
+            try Output.standard.write(json: report)
+        } else {
+            let standing = all ? action.standing.map { [$0] } : nil
+            let isEmpty = report.changed.isEmpty && report.unchanged.isEmpty
+            let lines = isEmpty && standing != nil ? [] : report.lines(Output.standard.look(environment))
+            try Output.standard.write(lines: lines + (standing ?? []))
+        }
+        for complaint in report.complaints { Output.error.attempt("outbox: \(complaint)") }
+        guard report.isFulfilled else { throw CommandFailure.answerIsNo }
+    }
+}

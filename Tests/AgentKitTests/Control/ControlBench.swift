@@ -1,0 +1,66 @@
+import LinuxSystem
+import Logging
+import ServiceLifecycle
+import TestSupport
+
+@testable import AgentKit
+
+/// A control server on a real socket in a temporary directory, before a scripted backend.
+struct ControlBench {
+    let directory: TemporaryDirectory
+    let backend = ScriptedBackend()
+    let socket: String
+    let client: ControlClient
+
+    init() throws {
+        directory = try TemporaryDirectory(prefix: "control")
+        socket = directory.path("control.sock")
+        client = ControlClient(socket: socket)
+    }
+
+    /// Serves while `body` runs, then shuts down the way the agent does.
+    func serving<Value: Sendable>(_ body: @Sendable @escaping () async throws -> Value) async throws -> Value {
+        let group = serviceGroup()
+        return try await withThrowingTaskGroup(of: Value?.self) { tasks in
+            tasks.addTask {
+                try await group.run()
+                return nil
+            }
+            tasks.addTask {
+                try await self.untilServing()
+                return try await body()
+            }
+            var result: Value?
+            while let next = try await tasks.next() {
+                guard let next else { break }
+                result = next
+                await group.triggerGracefulShutdown()
+            }
+            guard let result else { throw CancellationError() }
+            return result
+        }
+    }
+
+    func serviceGroup() -> ServiceGroup {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let server = ControlServer(socket: socket, backend: backend, logger: logger)
+        return ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
+    }
+
+    func untilServing() async throws {
+        try await Poll.until("the control server") { (try? await client.health()) != nil }
+    }
+
+    /// One request by hand; the status and the whole body.
+    func ask(_ method: String, _ target: String, body: String? = nil) async throws -> (status: Int, body: String) {
+        let request = ControlRequest(socket: socket, method: method, target: target, body: body.map { Array($0.utf8) })
+        let reply = try await onThread { request.perform() }.get()
+        return (reply.status, String(decoding: reply.body, as: UTF8.self))
+    }
+
+    private func onThread<Value: Sendable>(_ work: @Sendable @escaping () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            startThread(name: "request") { continuation.resume(returning: work()) }
+        }
+    }
+}

@@ -1,0 +1,339 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Steering uploads", .agents)
+struct ControlTests {
+    private static let nowhere = "http://127.0.0.1:1"
+    private static let block = 524_288
+
+    /// An agent that sends one fragment at a time to a slow server, so that there is a while in which to steer.
+    private func slow(_ settings: Settings = [:]) throws -> (FaultServer, Agent) {
+        let server = try FaultServer(uploadDelay: .milliseconds(30))
+        let usual: Settings = ["upload.fragments_in_flight": 1, "upload.files_in_flight": 1]
+        return (server, try Agent(remote: server.url, usual.merging(settings) { $1 }))
+    }
+
+    private func underWay(_ server: FaultServer, _ agent: Agent, fragments: Int = 3) async throws {
+        try await Poll.until("fragments on their way", lastState: { agent.log }) {
+            server.count(.upload) >= fragments
+        }
+    }
+
+    /// Holds when the server gets no more fragments: those in flight may still arrive.
+    private func quiet(_ server: FaultServer, _ agent: Agent) async throws {
+        var last = -1
+        try await Poll.until("the server to get nothing more", every: .milliseconds(300), lastState: { agent.log }) {
+            defer { last = server.count(.upload) }
+            return server.count(.upload) == last
+        }
+    }
+
+    private func expect(_ output: Program.Output, _ code: Int32) {
+        #expect(output.code == code, "\(output)")
+    }
+
+    // MARK: pause and resume
+
+    @Test("a paused file stops, stays paused over a kill, and goes on where it was")
+    func pauseFile() async throws {
+        let (server, agent) = try slow()
+        try await agent.start()
+        let key = try agent.drop("a.mp4", .mp4, size: 40 * Self.block)
+        try await underWay(server, agent)
+
+        expect(try await agent.command("pause", "a.mp4"), 0)
+        try await agent.reached("a.mp4", .paused)
+        try await quiet(server, agent)
+        let sent = server.count(.upload)
+        try await agent.kill()
+        try await agent.start()
+        try await agent.reached("a.mp4", .paused)
+        #expect(server.count(.upload) == sent)
+
+        expect(try await agent.command("resume", "a.mp4"), 0)
+        try await agent.reached("a.mp4", .done)
+        expectClean(server, finished: [key])
+        #expect(server.store.repeated <= 1)
+    }
+
+    @Test("pause --all holds new files too, over a restart, until resume --all")
+    func pauseAll() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        expect(try await agent.command("pause", "--all"), 0)
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .paused)
+        try await agent.stop()
+        try agent.drop("b.jpg", .jpeg, size: 3000)
+        try await agent.start()
+        for name in ["a.jpg", "b.jpg"] { try await agent.reached(name, .paused) }
+        let health = try #require(ControlSocket.get("/v1/health", socket: agent.socket))
+        #expect(String(decoding: health.body, as: UTF8.self).contains("\"paused\":true"))
+        #expect(server.finished == [])
+
+        expect(try await agent.command("resume", "--all"), 0)
+        for name in ["a.jpg", "b.jpg"] { try await agent.reached(name, .done) }
+    }
+
+    @Test("pausing one of two paths with one content leaves the other going")
+    func pauseOneOfTwo() async throws {
+        let (server, agent) = try slow()
+        try await agent.start()
+        let key = try agent.drop("a.mp4", .mp4, size: 20 * Self.block, seed: 7)
+        try agent.drop("b.mp4", .mp4, size: 20 * Self.block, seed: 7)
+        try await underWay(server, agent)
+        try await agent.reached("b.mp4", .uploading, .queued)
+
+        expect(try await agent.command("pause", "b.mp4"), 0)
+
+        try await agent.reached("a.mp4", .done)
+        expectClean(server, finished: [key])
+    }
+
+    @Test("pausing a key pauses every path that waits for it")
+    func pauseKey() async throws {
+        let (server, agent) = try slow()
+        try await agent.start()
+        let key = try agent.drop("a.mp4", .mp4, size: 40 * Self.block, seed: 7)
+        try agent.drop("b.mp4", .mp4, size: 40 * Self.block, seed: 7)
+        try await underWay(server, agent)
+        try await agent.reached("b.mp4", .uploading, .queued)
+
+        expect(try await agent.command("pause", key), 0)
+
+        for name in ["a.mp4", "b.mp4"] { try await agent.reached(name, .paused) }
+        expect(try await agent.command("resume", key), 0)
+        for name in ["a.mp4", "b.mp4"] { try await agent.reached(name, .done) }
+        expectClean(server, finished: [key])
+    }
+
+    @Test("a directory stands for all below it")
+    func pauseDirectory() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        try await agent.start()
+        for name in ["trip/a.jpg", "trip/deep/b.jpg", "c.jpg"] { try agent.drop(name, .jpeg, size: 2000) }
+        for name in ["trip/a.jpg", "trip/deep/b.jpg", "c.jpg"] { try await agent.reached(name, .waiting, .queued) }
+
+        expect(try await agent.command("pause", "trip"), 0)
+
+        for name in ["trip/a.jpg", "trip/deep/b.jpg"] { try await agent.reached(name, .paused) }
+        #expect(try agent.sidecar("c.jpg")?.state != .paused)
+    }
+
+    // MARK: cancel and retry
+
+    @Test("a cancelled file is deleted on the server, stays cancelled over a kill, and retry takes it up again")
+    func cancelFile() async throws {
+        let (server, agent) = try slow()
+        try await agent.start()
+        let key = try agent.drop("a.mp4", .mp4, size: 40 * Self.block)
+        try await underWay(server, agent)
+
+        expect(try await agent.command("cancel", "a.mp4"), 0)
+        try await agent.reached("a.mp4", .cancelled)
+        try await Poll.until("the delete", lastState: { agent.log }) { server.count(.delete) > 0 }
+        try await agent.kill()
+        try await agent.start()
+        expect(try await agent.command("wait", "a.mp4"), 1)
+        try await agent.reached("a.mp4", .cancelled)
+        #expect(server.finished == [])
+        #expect(agent.exists("a.mp4"))
+
+        expect(try await agent.command("retry", "a.mp4"), 0)
+        try await agent.reached("a.mp4", .done)
+        #expect(server.finished == [key])
+    }
+
+    @Test("cancelling one of two paths with one content leaves the other going")
+    func cancelOneOfTwo() async throws {
+        let (server, agent) = try slow()
+        try await agent.start()
+        let key = try agent.drop("a.mp4", .mp4, size: 20 * Self.block, seed: 7)
+        try agent.drop("b.mp4", .mp4, size: 20 * Self.block, seed: 7)
+        try await underWay(server, agent)
+        try await agent.reached("b.mp4", .uploading, .queued)
+
+        expect(try await agent.command("cancel", "a.mp4"), 0)
+
+        try await agent.reached("a.mp4", .cancelled)
+        try await agent.reached("b.mp4", .done)
+        expectClean(server, finished: [key])
+    }
+
+    @Test("cancel --all cancels what is not final, and nothing that comes later")
+    func cancelAll() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop("done.jpg", .jpeg, size: 2000)
+        try await agent.reached("done.jpg", .done)
+        expect(try await agent.command("pause", "--all"), 0)
+        try agent.drop("a.jpg", .jpeg, size: 3000)
+        try await agent.reached("a.jpg", .paused)
+
+        expect(try await agent.command("cancel", "--all"), 0)
+
+        try await agent.reached("a.jpg", .cancelled)
+        #expect(try agent.sidecar("done.jpg")?.state == .done)
+        expect(try await agent.command("resume", "--all"), 0)
+        try agent.drop("later.jpg", .jpeg, size: 4000)
+        try await agent.reached("later.jpg", .done)
+        #expect(try agent.sidecar("a.jpg")?.state == .cancelled)
+    }
+
+    @Test("retry tries at once what waits, long before its time")
+    func retryWaiting() async throws {
+        let server = try FaultServer(faults: { endpoint, _ in
+            endpoint == .preLoad ? .status(503, retryAfter: "3000") : nil
+        })
+        let agent = try Agent(remote: server.url, ["upload.retry_interval": "1h"])
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .waiting)
+        server.setFaults { _, _ in nil }
+
+        expect(try await agent.command("retry", "a.jpg"), 0)
+
+        try await agent.reached("a.jpg", .done)
+    }
+
+    @Test("retry --all takes failed files up again")
+    func retryFailed() async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == .upload ? .status(422) : nil })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let names = ["a.jpg", "b.jpg"]
+        for (index, name) in names.enumerated() { try agent.drop(name, .jpeg, size: 2000 + index) }
+        for name in names { try await agent.reached(name, .failed) }
+        server.setFaults { _, _ in nil }
+
+        expect(try await agent.command("retry", "--all"), 0)
+
+        for name in names { try await agent.reached(name, .done) }
+    }
+
+    // MARK: first
+
+    @Test("first moves a file to the head of the queue")
+    func first() async throws {
+        let (server, agent) = try slow()
+        try await agent.start()
+        try agent.drop("0.mp4", .mp4, size: 30 * Self.block)
+        try await underWay(server, agent)
+        for index in 1...5 { try agent.drop("\(index).mp4", .mp4, size: 3 * Self.block + index) }
+        for index in 1...5 { try await agent.reached("\(index).mp4", .queued) }
+
+        expect(try await agent.command("first", "5.mp4"), 0)
+
+        let last = try await agent.reached("5.mp4", .done)
+        for index in 1...4 {
+            let other = try await agent.reached("\(index).mp4", .done)
+            #expect((last.finished_at ?? "") < (other.finished_at ?? ""), "\(index)")
+        }
+    }
+
+    // MARK: What is said
+
+    @Test("what can't be done is 1 and says which and why", arguments: ["pause", "cancel"])
+    func impossible(verb: String) async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .done)
+
+        let output = try await agent.command(verb, "a.jpg")
+
+        expect(output, 1)
+        #expect(output.standardError.contains("cannot \(verb) a.jpg: "), "\(output)")
+        #expect(try agent.sidecar("a.jpg")?.state == .done)
+    }
+
+    @Test("what is as asked already is 0", arguments: ["resume", "retry", "first"])
+    func already(verb: String) async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .done)
+        expect(try await agent.command(verb, "a.jpg"), 0)
+    }
+
+    @Test("--json lists what changed, what did not, and what could not be done")
+    func json() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .waiting, .queued)
+
+        var lists: [[String: [Any]]] = []
+        for _ in 1...2 {
+            let output = try await agent.command("pause", "a.jpg", "--json")
+            expect(output, 0)
+            let object = try JSONSerialization.jsonObject(with: Data(output.standardOutput.utf8))
+            lists.append(try #require(object as? [String: [Any]]))
+        }
+
+        #expect(lists[0]["changed"]?.count == 1)
+        #expect(lists[1]["changed"]?.count == 0)
+        #expect(lists[1]["unchanged"]?.count == 1)
+        #expect(lists[1]["failed"]?.count == 0)
+    }
+
+    @Test(
+        "a name that is nowhere is 66, and nothing is done to the others",
+        arguments: [
+            "pause", "resume", "cancel", "retry", "first",
+        ])
+    func unknown(verb: String) async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .waiting, .queued)
+
+        expect(try await agent.command(verb, "a.jpg", "nothing.jpg"), 66)
+        expect(try await agent.command(verb, String(repeating: "0", count: 32)), 66)
+
+        let state = try #require(try agent.sidecar("a.jpg")).state
+        #expect(state == .waiting || state == .queued)
+    }
+
+    @Test("while no agent runs it is 69", arguments: ["pause", "resume", "cancel", "retry", "first"])
+    func down(verb: String) async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        expect(try await agent.command(verb, "--all"), 69)
+        expect(try await agent.command(verb, "a.jpg"), 69)
+    }
+
+    @Test(
+        "names and --all together, or neither, are wrong usage", arguments: [["pause"], ["pause", "a.jpg", "--all"]])
+    func usage(arguments: [String]) async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        let output = try await Program.run(
+            "outbox", arguments + ["--config", agent.config],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": agent.directory.path], directory: agent.directory.path)
+        expect(output, 64)
+    }
+
+    // MARK: The socket
+
+    @Test("a second agent with the same control.socket is refused and takes nothing away")
+    func sharedSocket() async throws {
+        let first = try Agent(remote: Self.nowhere)
+        try await first.start()
+        let second = try Agent(remote: Self.nowhere, ["control.socket": .string(first.socket)])
+        try second.launch()
+        let ending = try await second.program?.wait(timeout: .seconds(30))
+        #expect(ending == .exited(73), "\(second.log)")
+        #expect(second.log.contains("another agent listens there"), "\(second.log)")
+        #expect(ControlSocket.get("/v1/health", socket: first.socket)?.status == 200)
+    }
+}
+
+extension Agent {
+    /// The path of its control socket.
+    var socket: String { "\(state)/control.sock" }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("login and logout", .agents)
+struct SessionTests {
+    private static let nowhere = "http://127.0.0.1:1"
+
+    private func write(_ text: String, _ name: String, for agent: Agent) throws -> String {
+        let path = agent.directory.path(name)
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    private func mode(_ path: String) -> mode_t? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_mode & 0o777 : nil
+    }
+
+    @Test("a token given while no agent runs is kept with mode 0600 and used by the next one")
+    func offline() async throws {
+        let server = try FaultServer(token: "sesame")
+        let agent = try Agent(remote: server.url)
+        let file = try write("sesame\n", "given", for: agent)
+
+        let output = try await agent.command("login", "--user", "anna", "--token-file", file)
+        #expect(output.code == 0, "\(output)")
+        #expect(!(output.standardOutput + output.standardError).contains("sesame"))
+        #expect(mode("\(agent.state)/token") == 0o600)
+        #expect(mode("\(agent.state)/user") == 0o600)
+
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .done)
+    }
+
+    @Test("a token given to a running agent lets signed-out uploads go on, and logout stops new ones")
+    func online() async throws {
+        let server = try FaultServer(token: "sesame")
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .signedOut)
+        let file = try write("sesame\n", "given", for: agent)
+
+        let login = try await agent.command("login", "--token-file", file)
+        #expect(login.code == 0, "\(login)")
+        try await agent.reached("a.jpg", .done)
+
+        let logout = try await agent.command("logout")
+        #expect(logout.code == 0, "\(logout)")
+        #expect(mode("\(agent.state)/token") == nil)
+        try agent.drop("b.jpg", .jpeg, size: 3000)
+        try await agent.reached("b.jpg", .signedOut)
+    }
+
+    @Test("logout while no agent runs removes what was kept; that there is nothing is no error")
+    func offlineLogout() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        let file = try write("sesame\n", "given", for: agent)
+        #expect(try await agent.command("login", "--user", "anna", "--token-file", file).code == 0)
+        #expect(try await agent.command("logout").code == 0)
+        #expect(mode("\(agent.state)/token") == nil)
+        #expect(mode("\(agent.state)/user") == nil)
+        #expect(try await agent.command("logout").code == 0)
+    }
+
+    @Test("what can't be a token is 77 and keeps the one before", arguments: ["", "two words\n", "two\nlines\n"])
+    func refused(text: String) async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        #expect(try await agent.command("login", "--token-file", write("good", "given", for: agent)).code == 0)
+        let output = try await agent.command("login", "--token-file", write(text, "given", for: agent))
+        #expect(output.code == 77, "\(output)")
+        #expect(try String(contentsOfFile: "\(agent.state)/token", encoding: .utf8) == "good\n")
+    }
+
+    @Test("a token file that is missing is 66")
+    func missing() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        #expect(try await agent.command("login", "--token-file", "/nonexistent").code == 66)
+    }
+
+    @Test("a token that would go over plain http to another machine is not taken")
+    func plainHTTP() async throws {
+        let agent = try Agent(remote: "http://upload.example.org")
+        let output = try await agent.command("login", "--token-file", write("sesame", "given", for: agent))
+        #expect(output.code == 78, "\(output)")
+        #expect(mode("\(agent.state)/token") == nil)
+    }
+
+    @Test("login says where another token takes precedence")
+    func precedence() async throws {
+        let agent = try Agent(remote: Self.nowhere, ["remote.token_file": "other"])
+        _ = try write("other\n", "other", for: agent)
+        let output = try await agent.command("login", "--token-file", write("sesame", "given", for: agent))
+        #expect(output.code == 0)
+        #expect(output.standardError.contains("token_file"), "\(output)")
+        let json = try await agent.command("login", "--json", "--token-file", write("sesame", "given", for: agent))
+        #expect(json.standardOutput.contains("\"precedence\":\"token_file\""), "\(json)")
+    }
+}

@@ -77,8 +77,9 @@ let package = Package(
         room(
             "AgentKit",
             [
-                "CLinux", "Digests", "FileWatch", "Ledger", "LinuxSystem", "Remotes", "Transport", "UploadCore",
-                crypto, httpTypes, hummingbird, logging, nioCore, serviceLifecycle, systemPackage, unixSignals,
+                "CLinux", "Digests", "FileWatch", "Ledger", "LinuxSystem", "NetworkWatch", "Remotes", "Transport",
+                "UploadCore", crypto, httpTypes, hummingbird, logging, nioCore, serviceLifecycle, systemPackage,
+                unixSignals,
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ]),
         program("outbox", ["AgentKit", "UploadCore", argumentParser, logging]),

@@ -65,11 +65,13 @@ public struct Agent: Sendable {
         return logger
     }
 
-    /// Signals that must not end the process: a peer that went away, a lease that was broken (see `FileWatch`), and a
-    /// reload that is asked for before the agent can do it.
+    /// Signals that must not end the process: a peer that went away, a lease that was broken (see `FileWatch`), a file
+    /// size limit, and a reload that is asked for before the agent can do it.
     private static func prepareProcess() {
         signal(SIGHUP, SIG_IGN)
         signal(SIGPIPE, SIG_IGN)
+        // A limit of file sizes is then an error like a full disk.
+        signal(SIGXFSZ, SIG_IGN)
         signal(SIGIO, SIG_IGN)
         ServiceNotifier.hideFromChildren()
     }

@@ -4,6 +4,7 @@ import Glibc
 import Ledger
 import LinuxSystem
 import Logging
+import NetworkWatch
 import Remotes
 import ServiceLifecycle
 import SystemPackage
@@ -16,7 +17,10 @@ struct RunningAgent: Service {
     let uploader: Uploader
     let watch: FileWatch
     let ledger: Ledger
+    let ledgerCare: LedgerCare
+    private let troubles: TroubleReporter
     let transport: CurlTransport
+    let network: NetworkWatch
     let credentials: Credentials
     let environment: [String: String]
     let version: String
@@ -35,8 +39,9 @@ struct RunningAgent: Service {
         self.version = version
         self.logger = logger
         try Self.makeOutbox(configuration.outbox)
-        let troubles = TroubleReporter(logger: logger)
-        ledger = try Self.openLedger(configuration.state, troubles: troubles, logger: logger)
+        troubles = TroubleReporter(logger: logger)
+        ledgerCare = LedgerCare(state: configuration.state, logger: logger)
+        ledger = try Self.openLedger(ledgerCare, configuration.state, troubles: troubles)
         transport = try Self.makeTransport(configuration, version: version)
         credentials = Credentials(
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
@@ -48,22 +53,46 @@ struct RunningAgent: Service {
             configuration, ledger, remote, credentials, version: version, onChange: { notifier.changed() }, logger)
         troubles.tell(uploader)
         watch = try Self.makeWatch(configuration, uploader: uploader, ledger: ledger)
+        network = try Self.makeNetworkWatch(uploader: uploader, transport: transport, logger: logger)
     }
 
     func run() async throws {
         do {
-            try await uploader.start(reconsider: { [watch] in watch.reconsider($0) })
+            try await uploader.start(
+                reconsider: { [watch] in watch.reconsider($0) }, watchCounters: { [watch] in watch.counters })
         } catch {
             throw AgentFailure.inputOutput(path: configuration.state + "/ledger.lmdb", reason: "\(error)")
         }
         watch.start()
+        network.start()
         for await _ in controlIsUp.stream {}
         await notifier.ready { [uploader] in await uploader.statusLine() }
-        try? await gracefulShutdown()
+        let damage = await end()
+        network.stop()
         watch.stop()
         await uploader.stop()
         transport.shutdown()
         ledger.close()
+        ledgerCare.close()
+        if let damage { throw AgentFailure.inputOutput(path: configuration.state + "/ledger.lmdb", reason: damage) }
+    }
+
+    /// Waits until the agent is to end.
+    ///
+    /// - Returns: why it can't go on; nil where it was told to end.
+    private func end() async -> String? {
+        await withTaskGroup(of: String?.self) { group in
+            group.addTask {
+                try? await gracefulShutdown()
+                return nil
+            }
+            group.addTask { [troubles] in
+                for await trouble in troubles.damage { return "\(trouble.message); the next start rebuilds it" }
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
     }
 
     /// Takes over what can change while it runs.
@@ -93,10 +122,10 @@ struct RunningAgent: Service {
     }
 
     private static func openLedger(
-        _ state: String, troubles: TroubleReporter, logger: Logger
+        _ care: LedgerCare, _ state: String, troubles: TroubleReporter
     ) throws(AgentFailure) -> Ledger {
         do {
-            return try Ledger(directory: state, logger: logger, onTrouble: { troubles.note($0) })
+            return try care.open(onTrouble: { troubles.note($0) })
         } catch {
             throw .inputOutput(path: state + "/ledger.lmdb", reason: "\(error)")
         }
@@ -153,7 +182,8 @@ struct RunningAgent: Service {
             secret: secret,
             sidecars: SidecarWriter(
                 store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),
-            credentials: credentials, retention: configuration.sidecars.retention,
+            credentials: credentials, session: SessionStore(stateDirectory: configuration.state),
+            retention: configuration.sidecars.retention,
             remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),
             clock: clock, onChange: onChange, logger: logger)
         return Uploader(
@@ -178,6 +208,27 @@ struct RunningAgent: Service {
             }
         } catch {
             throw .inputOutput(path: configuration.outbox, reason: "\(error); set `outbox` to a readable directory")
+        }
+    }
+
+    private static func makeNetworkWatch(
+        uploader: Uploader, transport: CurlTransport, logger: Logger
+    ) throws(AgentFailure) -> NetworkWatch {
+        do {
+            return try NetworkWatch(
+                onTrouble: { reason in
+                    logger.warning("the network is not watched as it should be", metadata: ["reason": "\(reason)"])
+                },
+                onChange: { change in
+                    logger.info("what waits is tried at once", metadata: ["because": "\(change)"])
+                    // Before the uploads: what hangs in the old network then fails and is begun anew.
+                    if change.causes != .clockSet {
+                        transport.networkChanged(goneAddresses: Set(change.goneAddresses.map(\.description)))
+                    }
+                    uploader.run { $0.process([.networkChanged]) }
+                })
+        } catch {
+            throw .inputOutput(path: "eventfd", reason: "\(error)")
         }
     }
 

@@ -6,10 +6,15 @@ import Synchronization
 final class TroubleReporter: Sendable {
     private let logger: Logger
     private let uploader = Mutex<Uploader?>(nil)
+    private let damaged = AsyncStream.makeStream(of: LedgerTrouble.self)
 
     init(logger: Logger) {
         self.logger = logger
     }
+
+    /// Yields when the ledger turns out to be damaged while it is in use: nothing can be made durable from then on, and
+    /// the next start rebuilds it.
+    var damage: AsyncStream<LedgerTrouble> { damaged.stream }
 
     /// Names the uploader that shows problems.
     func tell(_ uploader: Uploader) {
@@ -21,9 +26,13 @@ final class TroubleReporter: Sendable {
             logger.error(
                 "the ledger can't be written; uploads wait until it can",
                 metadata: ["reason": "\(trouble.message)", "remedy": "\(trouble.remedy)"])
+            if trouble.kind == .damaged { damaged.continuation.yield(trouble) }
         } else {
             logger.notice("the ledger can be written again")
         }
-        uploader.withLock(\.self)?.run { $0.problems["ledger"] = trouble?.description }
+        uploader.withLock(\.self)?.run { uploader in
+            uploader.problems["ledger"] = trouble?.description
+            if trouble != nil { uploader.counters.commitTroubles += 1 }
+        }
     }
 }

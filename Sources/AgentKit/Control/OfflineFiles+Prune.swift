@@ -34,7 +34,7 @@ extension OfflineFiles {
         var gone: [DropRecord] = []
         let now = WallTime(milliseconds: wallTimeMilliseconds())
         try ledger.forEachDrop({ record in
-            if record.isPrunable(at: now, retention: configuration.sidecars.retention), isGone(record.path, files) {
+            if record.isPrunable(at: now, retention: configuration.sidecars.retention), files.isGone(record.path) {
                 gone.append(record)
             }
             return true
@@ -44,6 +44,8 @@ extension OfflineFiles {
             makesDirectories: configuration.sidecars.directory != nil)
         var report = PruneReport()
         for record in gone {
+            // What was moved keeps its sidecar.
+            if case .moved = record.disposal { continue }
             if store.remove(for: record.path, known: record.sidecarName) { report.sidecars += 1 }
         }
         ledger.commit(gone.map { .forgetDrop($0.path) }) {}
@@ -55,21 +57,5 @@ extension OfflineFiles {
     private static func isKnown(_ root: FileStatus, to ledger: Ledger) throws(LedgerError) -> Bool {
         guard let known = try ledger.setting(Uploader.Setting.outbox) else { return true }
         return known == Array("\(root.inode) \(root.born)".utf8)
-    }
-
-    private static func isGone(_ path: RelativePath, _ files: OutboxFiles) -> Bool {
-        do throws(Errno) {
-            return try files.status(of: path).kind == .directory
-        } catch {
-            return [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels].contains(error)
-        }
-    }
-}
-
-extension DropRecord {
-    /// Whether nothing of a path that vanished need be kept any longer.
-    func isPrunable(at now: WallTime, retention: Duration) -> Bool {
-        guard state.isFinal else { return false }
-        return (finishedAt ?? acceptedAt).advanced(by: retention).milliseconds <= now.milliseconds
     }
 }

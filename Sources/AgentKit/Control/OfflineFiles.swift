@@ -15,6 +15,10 @@ public enum OfflineFiles {
     public static func entries(configuration: Configuration) throws(AgentFailure) -> [FileEntry] {
         let path = configuration.state + "/ledger.lmdb"
         guard (try? FileStatus(path: path)) != nil else { return [] }
+        // LMDB must not map a file that may be damaged.
+        if case .damaged(let reason)? = try? LedgerFile(directory: configuration.state).inspect() {
+            throw .inputOutput(path: path, reason: "it is damaged (\(reason)); `outbox run` rebuilds it")
+        }
         do {
             let ledger = try Ledger(
                 directory: configuration.state, logger: Logger(label: "outbox") { _ in SwiftLogNoOpLogHandler() },

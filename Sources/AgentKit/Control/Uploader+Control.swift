@@ -8,7 +8,8 @@ extension Uploader: ControlBackend {
         AgentHealth(
             pid: parts.processID, version: parts.version,
             uptime: UInt64(max(0, (now.monotonic - startedAt).components.seconds)), paused: machine.isPaused,
-            scanned: hasScanned, active: drops.count, problems: problems.sorted { $0.key < $1.key }.map(\.value))
+            scanned: hasScanned, active: drops.count, problems: problems.sorted { $0.key < $1.key }.map(\.value),
+            token: parts.credentials.origin?.rawValue)
     }
 
     func files(in states: Set<FileState>?) async -> [FileReport] {
@@ -66,6 +67,16 @@ extension Uploader: ControlBackend {
         metrics.bytesHashed = counters.bytesHashed
         metrics.hashQueue = hashing.count
         metrics.ledgerCommitTroubles = counters.commitTroubles
+        let watch = watchCounters()
+        metrics.watches = watch.watches
+        metrics.polledDirectories = watch.polled.values.reduce(0, +)
+        metrics.eventOverflows = watch.overflows
+        metrics.scans = watch.fullScans
+        metrics.lastScan = watch.lastScan?.duration
+        if let ledger = try? parts.ledger.statistics() {
+            metrics.ledgerBytes = UInt64(ledger.fileSize)
+            metrics.ledgerEntries = ledger.entries[.drops] ?? 0
+        }
         metrics.problems = Set(problems.keys)
         metrics.isPaused = machine.isPaused
         metrics.uptime = now.monotonic - startedAt
@@ -74,10 +85,17 @@ extension Uploader: ControlBackend {
     }
 
     func signIn(token: String, user: String?) async throws(SessionError) {
-        throw .inputOutput(path: "token", reason: "storing it is not built yet")
+        let session = try StoredSession(token: token, user: user)
+        try await onReader { [store = parts.session] in Result { () throws(SessionError) in try store.save(session) } }
+            .get()
+        parts.logger.notice("a new token is kept", metadata: ["user": "\(user ?? "not named")"])
+        process([.credentialsChanged])
     }
 
     func signOut() async throws(SessionError) {
-        throw .inputOutput(path: "token", reason: "removing it is not built yet")
+        try await onReader { [store = parts.session] in Result { () throws(SessionError) in _ = try store.remove() } }
+            .get()
+        parts.logger.notice("the token that was kept is discarded")
+        process([.credentialsChanged])
     }
 }

@@ -15,6 +15,15 @@ struct OutboxFiles: Sendable {
         try Directory(path: root).status(path.bytes)
     }
 
+    /// Whether no file bears a name any more, as far as that can be told: a directory in its place is another thing.
+    func isGone(_ path: RelativePath) -> Bool {
+        do throws(Errno) {
+            return try status(of: path).kind == .directory
+        } catch {
+            return [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels].contains(error)
+        }
+    }
+
     /// Opens a regular file for reading.
     ///
     /// - Throws: `Errno`; `.invalidArgument` when something else bears the name.

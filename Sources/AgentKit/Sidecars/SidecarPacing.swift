@@ -6,6 +6,9 @@ struct SidecarPacing: Sendable {
     /// Shortest time between two writes that are not final.
     static let interval = Duration.milliseconds(500)
 
+    /// Time until a write that failed is tried again.
+    static let retry = Duration.seconds(3)
+
     private struct Entry {
         var written: FileReport?
         var earliest: MonotonicTime
@@ -42,6 +45,12 @@ struct SidecarPacing: Sendable {
         } else {
             entries[report.path] = Entry(written: report, earliest: now + Self.interval)
         }
+    }
+
+    /// Notes that a report could not be written: it is due again after a while, unless a newer one comes first.
+    mutating func failed(_ report: FileReport, now: MonotonicTime) {
+        entries[report.path] = Entry(written: nil, earliest: now + Self.retry, pending: report)
+        delayed.insert(report.path)
     }
 
     /// Forgets a path.

@@ -14,6 +14,9 @@ actor SidecarWriter {
         case remove
     }
 
+    /// After so many failures in a row the rest is left for the next time: on a full disk they would all fail.
+    private static let mostFailures = 16
+
     private let thread = SerialThread(name: "sidecars")
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -91,7 +94,11 @@ actor SidecarWriter {
         armTimer()
     }
 
-    private func write(_ report: FileReport) {
+    /// Writes a sidecar; one that can't be written now is tried again.
+    ///
+    /// - Returns: whether nothing more is to be done about it.
+    @discardableResult
+    private func write(_ report: FileReport) -> Bool {
         do {
             let name = try store.write(report.sidecarText(), for: report.path, known: names[report.path])
             // The usual name is found again; only another one must be remembered.
@@ -104,8 +111,11 @@ actor SidecarWriter {
             // The directory went with its files.
         } catch {
             warn(report.path, error)
+            pacing.failed(report, now: clock.now.monotonic)
+            return false
         }
         pacing.wrote(report, now: clock.now.monotonic)
+        return true
     }
 
     private func warn(_ path: RelativePath, _ error: Errno) {
@@ -127,7 +137,14 @@ actor SidecarWriter {
 
     private func timerFired() {
         timer = nil
-        for report in pacing.due(now: clock.now.monotonic) { write(report) }
+        var failures = 0
+        for report in pacing.due(now: clock.now.monotonic) {
+            if failures >= Self.mostFailures {
+                pacing.failed(report, now: clock.now.monotonic)
+            } else {
+                failures = write(report) ? 0 : failures + 1
+            }
+        }
         armTimer()
     }
 }

@@ -52,6 +52,13 @@ final class Credentials: CredentialSource {
         return nil
     }
 
+    /// Where the token in use comes from; nil where there is none.
+    var origin: TokenOrigin? {
+        if environmentToken != nil { return .environment }
+        if let file = state.withLock({ $0.tokenFile }), token(in: file) != nil { return .tokenFile }
+        return token(in: storedToken) != nil ? .login : nil
+    }
+
     private func token(in path: String) -> String? {
         guard let status = try? FileStatus(path: path), status.kind == .regular else { return nil }
         return state.withLock { state in

@@ -137,7 +137,7 @@ extension Uploader {
         case .done: return "it is done already"
         case .paused: return "it is paused; `outbox resume` lets it go on"
         case .failed, .cancelled, .rejected:
-            if isGone(old.path) { return "the file is gone" }
+            if parts.files.isGone(old.path) { return "the file is gone" }
             drops[old.path] = DropRecord(path: old.path, state: .settling, acceptedAt: old.acceptedAt)
             process([], writes: [.forgetDrop(old.path)], reporting: old.path)
             reconsider(old.path)

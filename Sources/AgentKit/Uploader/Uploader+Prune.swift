@@ -11,10 +11,9 @@ extension Uploader {
         var over: [DropRecord] = []
         let wall = now.wall
         forEachStoredDrop { record in
-            guard record.state.isFinal, drops[record.path] == nil, retiring[record.path] == nil,
-                !isAway(record.path), isGone(record.path)
-            else { return }
-            if !record.outlivesFile || record.isOver(at: wall, retention: parts.retention) { over.append(record) }
+            let path = record.path
+            guard drops[path] == nil, retiring[path] == nil, !isAway(path), parts.files.isGone(path) else { return }
+            if record.isPrunable(at: wall, retention: parts.retention) { over.append(record) }
         }
         var report = PruneReport(sidecars: 0, entries: over.count)
         for record in over {

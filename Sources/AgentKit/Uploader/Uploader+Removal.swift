@@ -166,20 +166,10 @@ extension Uploader {
     private func formerName(of path: RelativePath, _ identity: FileIdentity, _ key: ContentKey) -> RelativePath? {
         if let old = names.formerName(of: identity), old != path, record(of: old)?.key == key { return old }
         // Found before its old name was missed.
-        for other in machine.waiters(of: key) where other != path && isGone(other) {
+        for other in machine.waiters(of: key) where other != path && parts.files.isGone(other) {
             if drops[other]?.identity?.isSameFile(as: identity) == true { return other }
         }
         return nil
-    }
-
-    /// Whether nothing bears a name, as far as that can be told.
-    func isGone(_ path: RelativePath) -> Bool {
-        do {
-            _ = try parts.files.status(of: path)
-            return false
-        } catch {
-            return error == .noSuchFileOrDirectory || error == .notDirectory
-        }
     }
 
     private func move(_ old: RelativePath, to new: RelativePath) {
@@ -227,6 +217,11 @@ extension DropRecord {
         case .done: disposal.map { $0 != .pending } ?? false
         default: false
         }
+    }
+
+    /// Whether nothing of a file that vanished need be kept any longer.
+    func isPrunable(at now: WallTime, retention: Duration) -> Bool {
+        state.isFinal && (!outlivesFile || isOver(at: now, retention: retention))
     }
 
     /// Whether that while is over.

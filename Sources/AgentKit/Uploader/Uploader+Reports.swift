@@ -63,6 +63,7 @@ struct ReportContext: Sendable {
         report.type = record.type
         report.size = record.identity?.size
         report.deduplicated = record.deduplicated
+        report.attempts = record.attempts
         report.error = record.error
         report.startedAt = record.startedAt
         report.finishedAt = record.finishedAt
@@ -72,7 +73,6 @@ struct ReportContext: Sendable {
             report.fragments = .init(total: count, finished: count)
             report.progress = 1
             report.remote = record.remote ?? RemoteObject(id: nil, url: nil)
-            report.attempts = record.deduplicated ? 0 : 1
         }
         return report
     }

@@ -24,7 +24,7 @@ extension Uploader {
             case .finish(let id, let keys): finish(id, keys)
             case .remove(let id, let names): remove(id, names)
             case .cancel(let ids): for id in ids { requests.removeValue(forKey: id)?.cancel() }
-            case .ended(let path, let key, _): ended(path, key)
+            case .ended(let path, let key, _, _): ended(path, key)
             case .takeAgain(let path, let key): takeAgain(path, key)
             case .changed(let key): changed.insert(key)
             case .allChanged: changed.formUnion(machine.keys)

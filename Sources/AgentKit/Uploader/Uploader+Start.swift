@@ -1,3 +1,4 @@
+import FileWatch
 import Ledger
 import Logging
 import Remotes
@@ -17,9 +18,15 @@ extension Uploader {
     ///
     /// It is durable on return: the watch asks the ledger which files are known.
     ///
-    /// - Parameter reconsider: asks the watch to let a path settle again.
-    func start(reconsider: @escaping @Sendable (RelativePath) -> Void) async throws(LedgerError) {
+    /// - Parameters:
+    ///   - reconsider: asks the watch to let a path settle again.
+    ///   - watchCounters: what the watch has done so far.
+    func start(
+        reconsider: @escaping @Sendable (RelativePath) -> Void,
+        watchCounters: @escaping @Sendable () -> WatchCounters = { WatchCounters() }
+    ) async throws(LedgerError) {
         self.reconsider = reconsider
+        self.watchCounters = watchCounters
         recoverHeldFiles()
         let ledger = parts.ledger
         let scope = Array(parts.remote.scope.description.utf8)

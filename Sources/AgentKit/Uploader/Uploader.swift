@@ -29,6 +29,8 @@ actor Uploader {
         var secret: DigestSecret
         var sidecars: SidecarWriter
         var credentials: Credentials
+        /// Where `login` keeps its token.
+        var session: SessionStore
         var retention: Duration
         var remoteProtocol: String
         /// Told by `/v1/health`.
@@ -65,6 +67,7 @@ actor Uploader {
     var openFiles: [ContentKey: OpenSource] = [:]
     var speeds: [ContentKey: SpeedMeter] = [:]
     var reconsider: @Sendable (RelativePath) -> Void = { _ in }
+    var watchCounters: @Sendable () -> WatchCounters = { WatchCounters() }
     var lastHash: UInt64 = 0
     var commitsUnderWay = 0
     /// Commits of acknowledgements alone, which nothing waits for.
@@ -120,7 +123,8 @@ actor Uploader {
         for action in actions {
             switch action {
             case .write(let write): writes.append(write)
-            case .ended(let path, let key, let outcome): end(path, key, outcome, now: now, writes: &writes)
+            case .ended(let path, let key, let outcome, let attempts):
+                end(path, key, outcome, attempts: attempts, now: now, writes: &writes)
             default: break
             }
         }
@@ -175,16 +179,19 @@ actor Uploader {
     }
 
     private func end(
-        _ path: RelativePath, _ key: ContentKey, _ outcome: DropOutcome, now: Now, writes: inout [LedgerWrite]
+        _ path: RelativePath, _ key: ContentKey, _ outcome: DropOutcome, attempts: Int, now: Now,
+        writes: inout [LedgerWrite]
     ) {
         guard var record = record(of: path), record.key == key else { return }
         record.finishedAt = now.wall
+        record.attempts = attempts
         counters.ended(outcome)
         switch outcome {
         case .done(let remote, let deduplicated):
             record.state = .done
             record.remote = remote
             record.deduplicated = deduplicated
+            if deduplicated { record.attempts = 0 }
             record.error = nil
             record.disposal = parts.afterUpload == .keep ? nil : .pending
         case .failed(let error):

@@ -106,8 +106,8 @@ public enum MachineAction: Equatable, Sendable {
     case remove(RequestID, [String])
     /// Give up requests that are under way.
     case cancel([RequestID])
-    /// A path's upload ended.
-    case ended(RelativePath, ContentKey, DropOutcome)
+    /// A path's upload ended, after so many attempts.
+    case ended(RelativePath, ContentKey, DropOutcome, attempts: Int)
     /// A path's bytes are no longer those of its key: it left the upload and must be hashed again.
     case takeAgain(RelativePath, ContentKey)
     /// What is to be seen of an upload changed.

@@ -130,7 +130,9 @@ extension UploadMachine {
     /// Ends an upload for good; what the server has of it is deleted.
     mutating func fail(_ key: ContentKey, _ error: FileError, now: Now) {
         guard let upload = uploads[key] else { return }
-        for path in upload.waiters.keys.sorted() { actions.append(.ended(path, key, .failed(error))) }
+        for path in upload.waiters.keys.sorted() {
+            actions.append(.ended(path, key, .failed(error), attempts: upload.record.attempts))
+        }
         drop(key, now: now)
     }
 
@@ -144,7 +146,7 @@ extension UploadMachine {
         actions.append(.write(.confirmation(confirmation)))
         for (path, waiter) in upload.waiters.sorted(by: { $0.key < $1.key }) {
             let outcome = DropOutcome.done(remote, deduplicated: !sent || waiter.joinedLater)
-            actions.append(.ended(path, key, outcome))
+            actions.append(.ended(path, key, outcome, attempts: upload.record.attempts))
         }
         forget(key)
     }

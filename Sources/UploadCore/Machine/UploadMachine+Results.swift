@@ -285,7 +285,7 @@ extension UploadMachine {
             actions.append(.takeAgain(problem.path, key))
             leave(problem.path, key, now: now)
         case .unreadable(let error):
-            actions.append(.ended(problem.path, key, .failed(error)))
+            actions.append(.ended(problem.path, key, .failed(error), attempts: upload.record.attempts))
             leave(problem.path, key, now: now)
         case .missing:
             let message = "\(problem.path) can't be found; it is tried again, and cancelled if it was removed"

@@ -7,7 +7,7 @@ extension UploadMachine {
                 let message =
                     "\(path) has the same MD5 \(key) as another file but other content; it can't be told apart"
                 let error = FileError(code: "key_collision", message: message, retryable: false)
-                actions.append(.ended(path, key, .failed(error)))
+                actions.append(.ended(path, key, .failed(error), attempts: 0))
                 return
             }
             let wasHeld = upload.isHeld

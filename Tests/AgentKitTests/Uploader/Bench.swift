@@ -51,7 +51,8 @@ final class Bench: Sendable {
                 store: SidecarStore(root: outbox, makesDirectories: false), writesRejected: true, clock: clock,
                 logger: logger),
             credentials: Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state")),
-            retention: .seconds(3600), remoteProtocol: "test", version: "0", processID: 1, clock: clock, logger: logger)
+            session: SessionStore(stateDirectory: self.place.path("state")), retention: .seconds(3600),
+            remoteProtocol: "test", version: "0", processID: 1, clock: clock, logger: logger)
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
         uploader = Uploader(parts: parts, limits: limits, seed: 1)
         try await uploader.start(reconsider: { [weak self] in self?.reconsider($0) })

@@ -51,7 +51,7 @@ struct Bench {
         case .cancel(let ids):
             cancelled += ids
             underWay.removeAll { ids.contains($0.id) }
-        case .ended(let path, _, let outcome): outcomes[path] = outcome
+        case .ended(let path, _, let outcome, _): outcomes[path] = outcome
         case .serverTrouble(let error): trouble.append(error)
         default: break
         }

@@ -123,7 +123,7 @@ struct WaiterTests {
         other.seal.digest += 1
         bench.tell(.join("a", one, paused: false))
         let actions = bench.tell(.join("b", other, paused: false))
-        guard case .ended("b", one.key, .failed(let error)) = actions.first else {
+        guard case .ended("b", one.key, .failed(let error), attempts: 0) = actions.first else {
             Issue.record("b did not fail")
             return
         }

@@ -74,7 +74,7 @@ struct Walk {
         for action in actions {
             switch action {
             case .write(let write): decided.apply(write)
-            case .ended(let path, _, let outcome):
+            case .ended(let path, _, let outcome, _):
                 drops[path]?.outcome = outcome
                 batch.drops[path] = drops[path]
             case .cancel(let ids): for id in ids { begun[id] = nil }

@@ -38,7 +38,7 @@ extension Walk {
         }
         let confirmed = Set(
             actions.writes.compactMap { write in if case .confirmation(let it) = write { it.key } else { nil } })
-        for case .ended(let path, let key, .done) in actions {
+        for case .ended(let path, let key, .done, _) in actions {
             if !confirmed.contains(key) { fail("\(path) done without a confirmation") }
             if !server.whole.contains(key) { fail("\(path) done and not on the server") }
         }

@@ -22,9 +22,7 @@ extension Uploader {
             case .renamed(let old, let new, let isDirectory): renamed(old, new, isDirectory: isDirectory)
             case .scanned(let summary): scanned(summary)
             case .overflowed:
-                parts.logger.warning(
-                    "the kernel lost events; a full scan makes up for them",
-                    metadata: ["remedy": "raise fs.inotify.max_queued_events if this is frequent"])
+                parts.logger.warning("events were lost; a full scan makes up for them")
             case .watchLimit(let limit): watchLimit(limit)
             case .mountLost(let path): mountLost(path)
             case .mounted(let path, let isSame): mounted(path, isSame: isSame)
@@ -214,7 +212,7 @@ extension Uploader {
     private func watchLimit(_ limit: WatchLimit) {
         problems["watch"] = "\(limit.reason); \(limit.remedy)"
         parts.logger.warning(
-            "some directories are polled instead of watched",
+            "a limit on watching is reached; what can't be watched is polled, what was lost is scanned for",
             metadata: ["directory": "\(limit.directory)", "reason": "\(limit.reason)", "remedy": "\(limit.remedy)"])
     }
 

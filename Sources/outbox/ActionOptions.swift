@@ -32,7 +32,7 @@ struct ActionOptions: ParsableArguments {
             // All words are looked up before anything is done: a slip of the keyboard does nothing by halves.
             var finder = FileFinder(link)
             var targets: [FileFinder.Found] = []
-            for name in names { targets.append(try await known(finder.find(name), name)) }
+            for name in names { targets.append(try await known(finder.find(name), name, link)) }
             var done: Set<String> = []
             // Each goes ahead of those before it: the one named first shall be first.
             for target in action == .first ? targets.reversed() : targets {
@@ -42,10 +42,11 @@ struct ActionOptions: ParsableArguments {
         try tell(action, report, link)
     }
 
-    private func known(_ found: FileFinder.Found, _ name: String) throws -> FileFinder.Found {
+    private func known(
+        _ found: FileFinder.Found, _ name: String, _ link: AgentLink
+    ) throws(CommandFailure) -> FileFinder.Found {
         guard case .unseen = found else { return found }
-        throw CommandFailure.noSuchFile(
-            name: name, reason: "the agent has not seen it yet; `outbox wait` waits for it")
+        throw link.notSeenYet(name)
     }
 
     private func actOnAll(_ action: FileAction, _ link: AgentLink, _ report: inout ActionReport) async throws {

@@ -24,6 +24,11 @@ struct AgentLink {
                 + "`outbox status` lists what there is")
     }
 
+    /// Why nothing can be said of a file that is there.
+    func notSeenYet(_ name: String) -> CommandFailure {
+        .noSuchFile(name: name, reason: "the agent has not seen it yet; `outbox wait` waits for it")
+    }
+
     /// Why a file that is there is not the agent's business.
     func neverTaken(_ name: String) -> CommandFailure {
         .noSuchFile(

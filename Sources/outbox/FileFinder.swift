@@ -46,6 +46,25 @@ struct FileFinder {
         return try await vanishedDirectory(bytes) ?? { throw link.noSuchFile(word) }()
     }
 
+    /// The files that words name, in the order of their paths.
+    ///
+    /// - Throws: `ControlError`, or `CommandFailure.noSuchFile` for a word that names none the agent knows.
+    mutating func files(named words: [String]) async throws -> [FileEntry] {
+        var found: [String: FileEntry] = [:]
+        for word in words {
+            let files: [FileEntry] =
+                switch try await find(word) {
+                case .file(let file): [file]
+                case .content(_, let files): files
+                case .below(let directory):
+                    try await link.client.files().filter { $0.relativePath.map { $0.isWithin(directory) } ?? false }
+                case .unseen: throw link.notSeenYet(word)
+                }
+            for file in files { found[file.id] = file }
+        }
+        return found.values.sorted { $0.path < $1.path }
+    }
+
     /// A directory that is gone may have files the agent still knows.
     private mutating func vanishedDirectory(_ bytes: [UInt8]) async throws -> Found? {
         let candidates = link.place.candidates(for: bytes).map(\.path)

@@ -46,8 +46,7 @@ struct Snapshot {
             case .below(let directory): targets.insert(.below(directory))
             case .unseen(let path) where link.configuration.neverTakes(path):
                 throw link.neverTaken(word)
-            case .unseen:
-                throw .noSuchFile(name: word, reason: "the agent has not seen it yet; `outbox wait` waits for it")
+            case .unseen: throw link.notSeenYet(word)
             case .nothing: throw link.noSuchFile(word)
             }
         }

@@ -29,7 +29,13 @@ struct StatusWatch {
         var pace = PollPace()
         while interruption.signal == nil {
             pace.ask()
-            if names.isEmpty && !json { try await lookAtAll() } else { try await lookAtNamed() }
+            if json {
+                try await writeAll()
+            } else if names.isEmpty {
+                try await lookAtAll()
+            } else {
+                try await lookAtNamed()
+            }
             try await pace.rest()
         }
     }
@@ -47,15 +53,19 @@ struct StatusWatch {
     }
 
     private mutating func lookAtNamed() async throws {
-        let snapshot = try await Snapshot.running(link)
-        let files = names.isEmpty ? snapshot.files : try snapshot.files(named: names, link)
-        if json { return try write(snapshot.report(files)) }
+        var finder = FileFinder(link)
+        let files = try await finder.files(named: names)
+        let problems = try await link.client.health().problems
         let look = display.look
         let ended = changed(files).filter(\.isFinal).map { $0.outcomeLine(look) }
-        try show(files, ended: ended, problems: snapshot.problems, summary: FilesSummary(files))
+        try show(files, ended: ended, problems: problems, summary: FilesSummary(files))
     }
 
-    private mutating func write(_ report: StatusReport) throws {
+    /// Writes the whole report where something in it is new.
+    private mutating func writeAll() async throws {
+        let snapshot = try await Snapshot.running(link)
+        let files = names.isEmpty ? snapshot.files : try snapshot.files(named: names, link)
+        let report = snapshot.report(files)
         guard report != lastReport else { return }
         try Output.standard.write(json: report)
         lastReport = report

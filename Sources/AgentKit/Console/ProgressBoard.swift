@@ -4,7 +4,7 @@ public struct ProgressBoard: Sendable {
     private let columns: Int
 
     /// Wider lines only tear name and numbers apart.
-    private static let widest = 120
+    private static let widest = 160
     private static let percentWidth = 4
     private static let sizeWidth = 7
     private static let mostNotes = 3
@@ -59,8 +59,9 @@ public struct ProgressBoard: Sendable {
             let reason = file.error.map { " (\(DisplayText.escaped($0.code)))" } ?? ""
             infos = [file.state + reason, file.state].map { look.paint($0, file.colour) }
         }
-        return row(
-            names: [file.shownPath], share: file.progress, size: file.size.map(Quantity.size) ?? "", infos: infos)
+        // An empty bar says no more than the state beside it.
+        let share = file.progress > 0 || file.speed != nil ? file.progress : nil
+        return row(names: [file.shownPath], share: share, size: file.size.map(Quantity.size) ?? "", infos: infos)
     }
 
     /// Speed and remaining time, from the longest way to say them to the shortest.
@@ -72,18 +73,24 @@ public struct ProgressBoard: Sendable {
     }
 
     /// Name, bar, per cent, size and the rest; a narrow terminal shows a shorter bar, then none.
-    private func row(names: [String], share: Double, size: String, infos: [String]) -> String {
-        let barWidth = columns >= 100 ? 30 : columns >= 72 ? 16 : columns >= 50 ? 8 : 0
+    private func row(names: [String], share: Double?, size: String, infos: [String]) -> String {
+        let barWidth = columns >= 100 ? 30 : columns >= 72 ? 12 : columns >= 50 ? 8 : 0
         let infoWidth = columns >= 100 ? 32 : columns >= 72 ? 26 : 12
         let fixed = barWidth + Self.percentWidth + Self.sizeWidth + infoWidth + 8
         let nameWidth = max(columns - fixed, 10)
         let name = DisplayText.truncated(fitting(names, nameWidth), to: nameWidth, ellipsis: look.ellipsis)
         var cells = [DisplayText.padded(name, to: nameWidth)]
-        if barWidth > 0 { cells.append(ProgressBar.text(share, width: barWidth, look: look)) }
-        cells.append(DisplayText.padded(Quantity.percent(share), to: Self.percentWidth, right: true))
+        if barWidth > 0 {
+            cells.append(DisplayText.padded(share.map { bar($0, barWidth) } ?? "", to: barWidth))
+        }
+        cells.append(DisplayText.padded(share.map(Quantity.percent) ?? "", to: Self.percentWidth, right: true))
         if !size.isEmpty { cells.append(DisplayText.padded(size, to: Self.sizeWidth, right: true)) }
         cells.append(fitting(infos, size.isEmpty ? infoWidth + Self.sizeWidth + 2 : infoWidth))
         return cells.joined(separator: "  ")
+    }
+
+    private func bar(_ share: Double, _ width: Int) -> String {
+        ProgressBar.text(share, width: width, look: look)
     }
 
     /// The first text that fits, or the last one.

@@ -39,6 +39,7 @@ public struct Agent: Sendable {
         let control = running.controlServer()
         let reload = ReloadService(
             source: source, notifier: notifier, adopt: { running.adopt($0) }, logger: logger)
+        try control.prepare()
         logger.info(
             "outbox is watching",
             metadata: [

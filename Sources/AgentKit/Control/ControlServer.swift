@@ -27,12 +27,17 @@ struct ControlServer: Service {
         self.logger = logger
     }
 
+    /// Finds out whether the socket can be had, so that an agent that can't be steered does not begin at all.
+    func prepare() throws(AgentFailure) {
+        try socket.prepare()
+    }
+
     /// Serves until the service group shuts down.
     ///
     /// - Throws: `AgentFailure` when the socket can't be had.
     func run() async throws {
         defer { onRunning() }
-        try socket.prepare()
+        try prepare()
         var quiet = logger
         quiet.logLevel = max(quiet.logLevel, .warning)
         let router = Router(options: .autoGenerateHeadEndpoints)

@@ -120,7 +120,7 @@ extension Uploader {
         if summary.unwatched == 0 { problems["watch"] = nil }
         hasScanned = true
         guard !outboxIsLost else { return }
-        foundInOutbox(summary.contains)
+        foundInOutbox(summary.found)
         withdrawn = []
         retireStuck()
         let now = self.now

@@ -94,7 +94,8 @@ extension Uploader {
             if drops[path]?.key == nil { drops[path]?.state = .settling }
             if let record = drops[path] { report(record) }
             reconsider(path)
-        case .missing: gone(path)
+        // The watch tells whether it is gone, or the file system it was on.
+        case .missing: reconsider(path)
         }
     }
 

@@ -14,6 +14,9 @@ public struct WatchCounters: Equatable, Sendable {
         public var unvouched: Int
     }
 
+    /// Nothing done yet.
+    public init() {}
+
     /// Whether the outbox is there.
     public internal(set) var isOutboxThere = false
     /// Directories that are known, the outbox included.

@@ -13,11 +13,9 @@ struct ProcessFigures: Equatable, Sendable {
 
     /// Measures this process. Reads /proc, which never waits for a disk.
     static func now() -> ProcessFigures {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return ProcessFigures(
+        ProcessFigures(
             residentBytes: readResidentBytes(), openDescriptors: countDescriptors(),
-            processorSeconds: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
+            processorSeconds: Double(processorNanoseconds()) / 1e9)
     }
 
     func write(into text: inout PrometheusText) {

@@ -1,6 +1,7 @@
 import FileWatch
 import Ledger
 import LinuxSystem
+import Logging
 import UploadCore
 
 extension Uploader: ControlBackend {

@@ -71,7 +71,7 @@ struct WatchLimitTests {
         expectClean(server, finished: keys)
     }
 
-    @Test("of instances: everything is polled, and watched once one is to be had", .timeLimit(.minutes(3)))
+    @Test("of instances: everything is polled, and watched once one is to be had")
     func instances() async throws {
         if let obstacle = await ConfinedAgent.obstacle() { return print("skipped: \(obstacle)") }
         let server = try FaultServer()

@@ -31,13 +31,15 @@ struct HoldingArea: Sendable {
         _ = fchmodat(outbox.rawValue, ".outbox-holding", 0o700, 0)
         try outbox.createDirectories(held.parent.bytes)
         try Self.move(path, to: held, in: outbox)
-        guard let status = try Self.status(of: held, in: outbox), identity.isSameFile(as: FileIdentity(status)),
-            try !Self.hasWriter(held, in: outbox)
-        else {
+        do {
+            let status = try Self.status(of: held, in: outbox).map(FileIdentity.init)
+            if let status, identity.isSameFile(as: status), try !Self.hasWriter(held, in: outbox) { return true }
+        } catch {
             _ = try putBack(path)
-            return false
+            throw error
         }
-        return true
+        _ = try putBack(path)
+        return false
     }
 
     /// Puts a file back under its name, or under the next free one where another file bears that by now.
@@ -91,10 +93,24 @@ struct HoldingArea: Sendable {
         throw .fileExists
     }
 
-    /// Puts everything back that a run which was killed left here.
+    /// Puts everything back that stands here and is not being looked at.
     ///
-    /// - Returns: the names of the files.
-    func recover() -> [RelativePath] {
+    /// - Returns: the names of the files, and what can't be put back.
+    func recover(except held: Set<RelativePath>) -> (files: [RelativePath], failures: [(RelativePath, Errno)]) {
+        var files: [RelativePath] = []
+        var failures: [(RelativePath, Errno)] = []
+        for path in content() where !held.contains(path) {
+            do throws(Errno) {
+                if let name = try putBack(path) { files.append(name) }
+            } catch {
+                failures.append((path, error))
+            }
+        }
+        return (files, failures)
+    }
+
+    /// The files that are held, by their names in the outbox.
+    private func content() -> [RelativePath] {
         guard let outbox = try? Directory(path: root) else { return [] }
         var found: [RelativePath] = []
         var directories = [Self.directory]
@@ -108,7 +124,7 @@ struct HoldingArea: Sendable {
                 }
             }
         }
-        return found.compactMap { try? putBack($0) }
+        return found
     }
 
     private static let copies = 10_000

@@ -39,8 +39,9 @@ extension Uploader {
         parts.hashPool.add(job)
     }
 
-    /// Tries again what could not be moved.
+    /// After a full scan: puts back what is held for no reason any more, and tries again what could not be moved.
     func retireStuck() {
+        recoverHeldFiles()
         for (path, retirement) in retiring {
             guard case .stuck = retirement else { continue }
             retiring[path] = nil
@@ -51,14 +52,16 @@ extension Uploader {
     private func getStuck(_ path: RelativePath, _ error: Errno) {
         retiring[path] = .stuck
         guard problems["after_upload"] == nil else { return }
-        let remedy = "make the outbox writable, and keep intake.move_to on its file system"
+        let remedy = "make the outbox writable, and keep intake.move_to a directory on its file system"
         problems["after_upload"] = "\(path) can't be moved out of the outbox: \(error); \(remedy)"
         parts.logger.error(
-            "files that are uploaded can't be moved out of the outbox; it is tried again",
+            "files that are uploaded can't be moved out of the outbox; it is tried again after each full scan",
             metadata: ["path": "\(path)", "reason": "\(error)", "remedy": "\(remedy)"])
     }
 
     private func lookedAgain(_ path: RelativePath, _ record: DropRecord, _ result: HashResult) {
+        // The agent is ending, and the file is back.
+        guard case .held = retiring[path] else { return }
         guard case .content(_, _, let content, _) = result, content.key == record.key,
             let known = confirmation(of: content.key), known.seal == content.seal
         else { return giveBack(path) }
@@ -67,12 +70,28 @@ extension Uploader {
 
     /// Puts a file back that turned out to be another one, and has it looked at anew.
     private func giveBack(_ path: RelativePath) {
-        retiring[path] = nil
         do {
-            if let name = try parts.holding.putBack(path) { reconsider(name) }
+            let name = try parts.holding.putBack(path)
+            retired(path)
+            if let name { reconsider(name) }
         } catch {
             getStuck(path, error)
         }
+    }
+
+    /// Puts a file back that is the right one and can't go, until the next full scan.
+    private func leaveForLater(_ old: DropRecord, _ error: Errno, forgetting target: RelativePath? = nil) {
+        let name = try? parts.holding.putBack(old.path)
+        var writes = target.map { [LedgerWrite.forgetDrop($0)] } ?? []
+        if name == old.path, let status = try? parts.files.status(of: old.path) {
+            var record = old
+            record.identity = FileIdentity(status)
+            writes.append(keep(record))
+        } else if let name {
+            reconsider(name)
+        }
+        process([], writes: writes)
+        getStuck(old.path, error)
     }
 
     private func delete(_ path: RelativePath, _ old: DropRecord) {
@@ -83,46 +102,49 @@ extension Uploader {
             writes = [keep(record)]
         }
         commit(writes) { uploader in
-            do {
+            guard case .held = uploader.retiring[path] else { return }
+            do throws(Errno) {
                 try uploader.parts.holding.delete(path)
                 uploader.retired(path)
             } catch {
-                uploader.giveBack(path)
+                uploader.leaveForLater(old, error)
             }
         }
     }
 
     private func move(out path: RelativePath, _ old: DropRecord) {
         let target: RelativePath
-        do {
+        do throws(Errno) {
             target = try parts.holding.freeName(for: parts.moveTo.appending(path.bytes))
         } catch {
-            return giveBack(path)
+            return leaveForLater(old, error)
         }
         var record = old
         record.path = target
         record.disposal = .moved(from: path)
-        let isCurrent = isCurrent(old)
-        commit((isCurrent ? [.forgetDrop(path)] : []) + [keep(record)]) { [record] uploader in
-            uploader.release(path, record, withSidecar: isCurrent)
+        commit((isCurrent(old) ? [.forgetDrop(path)] : []) + [keep(record)]) { [record] uploader in
+            uploader.release(old, as: record)
         }
     }
 
-    private func release(_ path: RelativePath, _ record: DropRecord, withSidecar: Bool) {
+    private func release(_ old: DropRecord, as record: DropRecord) {
+        guard case .held = retiring[old.path] else { return }
         do {
-            try parts.holding.release(path, to: record.path)
+            try parts.holding.release(old.path, to: record.path)
         } catch {
-            process([], writes: [.forgetDrop(record.path)])
-            return giveBack(path)
+            return leaveForLater(old, error, forgetting: record.path)
         }
-        if withSidecar { parts.sidecars.remove(path) }
+        if drops[old.path] == nil { parts.sidecars.remove(old.path) }
+        events.publish(gone: old.path)
         report(record)
-        retired(path)
+        retired(old.path)
     }
 
     private func retired(_ path: RelativePath) {
         retiring[path] = nil
         problems["after_upload"] = nil
+        // Another file was dropped under the name meanwhile.
+        if drops[path] != nil { reconsider(path) }
     }
 
     /// Whether nothing new was dropped under the path meanwhile.
@@ -130,12 +152,27 @@ extension Uploader {
         drops[record.path] == nil && self.record(of: record.path)?.identity == record.identity
     }
 
-    /// Puts back what the last run took aside and could not finish.
+    /// Puts back what was taken aside and could not go, in this run or the one before.
     func recoverHeldFiles() {
-        let files = parts.holding.recover()
-        guard !files.isEmpty else { return }
-        parts.logger.notice(
-            "files that were about to leave the outbox are back in it; they go once they were checked again",
-            metadata: ["files": "\(files.count)"])
+        let held = retiring.filter { if case .held = $0.value { true } else { false } }
+        let (files, failures) = parts.holding.recover(except: Set(held.keys))
+        if !files.isEmpty {
+            parts.logger.notice(
+                "files that were about to leave the outbox are back in it; they go once they were checked again",
+                metadata: ["files": "\(files.count)"])
+        }
+        for (path, error) in failures {
+            parts.logger.error(
+                "a file can't be put back into the outbox; it is kept in the holding area",
+                metadata: ["path": "\(HoldingArea.place(of: path))", "reason": "\(error)"])
+        }
+    }
+
+    /// Before the agent ends: no file stays aside until it is started again.
+    func putBackHeldFiles() {
+        for (path, retirement) in retiring {
+            if case .held = retirement { retiring[path] = nil }
+        }
+        recoverHeldFiles()
     }
 }

@@ -37,6 +37,25 @@ extension Uploader: ControlBackend {
         return stored + recent.map(context.report)
     }
 
+    /// The number of paths in each state.
+    private func countFiles() async -> [FileState: Int] {
+        var counts: [FileState: Int] = [:]
+        for record in drops.values { counts[makeReport(record).state, default: 0] += 1 }
+        let covered = Set(drops.keys).union(unsaved.records.map(\.path)).union(unsaved.forgotten)
+        for record in unsaved.records where record.state.isFinal && drops[record.path] == nil {
+            counts[record.state, default: 0] += 1
+        }
+        let stored = await onReader { [ledger = parts.ledger] in
+            var counts: [FileState: Int] = [:]
+            try? ledger.forEachDrop { record in
+                if record.state.isFinal && !covered.contains(record.path) { counts[record.state, default: 0] += 1 }
+                return true
+            }
+            return counts
+        }
+        return counts.merging(stored) { $0 + $1 }
+    }
+
     /// Runs what only reads the ledger without holding up the uploader.
     private func onReader<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
@@ -54,7 +73,7 @@ extension Uploader: ControlBackend {
 
     func metrics() async -> AgentMetrics {
         var metrics = AgentMetrics()
-        for report in await files(in: nil) { metrics.files[report.state, default: 0] += 1 }
+        metrics.files = await countFiles()
         metrics.uploads = machine.keys.count
         metrics.requestsInFlight = requests.count
         metrics.fragmentsInFlight = counters.fragmentsInFlight

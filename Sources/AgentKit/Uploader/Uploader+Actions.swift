@@ -36,10 +36,12 @@ extension Uploader {
     }
 
     func path(withID id: String) -> RelativePath? {
-        if let path = drops.keys.first(where: { FileReport.id(of: $0) == id }) { return path }
-        if let path = unsaved.records.first(where: { FileReport.id(of: $0.path) == id })?.path { return path }
-        guard let path = (try? parts.ledger.drop(withIdentifier: id))?.path else { return nil }
-        return record(of: path)?.path
+        if let path = (try? parts.ledger.drop(withIdentifier: id))?.path, let record = record(of: path) {
+            return record.path
+        }
+        // Not stored yet: being written or hashed.
+        let fresh = drops.values.lazy.filter { $0.key == nil }.map(\.path)
+        return (Array(fresh) + unsaved.records.map(\.path)).first { FileReport.id(of: $0) == id }
     }
 
     /// What an action on everything is about; the rest is as it should be already.
@@ -83,9 +85,9 @@ extension Uploader {
     }
 
     /// Whether the user paused the path itself, as opposed to everything.
-    func isPaused(_ record: DropRecord) -> Bool { record.state == .paused || pausedEarly.contains(record.path) }
+    func isPaused(_ record: DropRecord) -> Bool { record.state == .paused || wishes.paused.contains(record.path) }
 
-    private func pause(_ old: DropRecord) -> String? {
+    func pause(_ old: DropRecord) -> String? {
         if old.state.isFinal { return "it is \(old.state.rawValue) already" }
         if isPaused(old) { return "it is paused already" }
         var record = old
@@ -94,7 +96,7 @@ extension Uploader {
             process([.setPaused(old.path, key, true)], writes: [keep(record)])
         } else {
             // Its content is not known yet. A restart finds the wish in the ledger.
-            pausedEarly.insert(old.path)
+            wishes.paused.insert(old.path)
             process([], writes: [.drop(record)])
         }
         report(drops[old.path] ?? record)
@@ -106,7 +108,7 @@ extension Uploader {
         guard isPaused(old) else {
             return machine.isPaused ? "everything is paused; `outbox resume --all` goes on" : "it is not paused"
         }
-        if pausedEarly.remove(old.path) != nil {
+        if wishes.paused.remove(old.path) != nil {
             process([], writes: [.forgetDrop(old.path)])
             report(old)
         } else if let key = old.key {
@@ -127,6 +129,7 @@ extension Uploader {
         // The file that is there now is not taken again; one that is written anew is.
         if let status = try? parts.files.status(of: old.path) { record.identity = FileIdentity(status) }
         forgetIntake(of: old.path)
+        if old.state == .settling { wishes.cancelled.insert(old.path) }
         process(events, writes: [keep(record)])
         report(record)
         return nil
@@ -153,7 +156,7 @@ extension Uploader {
         if let key = old.key, old.state != .settling {
             process([.first(key)], reporting: old.path)
         } else {
-            wantedFirst.insert(old.path)
+            wishes.first.insert(old.path)
         }
         return nil
     }

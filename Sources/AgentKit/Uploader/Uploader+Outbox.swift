@@ -7,7 +7,7 @@ import UploadCore
 // old one's files are not removed: they are elsewhere.
 extension Uploader {
     /// What tells the outbox from another directory over restarts; device numbers change when a medium comes back.
-    private func outboxIdentity() -> [UInt8]? {
+    func outboxIdentity() -> [UInt8]? {
         guard let status = try? parts.files.status(of: .root) else { return nil }
         return Array("\(status.inode) \(status.born)".utf8)
     }

@@ -5,7 +5,8 @@ import UploadCore
 extension Uploader {
     /// Forgets vanished files whose outcome need not be told any longer; what the server confirmed is remembered.
     func prune() async -> PruneReport {
-        guard !outboxIsLost, elsewhere.isEmpty, (try? parts.files.status(of: .root)) != nil else {
+        // Elsewhere is not gone: an empty mount point, or another directory in the outbox's place.
+        guard !outboxIsLost, elsewhere.isEmpty, let outbox = outboxIdentity(), knownOutbox ?? outbox == outbox else {
             return PruneReport()
         }
         var over: [DropRecord] = []

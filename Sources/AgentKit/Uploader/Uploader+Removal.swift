@@ -16,15 +16,34 @@ extension Uploader {
         } else if hashing[path] != nil {
             names.leaves(path, file: nil, now: now)
         } else {
-            for below in paths(within: path) { names.leaves(below, file: record(of: below)?.identity, now: now) }
+            goneDirectories.insert(path)
         }
     }
 
-    private func paths(within directory: RelativePath) -> Set<RelativePath> {
-        var paths = Set(drops.keys.filter { $0.isWithin(directory) })
-        forEachStoredDrop { record in
-            if record.path.isWithin(directory) { paths.insert(record.path) }
+    /// What was below directories that are gone is gone: one walk for all that were told together.
+    func followGoneDirectories() {
+        guard !goneDirectories.isEmpty else { return }
+        let directories = goneDirectories
+        goneDirectories = []
+        let now = self.now.monotonic
+        forEachDrop { record in
+            var parent = record.path.parent
+            while !parent.bytes.isEmpty {
+                if directories.contains(parent) { return names.leaves(record.path, file: record.identity, now: now) }
+                parent = parent.parent
+            }
         }
+    }
+
+    /// Every drop as it is now.
+    private func forEachDrop(_ body: (DropRecord) -> Void) {
+        for record in drops.values { body(record) }
+        forEachStoredDrop { if drops[$0.path] == nil { body($0) } }
+    }
+
+    func paths(within directory: RelativePath) -> [RelativePath] {
+        var paths: [RelativePath] = []
+        forEachDrop { if $0.path.isWithin(directory) { paths.append($0.path) } }
         return paths
     }
 
@@ -100,8 +119,7 @@ extension Uploader {
     /// A path is not on its way in any more.
     func forgetIntake(of path: RelativePath) {
         hashing[path] = nil
-        pausedEarly.remove(path)
-        wantedFirst.remove(path)
+        wishes.forget(path)
         names.forgetArrival(path)
     }
 
@@ -140,72 +158,6 @@ extension Uploader {
         }
         for record in stale { forget(record) }
         armTimer()
-    }
-
-    // MARK: Renames
-
-    /// A name changed within the outbox: uploads, records and sidecars go along.
-    func renamed(_ old: RelativePath, _ new: RelativePath, isDirectory: Bool) {
-        let sources = isDirectory ? Array(paths(within: old)) : [old]
-        for source in sources {
-            guard let target = source.moved(from: old, to: new) else { continue }
-            names.stays(source)
-            names.stays(target)
-            move(source, to: target)
-        }
-    }
-
-    /// Whether a file that was found under a new name is one whose old name is gone; then it takes its upload along.
-    func wasRenamed(to path: RelativePath, _ identity: FileIdentity, _ key: ContentKey) -> Bool {
-        guard let old = formerName(of: path, identity, key) else { return false }
-        names.stays(old)
-        move(old, to: path)
-        return true
-    }
-
-    private func formerName(of path: RelativePath, _ identity: FileIdentity, _ key: ContentKey) -> RelativePath? {
-        if let old = names.formerName(of: identity), old != path, record(of: old)?.key == key { return old }
-        // Found before its old name was missed.
-        for other in machine.waiters(of: key) where other != path && parts.files.isGone(other) {
-            if drops[other]?.identity?.isSameFile(as: identity) == true { return other }
-        }
-        return nil
-    }
-
-    private func move(_ old: RelativePath, to new: RelativePath) {
-        guard var record = record(of: old) else { return }
-        var events: [MachineEvent] = []
-        if let replaced = self.record(of: new), !replaced.state.isFinal, let key = replaced.key {
-            events.append(.leave(new, key))
-        }
-        let wasHashing = hashing.removeValue(forKey: old) != nil
-        hashing[new] = nil
-        names.forgetArrival(new)
-        if pausedEarly.remove(old) != nil { pausedEarly.insert(new) }
-        if wantedFirst.remove(old) != nil { wantedFirst.insert(new) }
-        self.events.publish(gone: old)
-        drops[old] = nil
-        parts.sidecars.remove(old)
-        record.path = new
-        guard let key = record.key, record.state != .settling else {
-            // Not hashed yet, to be hashed again, or never to be: it settles under its new name.
-            process(events, writes: [.forgetDrop(old)])
-            let settling = DropRecord(path: new, state: .settling, acceptedAt: record.acceptedAt)
-            drops[new] = settling
-            report(settling)
-            return reconsider(new)
-        }
-        // A rename changes ctime; where nothing else changed the hash still holds.
-        let status = try? parts.files.status(of: new)
-        if !wasHashing, let status, let identity = record.identity, identity.isSameFile(as: FileIdentity(status)) {
-            record.identity = FileIdentity(status)
-        } else {
-            reconsider(new)
-        }
-        if openFiles[key]?.path == old { openFiles[key] = nil }
-        if !record.state.isFinal { events.append(.rename(old, to: new, key)) }
-        process(events, writes: [.forgetDrop(old), keep(record)])
-        report(record)
     }
 }
 

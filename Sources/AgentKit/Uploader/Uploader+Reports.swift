@@ -21,7 +21,7 @@ extension Uploader {
     func makeReport(_ record: DropRecord) -> FileReport {
         var report = reportContext.report(record)
         if record.state == .settling || record.state == .hashing {
-            if pausedEarly.contains(record.path) { report.state = .paused }
+            if wishes.paused.contains(record.path) { report.state = .paused }
         } else if let key = record.key, !record.state.isFinal, let view = machine.view(of: key, from: record.path) {
             describe(view, key, in: &report)
         }

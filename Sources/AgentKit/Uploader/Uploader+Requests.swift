@@ -59,7 +59,7 @@ extension Uploader {
     private func takeAgain(_ path: RelativePath, _ key: ContentKey) {
         openFiles[key] = nil
         guard var record = drops[path], record.key == key else { return }
-        if record.state == .paused { pausedEarly.insert(path) }
+        if record.state == .paused { wishes.paused.insert(path) }
         record.state = .settling
         drops[path] = record
         report(record)

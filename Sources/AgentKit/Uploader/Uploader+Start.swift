@@ -64,12 +64,14 @@ extension Uploader {
                         path: record.path, paused: record.state == .paused, joinedLater: record.deduplicated))
             } else if record.state == .paused {
                 // Paused before its content was known; the scan finds it.
-                pausedEarly.insert(record.path)
+                wishes.paused.insert(record.path)
                 drops[record.path] = DropRecord(path: record.path, state: .settling, acceptedAt: record.acceptedAt)
             } else if (isOtherScope && record.key != nil) || (judgesAgain && record.state == .rejected) {
                 forgotten.append(.forgetDrop(record.path))
             } else {
                 parts.sidecars.repair(makeReport(record))
+                // A kill may have left the sidecar in the place that the file was moved from.
+                if case .moved(let old) = record.disposal, self.record(of: old) == nil { parts.sidecars.remove(old) }
             }
         }
         if !forgotten.isEmpty { process([], writes: forgotten) }
@@ -90,27 +92,26 @@ extension Uploader {
                 writes.append(.forgetUpload(record.key))
                 continue
             }
-            do {
-                var (acknowledged, receipts) = try parts.ledger.fragments(of: record.key, plan: record.plan)
-                for entry in logged[record.key] ?? [] where entry.belongs(to: record) {
-                    guard acknowledged.insert(entry.fragment) else { continue }
-                    let page = FragmentPage(of: entry.fragment, in: acknowledged, receipts: receipts)
-                    writes.append(.fragments(record.key, page))
-                }
-                machine.restore(record, acknowledged: acknowledged, receipts: receipts, waiters: paths, now: now)
-            } catch LedgerError.damagedRecord {
-                // Better sent again than never.
-                writes.append(.forgetUpload(record.key))
-                waiters[record.key] = paths
+            var (acknowledged, receipts) = try parts.ledger.fragments(of: record.key, plan: record.plan)
+            for entry in logged[record.key] ?? [] where entry.belongs(to: record) {
+                guard acknowledged.insert(entry.fragment) else { continue }
+                let page = FragmentPage(of: entry.fragment, in: acknowledged, receipts: receipts)
+                writes.append(.fragments(record.key, page))
             }
+            machine.restore(record, acknowledged: acknowledged, receipts: receipts, waiters: paths, now: now)
         }
         // Paths without an upload of this server and account: they are hashed again, and start anew.
         for path in waiters.values.joined().map(\.path) {
             guard var record = drops.removeValue(forKey: path) else { continue }
+            if record.state == .paused {
+                wishes.paused.insert(path)
+                writes.append(.pausedEarly(record))
+            } else {
+                writes.append(.forgetDrop(path))
+            }
             record.identity = nil
             record.key = nil
             record.state = .settling
-            writes.append(.forgetDrop(path))
             drops[path] = record
         }
         if !writes.isEmpty { process([], writes: writes) }
@@ -137,6 +138,7 @@ extension Uploader {
     /// Gives up what is under way and makes everything durable; nothing is lost by it.
     func stop() async {
         process([.stop])
+        putBackHeldFiles()
         timer?.task.cancel()
         tokenPoll?.cancel()
         for request in requests.values { request.cancel() }

@@ -30,6 +30,7 @@ extension Uploader {
             case .rootBack(let isSame): rootBack(isSame: isSame)
             }
         }
+        followGoneDirectories()
         armTimer()
     }
 
@@ -50,8 +51,8 @@ extension Uploader {
     private func ready(_ path: RelativePath, _ status: FileStatus) {
         names.stays(path)
         elsewhere.remove(path)
-        guard retiring[path] == nil else { return }
         let identity = FileIdentity(status)
+        guard mayTake(path, identity) else { return }
         // Scans and polls tell again of a file that is being hashed for longer than they pause.
         if hashing[path]?.identity == identity { return }
         let known = record(of: path)
@@ -80,6 +81,26 @@ extension Uploader {
             })
     }
 
+    /// Whether a file is to be looked at: not while it is leaving the outbox, and not after the user cancelled it.
+    private func mayTake(_ path: RelativePath, _ identity: FileIdentity) -> Bool {
+        if case .held = retiring[path] { return false }
+        guard drops[path] == nil, var record = record(of: path) else { return true }
+        if case .stuck = retiring[path] {
+            if record.identity == identity { return false }
+            retiring[path] = nil
+        }
+        guard record.state == .cancelled else { return true }
+        // Cancelled while it was being written: what is there once it is at rest is what was meant.
+        guard wishes.cancelled.remove(path) != nil || record.identity?.isSameFile(as: identity) == true else {
+            return true
+        }
+        if record.identity != identity {
+            record.identity = identity
+            process([], writes: [keep(record)])
+        }
+        return false
+    }
+
     private func hashed(_ path: RelativePath, _ hash: UInt64, _ result: HashResult) {
         guard hashing[path]?.job == hash else { return }
         hashing[path] = nil
@@ -104,7 +125,7 @@ extension Uploader {
         _ path: RelativePath, _ identity: FileIdentity, _ type: MediaType, _ content: DropContent, _ digests: [UInt64]
     ) {
         let old = record(of: path)
-        if old?.key == nil, wasRenamed(to: path, identity, content.key) { return }
+        if old?.key == nil, wasRenamed(to: path, identity, content.key) { return carryWishes(to: path) }
         var record = drops[path] ?? DropRecord(path: path, state: .queued, acceptedAt: now.wall)
         var events: [MachineEvent] = []
         if let oldKey = old?.key, oldKey != content.key {
@@ -113,7 +134,7 @@ extension Uploader {
         } else if let old, old.state == .done, old.disposal != .deleted {
             record = old
         }
-        let isPaused = record.state == .paused || pausedEarly.contains(path)
+        let isPaused = record.state == .paused || wishes.paused.contains(path)
         record.identity = identity
         record.key = content.key
         record.type = type
@@ -121,6 +142,7 @@ extension Uploader {
         let known = confirmation(of: content.key)
         if let known, parts.afterUpload == .keep || known.seal != content.seal {
             confirmed(&record, known, content)
+            forgetIntake(of: path)
             return process(events, writes: [keep(record)], reporting: path)
         }
         record.state = isPaused ? .paused : .queued
@@ -139,9 +161,19 @@ extension Uploader {
         } else {
             events.append(.join(path, content, paused: isPaused))
         }
-        if wantedFirst.contains(path) { events.append(.first(content.key)) }
+        if wishes.first.contains(path) { events.append(.first(content.key)) }
         forgetIntake(of: path)
         process(events, writes: writes)
+    }
+
+    /// What the user wanted of a new name before it turned out to be a renamed file.
+    private func carryWishes(to path: RelativePath) {
+        let isPaused = wishes.paused.contains(path)
+        let isFirst = wishes.first.contains(path)
+        forgetIntake(of: path)
+        guard let record = drops[path], let key = record.key else { return }
+        if isPaused { _ = pause(record) }
+        if isFirst { process([.first(key)]) }
     }
 
     func confirmation(of key: ContentKey) -> Confirmation? {
@@ -249,6 +281,7 @@ extension Uploader {
             outboxWasExchanged()
         }
         problems["outbox"] = nil
+        recoverHeldFiles()
         parts.logger.notice("the outbox is back", metadata: ["same": "\(isSame)"])
         process([.networkChanged])
     }

@@ -83,9 +83,10 @@ actor Uploader {
     var knownOutbox: [UInt8]?
     var unsaved = Unsaved()
     var counters = UploadCounters()
-    /// Paths that were paused, or wanted first, before their content was known.
-    var pausedEarly: Set<RelativePath> = []
-    var wantedFirst: Set<RelativePath> = []
+    /// What users want of paths whose content is not known yet.
+    var wishes = EarlyWishes()
+    /// Names that went and may have been directories: what was below them is looked for once for all of them.
+    var goneDirectories: Set<RelativePath> = []
     /// What needs a person's attention, by a word for each.
     var problems: [String: String] = [:] {
         didSet {

@@ -24,7 +24,7 @@ extension UploadMachine {
             if uploads[key]?.record.remoteID != remoteID { remove(remoteID) }
             return
         }
-        keep(remoteID)
+        keep(remoteID, now: now)
         upload.record.remoteID = remoteID
         upload.mustResume = false
         upload.alone = false
@@ -38,7 +38,7 @@ extension UploadMachine {
     mutating func existing(_ id: RequestID, _ key: ContentKey, _ remote: RemoteObject, now: Now) {
         succeed(.register)
         guard answer(id, key, kind: .register) != nil else { return }
-        if let name = remote.id { keep(name) }
+        if let name = remote.id { keep(name, now: now) }
         confirm(key, remote, sent: false, now: now)
     }
 
@@ -105,9 +105,14 @@ extension UploadMachine {
             upload.lastProgress = now.monotonic
             uploads[key] = upload
             let pause = min(Duration.seconds(1 << min(upload.questions - 1, 5)), .seconds(30))
-            move(key, to: .verifying(notBefore: now.monotonic + pause))
+            if upload.isHeld {
+                rest(key, now: now)
+            } else {
+                move(key, to: .verifying(notBefore: now.monotonic + pause))
+            }
         case .failed(let error):
             upload.questions = 0
+            if upload.isVerification { actions.append(.write(.forgetConfirmation(key, scope))) }
             upload.endVerification()
             upload.record.assemblyFailures += 1
             upload.forgetFragments()

@@ -146,10 +146,18 @@ extension UploadMachine {
         actions.append(.write(.setting(Self.removalSetting(id), Array(scope.description.utf8))))
     }
 
-    /// The server gave out an id that was to be deleted: it is in use again.
-    mutating func keep(_ id: String) {
-        guard let index = removals.firstIndex(of: id) else { return }
-        removals.remove(at: index)
+    /// The server gave out an id that was to be deleted, or is just being deleted: it is in use again.
+    mutating func keep(_ id: String, now: Now) {
+        let isPlanned = removals.contains(id)
+        let isUnderWay = requests.filter { $0.value.removals.contains(id) }.keys.sorted()
+        guard isPlanned || !isUnderWay.isEmpty else { return }
+        removals.removeAll { $0 == id }
+        for request in isUnderWay {
+            guard let given = requests.removeValue(forKey: request) else { continue }
+            removals += given.removals.filter { $0 != id }
+            if given.wasProbe { gates.abandonProbe(.remove, now: now) }
+        }
+        if !isUnderWay.isEmpty { actions.append(.cancel(isUnderWay)) }
         actions.append(.write(.setting(Self.removalSetting(id), nil)))
     }
 

@@ -90,6 +90,39 @@ struct ActionTests {
         try await bench.ends("a", .done)
     }
 
+    @Test("a file that is cancelled while it is being written is not sent once it is at rest")
+    func cancelledEarly() async throws {
+        let bench = try await Bench()
+        try bench.write("a", content(1, 10))
+        await bench.uploader.take([.seen(try bench.path("a"))])
+        _ = await bench.uploader.perform(.cancel, on: try target("a", bench))
+        try bench.write("a", content(1))
+        try await bench.ready("a")
+        // Attributes alone make it no other file either.
+        #expect(chmod("\(bench.outbox)/a", 0o600) == 0)
+        try await bench.ready("a")
+        try await bench.ends("a", .cancelled)
+        #expect(bench.remote.registered.isEmpty)
+        try await bench.drop("a", content(2, 2000))
+        try await bench.ends("a", .done)
+    }
+
+    @Test("a pause outlasts a rename and a restart although the content is not known")
+    func pausedEarlyAndRenamed() async throws {
+        let first = try await Bench(settlesAtOnce: false)
+        try first.write("a", content(1))
+        await first.uploader.take([.seen(try first.path("a"))])
+        _ = await first.uploader.perform(.pause, on: try target("a", first))
+        try await first.rename("a", to: "b")
+        try await first.until("b", is: .paused)
+        first.kill()
+        let bench = try await Bench(place: first.place)
+        try await bench.ready("b")
+        try await Poll.until("its content to be known") { try await bench.record("b")?.key != nil }
+        try await bench.until("b", is: .paused)
+        #expect(bench.remote.registered.isEmpty)
+    }
+
     @Test("an action on a path leaves the others with its content alone, one on the key means them all")
     func pathAndKey() async throws {
         let bench = try await held()
@@ -137,12 +170,12 @@ struct ActionTests {
             try await bench.until(name, is: seed < 3 ? .uploading : .queued)
         }
         _ = await bench.uploader.perform(.first, on: try target("d", bench))
-        let key = try #require(try await bench.record("d")?.key)
+        let first = try #require(try await bench.record("d")?.key)
+        let later = try #require(try await bench.record("c")?.key)
+        let place = try #require(await bench.uploader.place(of: first))
+        #expect(place < (try #require(await bench.uploader.place(of: later))))
         bench.remote.release()
         for name in ["a", "b", "c", "d"] { try await bench.ends(name, .done) }
-        let order = bench.remote.sent.map(\.key)
-        let later = try #require(try await bench.record("c")?.key)
-        #expect(try #require(order.firstIndex(of: key)) < #require(order.firstIndex(of: later)))
     }
 
     @Test("pruning forgets vanished files whose time is over, and nothing else")
@@ -176,4 +209,9 @@ struct ActionTests {
         #expect(metrics.uploadsDone == 1)
         #expect(metrics.fragmentsInFlight == 0)
     }
+}
+
+extension Uploader {
+    /// Where an upload stands in the queue.
+    fileprivate func place(of key: ContentKey) -> Int64? { machine.record(of: key)?.order }
 }

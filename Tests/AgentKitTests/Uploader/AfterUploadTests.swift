@@ -93,6 +93,32 @@ struct AfterUploadTests {
         #expect(bench.sidecar("b.jpg")?["deduplicated"] as? Bool == true)
     }
 
+    @Test("leaves the file where it was, says so, and tries again later, where it can't be moved")
+    func cannotMove() async throws {
+        let bench = try await Bench(afterUpload: .move)
+        // Not a directory.
+        try bench.write("Sent", content(9))
+        try await bench.drop("a.jpg", content(1))
+        try await Poll.until("the trouble to be told") { await bench.uploader.problems["after_upload"] != nil }
+        try await bench.ends("a.jpg", .done)
+        #expect(exists("a.jpg", in: bench))
+        try FileManager.default.removeItem(atPath: "\(bench.outbox)/Sent")
+        await bench.uploader.retireStuck()
+        try await bench.ends("Sent/a.jpg", .done)
+        #expect(await bench.uploader.problems["after_upload"] == nil)
+        #expect(bench.remote.registered.count == 1)
+    }
+
+    @Test("takes a file that was dropped under a name while the one before was on its way out")
+    func nameTakenMeanwhile() async throws {
+        let bench = try await Bench(afterUpload: .delete)
+        try await bench.drop("a.jpg", content(1))
+        try await Poll.until("the file to go") { !exists("a.jpg", in: bench) }
+        try await bench.drop("a.jpg", content(2))
+        try await Poll.until("both contents on the server") { Set(bench.remote.registered).count == 2 }
+        try await Poll.until("the second file to go") { !exists("a.jpg", in: bench) && !isHeld(bench) }
+    }
+
     @Test("puts back at the next start what a kill left aside, then goes on")
     func killed() async throws {
         let first = try await Bench(afterUpload: .delete)

@@ -49,6 +49,39 @@ struct VerificationTests {
         #expect(bench.machine.keys.isEmpty)
     }
 
+    @Test("a confirmation is taken back when the server can't assemble what it had confirmed")
+    func lostInPart() {
+        var bench = begun()
+        let actions = bench.answer(.finish, .unassembled)
+        #expect(actions.writes.contains(.forgetConfirmation(one.key, Bench.scope)))
+    }
+
+    @Test("a file that is paused while the server is asked about it stays so")
+    func pausedMeanwhile() {
+        var bench = begun()
+        bench.tell(.setPaused("a", one.key, true))
+        bench.answer(.finish, .assembling)
+        bench.pass(.seconds(100))
+        #expect(bench.begun.count == 1)
+        #expect(bench.machine.view(of: one.key, from: "a")?.state == .paused)
+    }
+
+    @Test("an id that is given out again while it is being deleted is not deleted later")
+    func idGivenOutAgain() throws {
+        var bench = Bench()
+        bench.tell(.join("a", one, paused: false))
+        bench.answer(.register, .registered("43", .asRecorded))
+        bench.tell(.leave("a", one.key))
+        let removal = try #require(bench.underWay.first { $0.kind == .remove })
+        bench.tell(.join("a", one, paused: false))
+        bench.answer(.register, .registered("43", .asRecorded))
+        #expect(bench.cancelled.contains(removal.id))
+        #expect(bench.ledger.removals.isEmpty)
+        bench.tell(.removalFailed(removal.id, .busy))
+        bench.run()
+        #expect(bench.begun.count { $0.kind == .remove } == 1)
+    }
+
     @Test("it waits while the server is away, and is not stored, so that a restart asks again")
     func away() {
         var bench = begun()

@@ -1,0 +1,105 @@
+import FileWatch
+import Ledger
+import LinuxSystem
+import SystemPackage
+import UploadCore
+
+// Files that get another name.
+extension Uploader {
+    /// A name changed within the outbox: uploads, records and sidecars go along.
+    func renamed(_ old: RelativePath, _ new: RelativePath, isDirectory: Bool) {
+        let sources = isDirectory ? paths(within: old) : [old]
+        for source in sources {
+            guard let target = source.moved(from: old, to: new) else { continue }
+            names.stays(source)
+            names.stays(target)
+            move(source, to: target)
+        }
+    }
+
+    /// Whether a file that was found under a new name is one whose old name is gone; then it takes its upload along.
+    func wasRenamed(to path: RelativePath, _ identity: FileIdentity, _ key: ContentKey) -> Bool {
+        guard let old = formerName(of: path, identity, key) else { return false }
+        names.stays(old)
+        move(old, to: path)
+        return true
+    }
+
+    private func formerName(of path: RelativePath, _ identity: FileIdentity, _ key: ContentKey) -> RelativePath? {
+        if let old = names.formerName(of: identity), old != path, record(of: old)?.key == key { return old }
+        // Found before its old name was missed.
+        return machine.waiters(of: key).first {
+            $0 != path && drops[$0]?.identity?.isSameFile(as: identity) == true && parts.files.isGone($0)
+        }
+    }
+
+    private func move(_ old: RelativePath, to new: RelativePath) {
+        guard let record = record(of: old) else { return }
+        var events: [MachineEvent] = []
+        if let replaced = self.record(of: new), !replaced.state.isFinal, let key = replaced.key {
+            events.append(.leave(new, key))
+        }
+        let wasHashing = hashing.removeValue(forKey: old) != nil
+        hashing[new] = nil
+        names.forgetArrival(old)
+        names.forgetArrival(new)
+        wishes.rename(old, to: new)
+        self.events.publish(gone: old)
+        drops[old] = nil
+        parts.sidecars.remove(old)
+        if record.isDecided {
+            carry(record, to: new, wasHashing: wasHashing, events)
+        } else {
+            settleAgain(record, as: new, events)
+        }
+    }
+
+    /// Not hashed yet, or to be hashed again: it settles under its new name.
+    private func settleAgain(_ old: DropRecord, as path: RelativePath, _ events: [MachineEvent]) {
+        let record = DropRecord(path: path, state: .settling, acceptedAt: old.acceptedAt)
+        drops[path] = record
+        var writes = [LedgerWrite.forgetDrop(old.path)]
+        if wishes.paused.contains(path) { writes.append(.pausedEarly(record)) }
+        process(events, writes: writes)
+        report(record)
+        reconsider(path)
+    }
+
+    /// Upload, record and sidecar go along.
+    private func carry(_ old: DropRecord, to path: RelativePath, wasHashing: Bool, _ events: [MachineEvent]) {
+        var record = old
+        record.path = path
+        // A rename changes ctime; where nothing else changed the hash still holds.
+        let status = try? parts.files.status(of: path)
+        if !wasHashing, let status, let identity = record.identity, identity.isSameFile(as: FileIdentity(status)) {
+            record.identity = FileIdentity(status)
+        } else {
+            reconsider(path)
+        }
+        var events = events
+        if let key = record.key {
+            if openFiles[key]?.path == old.path { openFiles[key] = nil }
+            if !record.state.isFinal { events.append(.rename(old.path, to: path, key)) }
+        }
+        process(events, writes: [.forgetDrop(old.path), keep(record)])
+        report(record)
+    }
+}
+
+extension DropRecord {
+    /// Whether a new name changes nothing in what is known of the file.
+    fileprivate var isDecided: Bool {
+        state != .settling && (key != nil || state == .cancelled || state == .rejected)
+    }
+}
+
+extension LedgerWrite {
+    /// Remembers over a restart that a path was paused before its content was known.
+    static func pausedEarly(_ record: DropRecord) -> LedgerWrite {
+        var record = record
+        record.key = nil
+        record.identity = nil
+        record.state = .paused
+        return .drop(record)
+    }
+}

@@ -41,6 +41,9 @@ let package = Package(
         .executable(name: "outbox", targets: ["outbox"]),
         .executable(name: "outbox-receiver", targets: ["outbox-receiver"]),
         .executable(name: "outbox-bench", targets: ["outbox-bench"]),
+        .executable(name: "outbox-trials", targets: ["outbox-trials"]),
+        // Loaded into the agent by trials, never linked to anything.
+        .library(name: "FaultPreload", type: .dynamic, targets: ["FaultPreload"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -98,6 +101,11 @@ let package = Package(
         room("TestSupport"),
         // What starts the built programs and plays the server for them.
         room("EndToEndSupport", ["TestSupport", crypto]),
+        .target(
+            name: "FaultPreload",
+            // It is loaded into programs with a Swift runtime of their own, and must not bring another.
+            linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
+        program("outbox-trials", ["EndToEndSupport", "TestSupport", argumentParser]),
         tests("UploadCoreTests", ["UploadCore"]),
         tests("DigestsTests", ["Digests", "UploadCore", crypto]),
         tests("LinuxSystemTests", ["LinuxSystem", "TestSupport", systemPackage]),

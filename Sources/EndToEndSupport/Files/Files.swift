@@ -56,4 +56,20 @@ package enum Files {
             return lstat("\(path)/\(name)", &status) == 0 && status.st_mode & S_IFMT == S_IFREG
         }
     }
+
+    /// The names of everything below a directory, relative to it, as bytes: names need not be UTF-8.
+    package static func names(below directory: [UInt8]) -> [[UInt8]] {
+        guard let stream = opendir((directory + [0]).map { CChar(bitPattern: $0) }) else { return [] }
+        defer { closedir(stream) }
+        var names: [[UInt8]] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+            if name == Array(".".utf8) || name == Array("..".utf8) { continue }
+            names.append(name)
+            guard entry.pointee.d_type == UInt8(DT_DIR) else { continue }
+            let slash = [UInt8(ascii: "/")]
+            names += Self.names(below: directory + slash + name).map { name + slash + $0 }
+        }
+        return names
+    }
 }

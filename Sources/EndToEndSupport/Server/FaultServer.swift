@@ -56,6 +56,8 @@ package final class FaultServer: Sendable {
         package let fault: Fault?
         package let at: ContinuousClock.Instant
         package let authorization: String?
+        /// The names of its header fields, in lower case.
+        package let headerNames: [String]
         /// The body, kept for everything but fragments.
         package let body: Data
     }
@@ -143,6 +145,7 @@ extension FaultServer.Desk {
             shared.records.append(
                 FaultServer.Record(
                     endpoint: endpoint, fault: fault, at: .now, authorization: authorization,
+                    headerNames: request.headers.map { $0.name.lowercased() },
                     body: endpoint == .upload ? Data() : body))
             if let fault, let reply = Self.misbehave(fault, body: body, store: &shared.store) { return reply }
             let answer = Self.work(endpoint, request, body: body, store: &shared.store)

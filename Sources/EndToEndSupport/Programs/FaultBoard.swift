@@ -1,0 +1,99 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// The trial's side of `FaultPreload`: lets calls of the agent fail, ends it at a named one, moves its clocks.
+///
+/// What is in the file is described in FaultPreload.h.
+package final class FaultBoard {
+    /// Which calls are to fail, or to be the last.
+    package struct Rule {
+        package enum Action: String {
+            case killBefore = "kill-before"
+            case killAfter = "kill-after"
+            case noSpace = "ENOSPC"
+            case inputOutputError = "EIO"
+        }
+
+        let action: Action
+        let functions: [String]
+        let calls: ClosedRange<Int>
+        let pattern: String
+
+        /// - Parameters:
+        ///   - functions: by the names of FaultPreload.h.
+        ///   - calls: which of the matching calls, counted from 1.
+        ///   - pattern: of paths or URLs; `*` matches `/` as well.
+        package init(_ action: Action, _ functions: [String], calls: ClosedRange<Int>, of pattern: String) {
+            self.action = action
+            self.functions = functions
+            self.calls = calls
+            self.pattern = pattern
+        }
+
+        var text: String {
+            "\(action.rawValue) \(functions.joined(separator: "|")) \(calls.lowerBound)-\(calls.upperBound) \(pattern)"
+        }
+    }
+
+    private let descriptor: Int32
+    private let path: String
+    private let library: String
+
+    /// - Throws: ``Surprise`` where the file cannot be made or the library was not built.
+    package init(in directory: String) throws {
+        library = try Self.findLibrary()
+        path = "\(directory)/fault-board"
+        descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0, ftruncate(descriptor, 64) == 0 else { throw Surprise("\(path): errno \(errno)") }
+    }
+
+    deinit { close(descriptor) }
+
+    /// What a program's environment needs for it to be subject to these rules.
+    package func environment(_ rules: [Rule]) -> [String: String] {
+        [
+            "LD_PRELOAD": library, "FAULT_BOARD": path,
+            "FAULT_RULES": rules.map(\.text).joined(separator: "\n"),
+        ]
+    }
+
+    /// Whether rules that let calls fail are in force.
+    package var failing: Bool {
+        get { read(UInt32.self, at: 0) != 0 }
+        set { write(UInt32(newValue ? 1 : 0), at: 0) }
+    }
+
+    /// How often a rule was carried out, over all programs that used this board.
+    package var carriedOut: Int { Int(read(UInt64.self, at: 8)) }
+
+    /// What is added to the wall clock and to the clock since boot, in seconds.
+    package func moveClocks(wall: Int64, boot: Int64 = 0) {
+        write(wall, at: 16)
+        write(boot, at: 24)
+    }
+
+    private func read<Value: FixedWidthInteger>(_: Value.Type, at offset: Int) -> Value {
+        var value: Value = 0
+        pread(descriptor, &value, MemoryLayout<Value>.size, offset)
+        return value
+    }
+
+    private func write<Value: FixedWidthInteger>(_ value: Value, at offset: Int) {
+        var value = value
+        pwrite(descriptor, &value, MemoryLayout<Value>.size, offset)
+    }
+
+    private static func findLibrary() throws -> String {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let places: [String?] = [
+            URL(fileURLWithPath: own).deletingLastPathComponent().path,
+            ProcessInfo.processInfo.environment["OUTBOX_BIN_DIR"],
+        ]
+        for place in places.compactMap({ $0 }) {
+            let path = "\(place)/libFaultPreload.so"
+            if FileManager.default.fileExists(atPath: path) { return path }
+        }
+        throw Surprise("no libFaultPreload.so beside \(own): build it first")
+    }
+}

@@ -1,0 +1,17 @@
+import EndToEndSupport
+
+/// Collects what a trial sees that must not be.
+struct Findings {
+    private(set) var complaints: [String] = []
+
+    mutating func expect(_ condition: Bool, _ otherwise: @autoclosure () -> String) {
+        if !condition { complaints.append(otherwise()) }
+    }
+
+    mutating func add(_ verdict: Verdict) { complaints += verdict.details }
+
+    /// The outcome: passed where nothing was found.
+    func outcome(_ summary: String) -> Outcome {
+        complaints.isEmpty ? .passed(summary) : .failed(summary, details: complaints)
+    }
+}

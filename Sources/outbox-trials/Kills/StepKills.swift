@@ -1,0 +1,104 @@
+import EndToEndSupport
+import TestSupport
+
+/// R2: the agent is killed before and after each step that changes what is on disk or on the server.
+struct StepKills: Trial {
+    let name = "R2"
+    let title = "agent killed at every named step"
+    let bar = "0 lost, 0 duplicates, 0 mixtures; sent again at most kills × fragments in flight"
+
+    private typealias Rule = FaultBoard.Rule
+
+    private struct Step {
+        let name: String
+        let action: Rule.Action
+        let functions: [String]
+        let pattern: String
+
+        init(_ action: Rule.Action, _ name: String, _ functions: String..., of pattern: String = "*") {
+            self.action = action
+            self.name = name
+            self.functions = functions
+            self.pattern = pattern
+        }
+    }
+
+    private let steps: [Step] =
+        [Rule.Action.killBefore, .killAfter].flatMap { when in
+            [
+                Step(when, "ledger commit", "mdb_txn_commit"),
+                Step(when, "ledger sync", "fdatasync", "fsync", of: "*/state/*"),
+                Step(when, "acknowledgement written", "write", "writev", "pwrite", of: "*/state/acknowledged*"),
+                Step(when, "acknowledgements emptied", "ftruncate", of: "*/state/acknowledged*"),
+                Step(when, "preLoad begun", "curl_multi_add_handle", of: "*/preLoad.do"),
+                Step(when, "fragment begun", "curl_multi_add_handle", of: "*/upload.do"),
+                Step(when, "isFinish begun", "curl_multi_add_handle", of: "*/isFinish.do"),
+                Step(when, "sidecar begun", "create", of: "*/outbox/*"),
+                Step(when, "sidecar written", "write", "pwrite", of: "*/outbox/*"),
+                Step(when, "sidecar renamed", "rename", of: "*.outbox.json"),
+            ]
+        } + [
+            Step(.killAfter, "preLoad answered", "curl_multi_info_read", of: "*/preLoad.do"),
+            Step(.killAfter, "fragment answered", "curl_multi_info_read", of: "*/upload.do"),
+            Step(.killAfter, "isFinish answered", "curl_multi_info_read", of: "*/isFinish.do"),
+        ]
+
+    func run(_ context: TrialContext) async throws -> Outcome {
+        let each = context.count(quick: 1, usual: 2, long: 50)
+        var random = context.random
+        let server = try FaultServer(uploadDelay: .milliseconds(2))
+        let agent = try context.agent(
+            remote: server.url, ["upload.files_in_flight": 2, "upload.fragments_in_flight": 2])
+        let usual = agent.environment
+        let board = try FaultBoard(in: context.place)
+        var judge = Judge()
+        var findings = Findings()
+        var killed: [String: Int] = [:]
+
+        for round in 0..<each {
+            for (index, step) in steps.enumerated() {
+                let call = Int.random(in: 1...3, using: &random)
+                let rule = Rule(step.action, step.functions, calls: call...call, of: step.pattern)
+                agent.environment = usual.merging(board.environment([rule])) { $1 }
+                try agent.launch()
+                for number in 0..<3 {
+                    let name = "\(round)-\(index)-\(number).jpg"
+                    let size = Int.random(in: 1000...1_200_000, using: &random)
+                    judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
+                }
+                if try await died(agent) { killed["\(step.action.rawValue) \(step.name)", default: 0] += 1 }
+                try await agent.kill()
+            }
+        }
+        agent.environment = usual
+        try await agent.start()
+        try await agent.outcomes(judge, timeout: context.patience)
+
+        let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
+        let kills = killed.values.reduce(0, +)
+        let bound = kills * 4
+        findings.add(verdict)
+        findings.expect(
+            server.store.repeated <= bound,
+            "\(server.store.repeated) fragments sent again, at most \(bound) were in flight")
+        for step in steps where killed["\(step.action.rawValue) \(step.name)"] == nil {
+            findings.expect(false, "never reached: \(step.action.rawValue) \(step.name)")
+        }
+        return findings.outcome(
+            "\(kills) kills at \(killed.count) of \(steps.count) steps: \(verdict.summary); "
+                + "\(server.store.repeated) fragments sent again (bound \(bound))")
+    }
+
+    /// Whether the agent came to the call that was to be its last.
+    private func died(_ agent: Agent) async throws -> Bool {
+        do {
+            try await Poll.until("the agent's end", timeout: .seconds(4), every: .milliseconds(5)) {
+                agent.program?.ending != nil
+            }
+        } catch is Poll.TimedOut { return false }
+        guard agent.program?.ending == .killed(9) else {
+            throw Surprise("the agent ended by itself: \(String(describing: agent.program?.ending))\n\(agent.log)")
+        }
+        return true
+    }
+}

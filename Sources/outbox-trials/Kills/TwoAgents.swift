@@ -1,0 +1,68 @@
+import EndToEndSupport
+import Foundation
+import Glibc
+import TestSupport
+
+/// R20: two agents race for one state directory, and one starts straight after the other was killed.
+struct TwoAgents: Trial {
+    let name = "R20"
+    let title = "two agents on one state directory"
+    let bar = "one owner each time, the other ends with 75 and names it; a restart straight after a kill takes ≤ 1 s"
+    let isAlone = true
+
+    func run(_ context: TrialContext) async throws -> Outcome {
+        let races = context.count(quick: 5, usual: 20, long: 200)
+        let server = try FaultServer()
+        let agent = try context.agent(remote: server.url)
+        var judge = Judge()
+        var findings = Findings()
+        var restarts: [Duration] = []
+
+        for race in 0..<races {
+            let name = "\(race).jpg"
+            judge.stands(try agent.drop(name, .jpeg, size: 5000, seed: context.seed &+ UInt64(race)), at: name)
+            let rivals = try (0..<2).map { try rival($0, of: agent, in: context.place) }
+            let loser = try await Poll.value("one of two agents to give up", timeout: .seconds(20)) {
+                rivals.first { $0.ending != nil }
+            }
+            let owner = rivals.first { $0.pid != loser.pid }
+            findings.expect(
+                loser.ending == .exited(75), "the second agent ended with \(String(describing: loser.ending))")
+            let named = loser.errorTail().contains(String(owner?.pid ?? 0))
+            findings.expect(named, "the second agent does not name pid \(owner?.pid ?? 0): \(loser.errorTail())")
+            try await Poll.until("the owner's health", timeout: .seconds(20)) {
+                ControlSocket.get("/v1/health", socket: "\(agent.state)/control.sock")?.status == 200
+            }
+            findings.expect(owner?.ending == nil, "the owner ended: \(owner?.errorTail() ?? "")")
+            for program in rivals { program.kill(SIGKILL) }
+            for program in rivals { try await program.wait() }
+
+            let begun = ContinuousClock.now
+            try await agent.start()
+            restarts.append(ContinuousClock.now - begun)
+            try await agent.kill()
+        }
+        try await agent.start()
+        try await agent.outcomes(judge, timeout: context.patience)
+        let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
+        findings.add(verdict)
+        restarts.sort()
+        let median = restarts[restarts.count / 2]
+        // On a busy machine a single start may be slow for no fault of the agent's.
+        findings.expect(median < .seconds(3), "half the restarts took longer than \(Self.milliseconds(median)) ms")
+        return findings.outcome(
+            "\(races) races, one owner each; \(verdict.summary); restart after a kill median "
+                + "\(Self.milliseconds(median)) ms, slowest \(Self.milliseconds(restarts[restarts.count - 1])) ms")
+    }
+
+    private func rival(_ number: Int, of agent: Agent, in place: String) throws -> Program {
+        let prefix = "\(place)/rival-\(number)"
+        // Each race reads only its own messages.
+        unlink(prefix + ".err")
+        return try Program(
+            "outbox", ["run", "--config", agent.config], environment: agent.environment,
+            directory: agent.directory.path, outputPrefix: prefix)
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
+}

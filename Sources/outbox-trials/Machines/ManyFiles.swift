@@ -1,0 +1,69 @@
+import EndToEndSupport
+import Glibc
+import TestSupport
+
+/// R6: many files come while the agent is down, and more while the kernel's queue of events overflows.
+struct ManyFiles: Trial {
+    let name = "R6"
+    let title = "many files while stopped, event queue overflowed"
+    let bar = "all found within 60 s of the agent being free; at most 256 MiB of memory"
+    let isAlone = true
+
+    func run(_ context: TrialContext) async throws -> Outcome {
+        let files = context.count(quick: 500, usual: 3000, long: 100_000)
+        let hidden = context.count(quick: 100, usual: 500, long: 10_000)
+        let server = try FaultServer()
+        let agent = try context.agent(remote: server.url)
+        var judge = Judge()
+        var findings = Findings()
+        for index in 0..<files {
+            let name = "stopped/\(index / 1000)/\(index).jpg"
+            judge.stands(try agent.drop(name, .jpeg, size: 2000, seed: context.seed &+ UInt64(index)), at: name)
+        }
+        try await agent.start()
+        let found = try await timeToNotice(judge.paths, agent: agent)
+        try await agent.outcomes(judge, timeout: context.patience)
+
+        // Asleep it reads no events, and what does not fit into the queue is gone for good.
+        agent.program?.kill(SIGSTOP)
+        try overflow(agent)
+        for index in 0..<hidden {
+            let name = "overflow/\(index % 10)/\(index).jpg"
+            judge.stands(try agent.drop(name, .jpeg, size: 2500, seed: context.seed &+ UInt64(index)), at: name)
+        }
+        agent.program?.kill(SIGCONT)
+        let again = try await timeToNotice(judge.paths.filter { $0.hasPrefix("overflow/") }, agent: agent)
+        try await agent.outcomes(judge, timeout: context.patience)
+
+        let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
+        let memory = (agent.program?.peakResidentBytes ?? 0) >> 20
+        findings.add(verdict)
+        findings.expect(max(found, again) < .seconds(60), "found only after \(found) and \(again)")
+        findings.expect((1...256).contains(memory), "\(memory) MiB of memory")
+        return findings.outcome(
+            "\(files) files found after \(Int(found / .milliseconds(1))) ms, \(hidden) behind a full queue after "
+                + "\(Int(again / .milliseconds(1))) ms: \(verdict.summary); \(memory) MiB")
+    }
+
+    /// More events than the kernel keeps: a rename is two, and two of a kind in a row would count as one.
+    private func overflow(_ agent: Agent) throws {
+        let limit = Files.read(Array("/proc/sys/fs/inotify/max_queued_events".utf8)).flatMap {
+            Int(String(decoding: $0, as: UTF8.self).trimmingPrefix(while: \.isWhitespace).prefix(while: \.isNumber))
+        }
+        let names = [agent.path(".one"), agent.path(".two")]
+        try Files.write([], to: names[0])
+        for index in 0..<(limit ?? 16_384) { try Files.rename(names[index % 2], to: names[(index + 1) % 2]) }
+    }
+
+    private func timeToNotice(_ paths: [String], agent: Agent) async throws -> Duration {
+        let begun = ContinuousClock.now
+        var left = paths
+        do {
+            try await Poll.until("sidecars", timeout: .seconds(120), every: .milliseconds(50)) {
+                left = try left.filter { try agent.sidecar($0) == nil }
+                return left.isEmpty
+            }
+        } catch is Poll.TimedOut {}
+        return ContinuousClock.now - begun
+    }
+}

@@ -1,0 +1,62 @@
+import EndToEndSupport
+import Glibc
+import TestSupport
+
+/// R12: credentials expire again and again while files are sent; new ones come a moment later.
+struct ExpiringCredentials: Trial {
+    let name = "R12"
+    let title = "credentials that expire"
+    let bar = "no finished fragment is sent again; all uploaded"
+
+    func run(_ context: TrialContext) async throws -> Outcome {
+        let files = context.count(quick: 15, usual: 50, long: 500)
+        let lifetime = Duration.milliseconds(context.count(quick: 600, usual: 1000, long: 30_000))
+        var random = context.random
+        let server = try FaultServer(uploadDelay: .milliseconds(25), token: "token-0")
+        let tokenFile = "\(context.place)/token"
+        let agent = try context.agent(
+            remote: server.url,
+            [
+                "remote.token_file": .string(tokenFile), "upload.files_in_flight": 3,
+                "upload.fragments_in_flight": 2,
+            ])
+        try put("token-0", in: tokenFile)
+        try await agent.start()
+        var judge = Judge()
+        var findings = Findings()
+        for index in 0..<files {
+            let name = "\(index).jpg"
+            let size = Int.random(in: 100_000...3_000_000, using: &random)
+            judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
+        }
+        var expired = 0
+        var signedOut = 0
+        let deadline = ContinuousClock.now + context.patience
+        while try !judge.unfinished(among: judge.paths, sidecar: { try agent.sidecar($0) }).isEmpty {
+            guard ContinuousClock.now < deadline else { break }
+            try await Task.sleep(for: lifetime)
+            expired += 1
+            server.require(token: "token-\(expired)")
+            try await Task.sleep(for: .milliseconds(Int.random(in: 50...300, using: &random)))
+            for name in judge.paths where try agent.sidecar(name)?.state == .signedOut {
+                signedOut += 1
+                break
+            }
+            try put("token-\(expired)", in: tokenFile)
+        }
+        let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
+        findings.add(verdict)
+        findings.expect(server.store.repeated == 0, "\(server.store.repeated) finished fragments were sent again")
+        findings.expect(signedOut > 0, "no sidecar ever said signed_out: the credentials did not expire during uploads")
+        return findings.outcome(
+            "\(expired) times in \(files) uploads, seen as signed_out \(signedOut) times: \(verdict.summary); "
+                + "\(server.store.repeated) fragments sent again")
+    }
+
+    /// Replaces the file at once, as a program that renews tokens does.
+    private func put(_ token: String, in path: String) throws {
+        try Files.write(Array("\(token)\n".utf8), to: path + ".new")
+        chmod(path + ".new", 0o600)
+        try Files.rename(path + ".new", to: path)
+    }
+}

@@ -1,0 +1,106 @@
+import EndToEndSupport
+import TestSupport
+
+/// The part of R10 that needs a link of its own: one that goes down, changes its address, loses packets.
+struct LinkTrials {
+    let context: TrialContext
+    let link: NetworkLink
+
+    func run(_ findings: inout Findings) async throws -> [String] {
+        [
+            try await outages(&findings), try await addressChanges(&findings), try await losses(&findings),
+        ]
+    }
+
+    private func setUp(_ settings: Settings) async throws -> (FaultServer, FaultProxy, Agent) {
+        let server = try FaultServer(uploadDelay: .milliseconds(20))
+        let proxy = try FaultProxy(to: server.port, at: link.here)
+        let agent = try context.agent(
+            remote: "http://\(link.here):\(proxy.port)", settings.merging(["upload.fragments_in_flight": 2]) { $1 })
+        agent.launcher = link.launcher
+        try await agent.start()
+        return (server, proxy, agent)
+    }
+
+    /// The backoff is at its two minutes' ceiling soon: only news of the network can make the agent try earlier.
+    private func outages(_ findings: inout Findings) async throws -> String {
+        let outages = context.count(quick: 1, usual: 2, long: 50)
+        var random = context.random
+        let (server, proxy, agent) = try await setUp([
+            "upload.retry_interval": "2m", "upload.stall_timeout": "2s", "upload.reply_timeout": "2s",
+        ])
+        defer { proxy.resetAll() }
+        var judge = Judge()
+        var slowest = Duration.zero
+        for index in 0..<outages {
+            let name = "outage-\(index).jpg"
+            let size = Int.random(in: 8_000_000...10_000_000, using: &random)
+            judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
+            let sent = server.count(.upload)
+            try await Poll.until("a first fragment", lastState: { agent.log }) { server.count(.upload) > sent }
+            try await link.down()
+            // Long enough for some attempts to fail, and for the next to be far away.
+            try await agent.reached(name, .waiting, timeout: .seconds(30)) { $0.attempts >= 3 || $0.error != nil }
+            try await Task.sleep(for: .seconds(6))
+            let before = server.records.count
+            try await link.up()
+            let begun = ContinuousClock.now
+            try await Poll.until("a request after the network's return", timeout: .seconds(150)) {
+                server.records.count > before
+            }
+            slowest = max(slowest, ContinuousClock.now - begun)
+            try await agent.outcomes(judge, timeout: context.patience)
+        }
+        let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
+        findings.add(verdict)
+        findings.expect(slowest < .seconds(5.5), "it went on \(slowest) after the network's return")
+        return "\(outages) outages, went on after at most \(Int(slowest / .milliseconds(1))) ms: \(verdict.summary)"
+    }
+
+    private func addressChanges(_ findings: inout Findings) async throws -> String {
+        let changes = context.count(quick: 1, usual: 2, long: 50)
+        var random = context.random
+        let (server, proxy, agent) = try await setUp([
+            "upload.retry_interval": "2m", "upload.stall_timeout": "5s", "upload.reply_timeout": "5s",
+        ])
+        defer { proxy.resetAll() }
+        var judge = Judge()
+        for index in 0..<changes {
+            let name = "address-\(index).jpg"
+            let size = Int.random(in: 8_000_000...10_000_000, using: &random)
+            judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
+            let sent = server.count(.upload)
+            try await Poll.until("a first fragment", lastState: { agent.log }) { server.count(.upload) > sent }
+            try await link.changeAddress()
+            let begun = ContinuousClock.now
+            try await agent.outcomes(judge, timeout: .seconds(60))
+            let took = ContinuousClock.now - begun
+            findings.expect(took < .seconds(30), "an upload took \(took) after a change of address")
+        }
+        let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
+        findings.add(verdict)
+        return "\(changes) changes of address: \(verdict.summary)"
+    }
+
+    private func losses(_ findings: inout Findings) async throws -> String {
+        var random = context.random
+        do {
+            try await link.lose(percent: 30)
+        } catch let missing as NetworkLink.Missing {
+            return "no loss of packets: \(missing.description)"
+        }
+        let (server, proxy, agent) = try await setUp(["upload.stall_timeout": "30s"])
+        defer { proxy.resetAll() }
+        var judge = Judge()
+        for index in 0..<context.count(quick: 1, usual: 2, long: 20) {
+            let name = "loss-\(index).jpg"
+            let size = Int.random(in: 20_000...60_000, using: &random)
+            judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
+        }
+        try await agent.outcomes(judge, timeout: context.patience)
+        try await link.lose(percent: 0)
+        let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
+        findings.add(verdict)
+        return "30 % loss: \(verdict.summary)"
+    }
+}

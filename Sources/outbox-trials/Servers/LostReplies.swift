@@ -1,0 +1,46 @@
+import EndToEndSupport
+import TestSupport
+
+/// R4: the server does what it is asked, and the reply is lost.
+struct LostReplies: Trial {
+    let name = "R4"
+    let title = "replies lost after the server committed"
+    let bar = "0 duplicates, 0 lost; nothing confirmed is sent again"
+
+    func run(_ context: TrialContext) async throws -> Outcome {
+        let each = context.count(quick: 4, usual: 12, long: 500)
+        var random = context.random
+        let lost = Shared<[FaultServer.Endpoint: Int]>([:])
+        let server = try FaultServer { endpoint, number in
+            // Every other one, so that the next attempt tells whether anything was done twice.
+            guard number % 2 == 1 else { return nil }
+            return lost.withLock { counts in
+                guard counts[endpoint, default: 0] < each else { return nil }
+                counts[endpoint, default: 0] += 1
+                return .lostReply
+            }
+        }
+        let agent = try context.agent(remote: server.url, ["upload.fragments_in_flight": 1])
+        try await agent.start()
+        var judge = Judge()
+        var findings = Findings()
+        let kinds: [FaultServer.Endpoint] = [.preLoad, .upload, .isFinish]
+        var index = 0
+        while kinds.contains(where: { lost.value[$0, default: 0] < each }) && index < each * 50 {
+            let name = "\(index).jpg"
+            let size = Int.random(in: 1000...1_500_000, using: &random)
+            judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
+            index += 1
+            if index % 3 == 0 { try await agent.outcomes(judge, timeout: context.patience) }
+        }
+        try await agent.outcomes(judge, timeout: context.patience)
+
+        let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
+        findings.add(verdict)
+        for kind in kinds {
+            findings.expect(lost.value[kind] == each, "only \(lost.value[kind] ?? 0) replies of \(kind) were lost")
+        }
+        let counts = kinds.map { "\(lost.value[$0] ?? 0) of \($0)" }.joined(separator: ", ")
+        return findings.outcome("\(counts); \(index) files: \(verdict.summary)")
+    }
+}

@@ -1,0 +1,93 @@
+import EndToEndSupport
+import Foundation
+import Glibc
+import TestSupport
+
+/// A network namespace for the agent, and a link between it and this one, which can be taken down and made worse.
+///
+/// Made with ip(8) and tc(8); needs root.
+final class NetworkLink {
+    /// What this machine lacks for it.
+    struct Missing: Error, CustomStringConvertible { let description: String }
+
+    /// The address of this side, where the server is to be reached.
+    let here: String
+    private let namespace: String
+    private let inner: String
+    private let outer: String
+    private let network: String
+    private var host = 2
+
+    /// - Throws: ``Missing`` where there is no permission for it, or no program.
+    init() async throws {
+        let number = Int(getpid()) % 250
+        network = "10.213.\(number)"
+        here = "\(network).1"
+        namespace = "outbox-trial-\(getpid())"
+        (inner, outer) = ("otin\(number)", "otout\(number)")
+        guard geteuid() == 0 else { throw Missing(description: "network namespaces need root") }
+        guard Self.program("ip") != nil else { throw Missing(description: "ip(8) is not installed") }
+        do {
+            try await ip("netns", "add", namespace)
+            try await ip("link", "add", outer, "type", "veth", "peer", "name", inner, "netns", namespace)
+            try await ip("addr", "add", "\(here)/24", "dev", outer)
+            try await ip("link", "set", outer, "up")
+            try await ip("-n", namespace, "addr", "add", "\(network).\(host)/24", "dev", inner)
+            try await ip("-n", namespace, "link", "set", "lo", "up")
+            try await ip("-n", namespace, "link", "set", inner, "up")
+        } catch {
+            await remove()
+            throw Missing(description: "\(error)")
+        }
+    }
+
+    /// What the agent is to be started through.
+    var launcher: [String] { [Self.program("ip") ?? "ip", "netns", "exec", namespace] }
+
+    func down() async throws { try await ip("link", "set", outer, "down") }
+    func up() async throws { try await ip("link", "set", outer, "up") }
+
+    /// Gives the agent's side another address and takes the one it had.
+    func changeAddress() async throws {
+        let old = host
+        host += 1
+        try await ip("-n", namespace, "addr", "del", "\(network).\(old)/24", "dev", inner)
+        try await ip("-n", namespace, "addr", "add", "\(network).\(host)/24", "dev", inner)
+    }
+
+    /// Lets this share of the packets get lost on their way out of the agent's side; 0: none.
+    ///
+    /// - Throws: ``Missing`` where the kernel cannot.
+    func lose(percent: Int) async throws {
+        guard let tc = Self.program("tc") else { throw Missing(description: "tc(8) is not installed") }
+        do {
+            let rule = percent == 0 ? ["del"] : ["replace"]
+            let loss = percent == 0 ? [] : ["netem", "loss", "\(percent)%"]
+            try await Self.call(launcher + [tc, "qdisc"] + rule + ["dev", inner, "root"] + loss)
+        } catch {
+            throw Missing(description: "\(error)")
+        }
+    }
+
+    func remove() async {
+        _ = try? await ip("link", "del", outer)
+        _ = try? await ip("netns", "del", namespace)
+    }
+
+    private func ip(_ arguments: String...) async throws {
+        try await Self.call([Self.program("ip") ?? "ip"] + arguments)
+    }
+
+    private static func call(_ words: [String]) async throws {
+        let output = try await Program.run(
+            words[0], Array(words.dropFirst()), environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"], directory: "/")
+        guard output.code == 0 else {
+            let reason = output.standardError.trimmingCharacters(in: .whitespacesAndNewlines)
+            throw Surprise("\(words.joined(separator: " ")): \(reason)")
+        }
+    }
+
+    private static func program(_ name: String) -> String? {
+        ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
+    }
+}

@@ -1,0 +1,43 @@
+import EndToEndSupport
+import TestSupport
+
+/// R16: many paths of few contents, dropped before the agent starts, while it sends, and after it has finished.
+struct SameContents: Trial {
+    let name = "R16"
+    let title = "many paths of few contents"
+    let bar = "exactly one upload for each content, an outcome for each path"
+
+    func run(_ context: TrialContext) async throws -> Outcome {
+        let contents = context.count(quick: 20, usual: 60, long: 100)
+        let paths = context.count(quick: 300, usual: 1500, long: 10_000)
+        var random = context.random
+        let seeds = (0..<contents).map { _ in random.next() }
+        let sizes = (0..<contents).map { _ in Int.random(in: 1000...600_000, using: &random) }
+        let server = try FaultServer(uploadDelay: .milliseconds(10))
+        let agent = try context.agent(remote: server.url)
+        var judge = Judge()
+        var findings = Findings()
+
+        for index in 0..<paths {
+            // Every content is there before the start; after that, whichever.
+            let content = index < contents ? index : Int.random(in: 0..<contents, using: &random)
+            let name = "\(index % 20)/\(index).jpg"
+            judge.stands(try agent.drop(name, .jpeg, size: sizes[content], seed: seeds[content]), at: name)
+            if index == paths / 3 { try await agent.start() }
+            if index > paths / 3 && index % 20 == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            if index == paths * 2 / 3 { try await agent.outcomes(judge, timeout: context.patience) }
+        }
+        try await agent.outcomes(judge, timeout: context.patience)
+
+        let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
+        findings.add(verdict)
+        findings.expect(
+            server.finished.count == contents, "\(server.finished.count) objects for \(contents) contents")
+        findings.expect(server.store.repeated == 0, "\(server.store.repeated) fragments were sent more than once")
+        let deduplicated = try judge.paths.filter { try agent.sidecar($0)?.deduplicated == true }.count
+        findings.expect(
+            deduplicated == paths - contents,
+            "\(deduplicated) paths say deduplicated, and \(paths - contents) cost nothing")
+        return findings.outcome("\(paths) paths, \(server.finished.count) uploads, \(deduplicated) deduplicated")
+    }
+}

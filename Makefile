@@ -1,7 +1,7 @@
 # Everything here is a line or two; the work is in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help install-packages build demo test lint format sanitize bench clean
+.PHONY: help install-packages build demo test trials trials-long lint format sanitize bench clean
 
 help: ## This list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -11,6 +11,12 @@ demo: ## See it work: files dropped, agent killed, all arrives (KEEP=1 leaves it
 
 test: ## Prove everything: style, build, unit, conformance and end-to-end tests
 	@scripts/test.sh
+
+trials: ## Show that nothing is lost: kills, bad servers, odd writers, full disks (ARGS="--only R5 --seed 42")
+	@scripts/trials.sh $(ARGS)
+
+trials-long: ## The same with full counts, for hours
+	@scripts/trials.sh --long $(ARGS)
 
 build: install-packages ## The programs, for release, in .build/release
 	@scripts/build.sh

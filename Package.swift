@@ -125,6 +125,7 @@ let package = Package(
         tests(
             "OutboxReceiverTests",
             ["OutboxReceiver", crypto, hummingbird, logging, httpTypes, nioCore, systemPackage]),
+        tests("EndToEndSupportTests", ["EndToEndSupport"]),
         tests("EndToEndTests", ["EndToEndSupport", "TestSupport"]),
     ]
 )

@@ -30,6 +30,8 @@ stage "Build" swift build --build-tests "${flags[@]}"
 # One after the other: tests that compute for seconds would starve those that wait, on a machine with two cores.
 stage "Unit and conformance tests" swift test --skip-build --no-parallel "${flags[@]}" --skip EndToEndTests
 stage "End-to-end tests" swift test --skip-build "${flags[@]}" --filter EndToEndTests
+# The smallest counts; `make trials` has more of everything.
+stage "Quick trials" "$(swift build --show-bin-path "${flags[@]}")/outbox-trials" --quick
 
 report
 good "All passed in $SECONDS s."

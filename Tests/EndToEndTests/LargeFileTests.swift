@@ -1,4 +1,5 @@
 import EndToEndSupport
+import Foundation
 import TestSupport
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 struct LargeFileTests {
     @Test("uploads in 64 MiB of memory")
     func memory() async throws {
-        let size = (Trial.number("OUTBOX_TRIAL_SPARSE_GIB") ?? 1) << 30
+        let size = (ProcessInfo.processInfo.environment["OUTBOX_TRIAL_SPARSE_GIB"].flatMap { Int($0) } ?? 1) << 30
         let server = try FaultServer(keepsContent: false)
         let agent = try Agent(remote: server.url)
         try await agent.start()

@@ -25,6 +25,12 @@ package struct Sidecar: Codable, Equatable {
         package var code: String
         package var message: String
         package var retryable: Bool
+
+        package init(code: String, message: String, retryable: Bool) {
+            self.code = code
+            self.message = message
+            self.retryable = retryable
+        }
     }
 
     package var version: Int
@@ -49,6 +55,29 @@ package struct Sidecar: Codable, Equatable {
     package var started_at: String?
     package var finished_at: String?
     package var updated_at: String?
+
+    /// A sidecar as a test makes one up; what it does not name is null.
+    package init(
+        version: Int = 1, path: String, key: String?, state: State, progress: Double, deduplicated: Bool = false,
+        attempts: Int = 0, error: Failure? = nil
+    ) {
+        self.version = version
+        self.path = path
+        self.key = key
+        self.state = state
+        self.progress = progress
+        self.deduplicated = deduplicated
+        self.attempts = attempts
+        self.error = error
+    }
+
+    /// What matters of it, for a line of a report.
+    package var brief: String {
+        let sent = fragments.map { ", \($0.finished) of \($0.total) fragments" } ?? ""
+        let reason = error.map { ", \($0.code): \($0.message)" } ?? ""
+        return "\(state.rawValue)\(sent), key \(key ?? "unknown"), \(attempts) attempts\(reason), "
+            + "updated \(updated_at ?? "never")"
+    }
 
     /// The keys that stand in every sidecar, null where nothing is known.
     package static let keys: Set<String> = [

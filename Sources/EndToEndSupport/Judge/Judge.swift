@@ -54,7 +54,7 @@ package struct Judge {
             let sidecar = try sidecar(path)
             switch outcome(of: place, sidecar: sidecar) {
             case .refused: continue
-            case .none: verdict.lost.append("\(path): \(sidecar.map { "\($0)" } ?? "no sidecar")")
+            case .none: verdict.lost.append("\(path): \(sidecar?.brief ?? "no sidecar")")
             case .stored(let key):
                 // The sidecar's word is not enough: the object must be there.
                 if !finished.contains(key) { verdict.lost.append("\(path): done, and the server does not have \(key)") }

@@ -145,12 +145,12 @@ package final class Agent {
         var last: Sidecar?
         return try await Poll.value(
             "\(name) to be \(states.map(\.rawValue).joined(separator: " or "))", timeout: timeout,
-            lastState: { "\(last.map { "\($0)" } ?? "no sidecar")\n\(self.log)" },
+            lastState: { "\(last?.brief ?? "no sidecar")\n\(self.log)" },
             look: {
                 last = try sidecar(name)
                 guard let last else { return nil }
                 if states.contains(last.state) { return condition(last) ? last : nil }
-                if last.state.isFinal { throw Surprise("\(name) ended as \(last)\n\(log)") }
+                if last.state.isFinal { throw Surprise("\(name) ended as \(last.brief)\n\(log)") }
                 return nil
             })
     }

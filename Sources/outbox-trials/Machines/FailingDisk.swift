@@ -24,15 +24,13 @@ struct FailingDisk: Trial {
 
         for round in 0..<rounds {
             // Another rule needs another start; several rounds share one.
+            let isBurst = round / 4 % 2 == 0
             if round % 4 == 0 {
                 if agent.program != nil { try await agent.stop() }
-                let rules = [
-                    FaultBoard.Rule(
-                        round % 8 == 0 ? .noSpace : .inputOutputError, Self.writes, calls: 1...1_000_000,
-                        of: "*/state/*"),
-                    FaultBoard.Rule(.noSpace, Self.names, calls: 1...1_000_000, of: "*/state/*"),
-                    FaultBoard.Rule(.noSpace, Self.writes + Self.names, calls: 1...1_000_000, of: "*/outbox/*"),
-                ]
+                // Either every call, as long as it lasts, or a few in the middle of things.
+                let first = Int.random(in: 1...20, using: &random)
+                let rules = rules(
+                    round / 8 % 2 == 0 ? .noSpace : .inputOutputError, isBurst ? 1...1_000_000 : first...first + 2)
                 agent.environment = usual.merging(board.environment(rules)) { $1 }
                 try await agent.start()
             }
@@ -47,25 +45,39 @@ struct FailingDisk: Trial {
                 }
             }
             try await Task.sleep(for: .milliseconds(Int.random(in: 300...1500, using: &random)))
-            if board.carriedOut == before { spared += 1 }
+            if isBurst && board.carriedOut == before { spared += 1 }
             board.failing = false
             let begun = ContinuousClock.now
             do {
-                try await agent.outcomes(judge, timeout: .seconds(40))
+                try await agent.outcomes(judge, timeout: .seconds(10))
+                slowest = max(slowest, ContinuousClock.now - begun)
+                for path in try judge.unfinished(among: judge.paths, sidecar: { try agent.sidecar($0) }) {
+                    let sidecar = try agent.sidecar(path)?.brief ?? "no sidecar"
+                    findings.expect(false, "round \(round), 10 s after there was space again: \(path): \(sidecar)")
+                }
             } catch {
                 findings.expect(false, "round \(round): \(error)")
-                agent.environment = usual
-                try await agent.start()
-                try await agent.outcomes(judge, timeout: .seconds(40))
             }
-            slowest = max(slowest, ContinuousClock.now - begun)
+            // What went wrong in one round is not to be held against the next.
+            if !findings.complaints.isEmpty {
+                try await agent.kill()
+                try await agent.start()
+                try await agent.outcomes(judge, timeout: context.patience)
+            }
         }
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
         findings.add(verdict)
-        findings.expect(slowest < .seconds(10), "it took \(slowest) to be through once there was space again")
-        findings.expect(spared < rounds / 2, "\(spared) of \(rounds) rounds met no write that could fail")
+        findings.expect(spared <= rounds / 8, "\(spared) rounds met no write that could fail")
         return findings.outcome(
             "\(rounds) times, \(board.carriedOut) calls failed: \(verdict.summary); through again after at most "
                 + "\(Int(slowest / .milliseconds(1))) ms")
+    }
+
+    private func rules(_ action: FaultBoard.Rule.Action, _ calls: ClosedRange<Int>) -> [FaultBoard.Rule] {
+        [
+            .init(action, Self.writes, calls: calls, of: "*/state/*"),
+            .init(.noSpace, Self.names, calls: calls, of: "*/state/*"),
+            .init(.noSpace, Self.writes + Self.names, calls: calls, of: "*/outbox/*"),
+        ]
     }
 }

@@ -10,7 +10,7 @@ struct ManyFiles: Trial {
     let isAlone = true
 
     func run(_ context: TrialContext) async throws -> Outcome {
-        let files = context.count(quick: 500, usual: 3000, long: 100_000)
+        let files = context.count(quick: 500, usual: 2000, long: 100_000)
         let hidden = context.count(quick: 100, usual: 500, long: 10_000)
         let server = try FaultServer()
         let agent = try context.agent(remote: server.url)

@@ -56,21 +56,21 @@ struct WatchLimits: Trial {
             let name = "d\(index % directories)/\(index).jpg"
             judge.stands(try agent.drop(name, .jpeg, size: 3000, seed: context.seed &+ UInt64(index)), at: name)
         }
-        let begun = ContinuousClock.now
-        var unseen = judge.paths
-        do {
-            try await Poll.until("a sidecar for each file", timeout: .seconds(90), every: .milliseconds(100)) {
-                unseen = try unseen.filter { try agent.sidecar($0) == nil }
-                return unseen.isEmpty
-            }
-        } catch is Poll.TimedOut {}
-        let noticed = ContinuousClock.now - begun
+        try await agent.outcomes(judge, timeout: context.patience)
+        // With nothing else to do, so that only the polling is measured.
+        var slowest = Duration.zero
+        for probe in 0..<3 {
+            let name = "d\(directories - 1 - probe)/probe.jpg"
+            judge.stands(try agent.drop(name, .jpeg, size: 3000, seed: UInt64(probe)), at: name)
+            let begun = ContinuousClock.now
+            try await Poll.until("a sidecar for \(name)", lastState: { agent.log }) { try agent.sidecar(name) != nil }
+            slowest = max(slowest, ContinuousClock.now - begun)
+        }
         try await agent.outcomes(judge, timeout: context.patience)
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
         findings.add(verdict)
-        findings.expect(unseen.isEmpty, "\(limit): \(unseen.count) files were not noticed")
-        // Twice the interval, for a machine that does other work as well.
-        findings.expect(noticed < .seconds(10), "\(limit): it took \(noticed) until every file was noticed")
+        // With something to spare for a machine that does other work as well.
+        findings.expect(slowest < .seconds(7), "\(limit): it took \(slowest) until a file was noticed")
         // The limits a person can raise are fs.inotify.max_user_watches and max_user_instances.
         let sysctl = limit.replacing("inotify", with: "user")
         let warned = (agent.program?.standardError ?? "").split(separator: "\n").contains {
@@ -78,6 +78,7 @@ struct WatchLimits: Trial {
         }
         findings.expect(warned, "\(limit): no warning says to raise \(sysctl)\n\(agent.log)")
         return
-            "\(limit) = \(value): \(files) files noticed after \(Int(noticed / .milliseconds(1))) ms, \(verdict.summary)"
+            "\(limit) = \(value): \(files) files, then one noticed after "
+            + "at most \(Int(slowest / .milliseconds(1))) ms: \(verdict.summary)"
     }
 }

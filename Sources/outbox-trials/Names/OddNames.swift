@@ -50,7 +50,7 @@ struct OddNames: Trial {
         for (path, key) in files {
             let sidecar = sidecars[path]
             let right = sidecar?.state == .done && sidecar?.key == key
-            findings.expect(right, "\(Self.shown(path)): \(sidecar.map { "\($0)" } ?? "no sidecar maps back to it")")
+            findings.expect(right, "\(Self.shown(path)): \(sidecar?.brief ?? "no sidecar maps back to it")")
         }
         judge(server, files, &findings)
         let odd = files.keys.filter { String(validating: $0, as: UTF8.self) == nil }.count

@@ -93,7 +93,7 @@ struct BadNetworks: Trial {
         let server = try FaultServer()
         let proxy = try FaultProxy(to: server.port)
         let agent = try context.agent(
-            remote: "http://127.0.0.1:\(proxy.port)", ["upload.stall_timeout": "2s", "upload.reply_timeout": "2s"])
+            remote: "http://127.0.0.1:\(proxy.port)", ["upload.stall_timeout": "2s"])
         try await agent.start()
         proxy.condition = .slow(5_000)
         var judge = Judge()

@@ -1,4 +1,5 @@
 import EndToEndSupport
+import Foundation
 import TestSupport
 
 /// The part of R10 that needs a link of its own: one that goes down, changes its address, loses packets.
@@ -39,9 +40,10 @@ struct LinkTrials {
             let sent = server.count(.upload)
             try await Poll.until("a first fragment", lastState: { agent.log }) { server.count(.upload) > sent }
             try await link.down()
-            // Long enough for some attempts to fail, and for the next to be far away.
-            try await agent.reached(name, .waiting, timeout: .seconds(30)) { $0.attempts >= 3 || $0.error != nil }
-            try await Task.sleep(for: .seconds(6))
+            // Until the next attempt is so far away that only news of the network can explain an earlier one.
+            try await agent.reached(name, .waiting, timeout: .seconds(90)) { sidecar in
+                Sidecar.date(sidecar.next_attempt_at).map { $0.timeIntervalSinceNow > 12 } ?? false
+            }
             let before = server.records.count
             try await link.up()
             let begun = ContinuousClock.now

@@ -1,5 +1,4 @@
 import EndToEndSupport
-import Glibc
 import TestSupport
 
 /// R5: the server is killed and started again; and one that forgets uploads.
@@ -35,8 +34,9 @@ struct ServerTrouble: Trial {
             try await receiver.start()
         }
         // It need not be slow any more.
+        try await agent.stop()
         try agent.configure(["upload.bandwidth_limit": "0"])
-        agent.program?.kill(SIGHUP)
+        try await agent.start()
         try await agent.outcomes(judge, timeout: context.patience)
         let verdict = try judge.verdict(stored: receiver.stored()) { try agent.sidecar($0) }
         findings.add(verdict)

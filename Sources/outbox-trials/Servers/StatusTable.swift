@@ -103,11 +103,11 @@ struct StatusTable: Trial {
         switch item.kind {
         case .temporary:
             let sidecar = try await agent.reached(name, .waiting, timeout: .seconds(15))
-            guard sidecar.error?.retryable == true else { throw Surprise("not retryable: \(sidecar)") }
+            guard sidecar.error?.retryable == true else { throw Surprise("not retryable: \(sidecar.brief)") }
         case .signedOut: try await agent.reached(name, .signedOut, timeout: .seconds(15))
         case .permanent:
             let sidecar = try await agent.reached(name, .failed, timeout: .seconds(15))
-            guard sidecar.error?.retryable == false else { throw Surprise("retryable: \(sidecar)") }
+            guard sidecar.error?.retryable == false else { throw Surprise("retryable: \(sidecar.brief)") }
         case .forgotten: try await agent.reached(name, .done, timeout: .seconds(15))
         }
     }

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Builds the programs and runs the trials; arguments go to outbox-trials (--only R5,R9 --seed 42 --long --list …).
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+# Debug programs, with the flags of scripts/test.sh, so that neither builds anew what the other has built.
+flags=(--explicit-target-dependency-import-check error -Xcc -O2)
+
+{
+    scripts/packages.sh
+    for product in outbox outbox-receiver FaultPreload outbox-trials; do
+        swift build --product "$product" "${flags[@]}"
+    done
+} >&2
+exec "$(swift build --show-bin-path "${flags[@]}")/outbox-trials" "$@"

@@ -14,6 +14,7 @@ struct TwoAgents: Trial {
         let races = context.count(quick: 5, usual: 20, long: 200)
         let server = try FaultServer()
         let agent = try context.agent(remote: server.url)
+        var random = context.random
         var judge = Judge()
         var findings = Findings()
         var restarts: [Duration] = []
@@ -21,7 +22,10 @@ struct TwoAgents: Trial {
         for race in 0..<races {
             let name = "\(race).jpg"
             judge.stands(try agent.drop(name, .jpeg, size: 5000, seed: context.seed &+ UInt64(race)), at: name)
-            let rivals = try (0..<2).map { try rival($0, of: agent, in: context.place) }
+            // At the same moment, or the second while the first starts or runs.
+            var rivals = [try rival(0, of: agent, in: context.place)]
+            try await Task.sleep(for: .milliseconds(race % 2 == 0 ? 0 : Int.random(in: 0...600, using: &random)))
+            rivals.append(try rival(1, of: agent, in: context.place))
             let loser = try await Poll.value("one of two agents to give up", timeout: .seconds(20)) {
                 rivals.first { $0.ending != nil }
             }

@@ -84,7 +84,7 @@ struct BadNetworks: Trial {
             proxy.resetAll()
             try await agent.outcomes(judge, timeout: context.patience)
         }
-        findings.expect(slowest < limit + .seconds(3), "a stall was noticed after \(slowest) with a limit of \(limit)")
+        findings.expect(slowest < limit + .seconds(6), "a stall was noticed after \(slowest) with a limit of \(limit)")
         return "\(holes) black holes, noticed after at most \(Int(slowest / .milliseconds(1))) ms of 2000: "
             + (try judged(judge, server, agent, &findings))
     }
@@ -92,15 +92,15 @@ struct BadNetworks: Trial {
     private func crawl(_ context: TrialContext, _ findings: inout Findings) async throws -> String {
         let server = try FaultServer()
         let proxy = try FaultProxy(to: server.port)
-        let agent = try context.agent(
-            remote: "http://127.0.0.1:\(proxy.port)", ["upload.stall_timeout": "2s"])
+        // The usual limits: the kernel takes bytes in portions that may last seconds at this speed.
+        let agent = try context.agent(remote: "http://127.0.0.1:\(proxy.port)")
         try await agent.start()
         proxy.condition = .slow(5_000)
         var judge = Judge()
         let size = context.count(quick: 15_000, usual: 40_000, long: 600_000)
         judge.stands(try agent.drop("slow.jpg", .jpeg, size: size), at: "slow.jpg")
         try await agent.outcomes(judge, timeout: context.patience)
-        findings.expect(server.count(.upload) <= 2, "\(server.count(.upload)) attempts at a fragment that only crawls")
+        findings.expect(server.count(.upload) == 1, "\(server.count(.upload)) attempts at a fragment that only crawls")
         return "\(size / 1000) KB at 5 KB/s in \(server.count(.upload)) attempts: "
             + (try judged(judge, server, agent, &findings))
     }

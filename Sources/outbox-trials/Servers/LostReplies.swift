@@ -31,7 +31,8 @@ struct LostReplies: Trial {
             let size = Int.random(in: 1000...1_500_000, using: &random)
             judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
             index += 1
-            if index % 3 == 0 { try await agent.outcomes(judge, timeout: context.patience) }
+            guard index % 3 == 0 else { continue }
+            guard try await agent.outcomes(judge, timeout: context.patience) else { break }
         }
         try await agent.outcomes(judge, timeout: context.patience)
 

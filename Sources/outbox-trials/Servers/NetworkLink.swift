@@ -83,7 +83,7 @@ final class NetworkLink {
             words[0], Array(words.dropFirst()), environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"], directory: "/")
         guard output.code == 0 else {
             let reason = output.standardError.trimmingCharacters(in: .whitespacesAndNewlines)
-            throw Surprise("\(words.joined(separator: " ")): \(reason)")
+            throw Surprise("\(words.suffix(4).joined(separator: " ")): \(reason)")
         }
     }
 

@@ -89,7 +89,7 @@ struct LinkTrials {
         do {
             try await link.lose(percent: 30)
         } catch let missing as NetworkLink.Missing {
-            return "no loss of packets: \(missing.description)"
+            return "no packets lost on purpose: \(missing.description)"
         }
         let (server, proxy, agent) = try await setUp(["upload.stall_timeout": "30s"])
         defer { proxy.resetAll() }
@@ -100,7 +100,7 @@ struct LinkTrials {
             judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
         }
         try await agent.outcomes(judge, timeout: context.patience)
-        try await link.lose(percent: 0)
+        await link.loseNothing()
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
         findings.add(verdict)
         return "30 % loss: \(verdict.summary)"

@@ -5,7 +5,7 @@ import TestSupport
 
 /// A network namespace for the agent, and a link between it and this one, which can be taken down and made worse.
 ///
-/// Made with ip(8) and tc(8); needs root.
+/// Made with ip(8) and nft(8); needs root.
 final class NetworkLink {
     /// What this machine lacks for it.
     struct Missing: Error, CustomStringConvertible { let description: String }
@@ -17,6 +17,7 @@ final class NetworkLink {
     private let outer: String
     private let network: String
     private var host = 2
+    private var losesPackets = false
 
     /// - Throws: ``Missing`` where there is no permission for it, or no program.
     init() async throws {
@@ -55,21 +56,33 @@ final class NetworkLink {
         try await ip("-n", namespace, "addr", "add", "\(network).\(host)/24", "dev", inner)
     }
 
-    /// Lets this share of the packets get lost on their way out of the agent's side; 0: none.
+    /// Lets this share of the packets get lost on their way from the agent, until ``loseNothing()``.
     ///
-    /// - Throws: ``Missing`` where the kernel cannot.
+    /// - Throws: ``Missing`` where the kernel or its tools cannot.
     func lose(percent: Int) async throws {
-        guard let tc = Self.program("tc") else { throw Missing(description: "tc(8) is not installed") }
+        guard let nft = Self.program("nft") else { throw Missing(description: "nft(8) is not installed") }
+        // man 8 nft: a chain on the arrival of packets at one device.
+        let table = ["netdev", outer]
+        let chain = "{ type filter hook ingress device \(outer) priority 0; }"
         do {
-            let rule = percent == 0 ? ["del"] : ["replace"]
-            let loss = percent == 0 ? [] : ["netem", "loss", "\(percent)%"]
-            try await Self.call(launcher + [tc, "qdisc"] + rule + ["dev", inner, "root"] + loss)
+            try await Self.call([nft, "add", "table"] + table)
+            try await Self.call([nft, "add", "chain"] + table + ["arrivals", chain])
+            try await Self.call(
+                [nft, "add", "rule"] + table + ["arrivals", "numgen random mod 100 < \(percent) drop"])
+            losesPackets = true
         } catch {
             throw Missing(description: "\(error)")
         }
     }
 
+    func loseNothing() async {
+        guard losesPackets, let nft = Self.program("nft") else { return }
+        losesPackets = false
+        try? await Self.call([nft, "delete", "table", "netdev", outer])
+    }
+
     func remove() async {
+        await loseNothing()
         _ = try? await ip("link", "del", outer)
         _ = try? await ip("netns", "del", namespace)
     }

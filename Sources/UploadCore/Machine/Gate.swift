@@ -72,9 +72,11 @@ struct Gate: Equatable, Sendable {
 
     /// Something changed that may have mended the cause (a network, new credentials): the next request probes at once.
     ///
-    /// A probe that is under way may hang in the old network, or bear the old credentials: it is not waited for.
+    /// A probe that is under way may hang in the old network, or bear the old credentials: it is not waited for. A
+    /// network may need a moment more until it carries anything, so the pauses begin anew as well.
     mutating func hurry(now: Now) {
         if isOpen { return }
+        failures = 0
         state = .closed(until: now.monotonic)
         nextAttemptAt = now.wall
     }

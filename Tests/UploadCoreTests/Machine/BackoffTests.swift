@@ -77,6 +77,22 @@ struct PauseTests {
         }
     }
 
+    @Test("begin anew with a network: what comes back may need a moment until it carries anything")
+    func networkNotReadyYet() {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        for _ in 0..<6 {
+            bench.answer(.register, .failure(.busy))
+            bench.pass(.seconds(120))
+        }
+        bench.answer(.register, .failure(.busy))
+        bench.tell(.networkChanged)
+        bench.answer(.register, .failure(.busy))
+        let begun = bench.begun.count
+        bench.pass(.seconds(1))
+        #expect(bench.begun.count == begun + 1)
+    }
+
     @Test("end when a network comes, even where a probe hangs in the old one")
     func hangingProbe() {
         var bench = Bench(files: 2, fragments: 1)

@@ -99,6 +99,7 @@ struct RunningAgent: Service {
     func adopt(_ configuration: Configuration) {
         let upload = configuration.upload
         transport.setBandwidthLimit(upload.bandwidthLimit ?? 0)
+        transport.setTimeouts(stall: upload.stallTimeout, reply: upload.replyTimeout)
         credentials.setTokenFile(configuration.remote.tokenFile)
         uploader.run { $0.process([.setLimits(UploadLimits(upload)), .credentialsChanged]) }
     }
@@ -238,7 +239,7 @@ struct RunningAgent: Service {
 extension DropRecord {
     /// Whether a file in this state was dealt with: its content is known, or it was decided not to take it.
     func isSettled(for identity: FileIdentity) -> Bool {
-        self.identity == identity && disposal != .pending
+        self.identity == identity && disposal == nil
             && (key != nil || state == .rejected || state == .failed || state == .cancelled)
     }
 }

@@ -49,6 +49,9 @@ extension RecordEncoder {
             append(UInt8(1))
             append(bytes: old.bytes)
         case .deleted: append(UInt8(2))
+        case .movedAway(let new):
+            append(UInt8(3))
+            append(bytes: new.bytes)
         }
     }
 
@@ -108,6 +111,8 @@ extension RecordDecoder {
         case 1:
             if let old = RelativePath(readBytes()) { return .moved(from: old) }
         case 2: return .deleted
+        case 3:
+            if let new = RelativePath(readBytes()) { return .movedAway(to: new) }
         default: break
         }
         fail()

@@ -81,6 +81,15 @@ public final class CurlTransport: HTTPTransport {
         engine.networkChanged(gone: goneAddresses)
     }
 
+    /// Changes the time limits of transfers to come.
+    ///
+    /// - Parameters:
+    ///   - stall: see ``Configuration/stallTimeout``.
+    ///   - reply: see ``Configuration/replyTimeout``.
+    public func setTimeouts(stall: Duration, reply: Duration) {
+        engine.setTimeouts(stall: stall, reply: reply)
+    }
+
     /// Fails every request with ``TransportError/cancelled``, closes all connections and waits for the thread to end.
     ///
     /// Requests made afterwards fail at once. Calling it again does nothing.

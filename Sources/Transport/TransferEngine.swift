@@ -46,6 +46,10 @@ final class TransferEngine: Sendable {
         _ = inbox.post(.setBandwidthLimit(bytesPerSecond))
     }
 
+    func setTimeouts(stall: Duration, reply: Duration) {
+        _ = inbox.post(.setTimeouts(stall: stall, reply: reply))
+    }
+
     func networkChanged(gone: Set<String>) {
         _ = inbox.post(.networkChanged(gone: gone))
     }

@@ -24,6 +24,7 @@ final class TransferInbox: Sendable {
         case start(Submission)
         case cancel(Ticket)
         case setBandwidthLimit(UInt64)
+        case setTimeouts(stall: Duration, reply: Duration)
         case networkChanged(gone: Set<String>)
         case stop
     }

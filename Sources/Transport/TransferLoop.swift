@@ -7,7 +7,7 @@ final class TransferLoop {
 
     private let inbox: TransferInbox
     private let multi: UnsafeMutableRawPointer
-    private let configuration: CurlTransport.Configuration
+    private var configuration: CurlTransport.Configuration
     private let throttle: Throttle
     private let sockets = SocketRegistry()
     private var waiting: [Submission] = []
@@ -57,6 +57,9 @@ final class TransferLoop {
             }
         case .cancel(let ticket): cancel(ticket)
         case .setBandwidthLimit(let rate): throttle.setRate(rate)
+        case .setTimeouts(let stall, let reply):
+            configuration.stallTimeout = stall
+            configuration.replyTimeout = reply
         case .networkChanged(let gone): leaveNetwork(gone: gone)
         case .stop: isStopping = true
         }

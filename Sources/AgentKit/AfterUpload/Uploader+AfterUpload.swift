@@ -122,7 +122,13 @@ extension Uploader {
         var record = old
         record.path = target
         record.disposal = .moved(from: path)
-        commit((isCurrent(old) ? [.forgetDrop(path)] : []) + [keep(record)]) { [record] uploader in
+        var writes = [keep(record)]
+        if isCurrent(old) {
+            var trace = old
+            trace.disposal = .movedAway(to: target)
+            writes.append(keep(trace))
+        }
+        commit(writes) { [record] uploader in
             uploader.release(old, as: record)
         }
     }

@@ -71,7 +71,7 @@ public struct WaitCourse: Sendable {
         var look = Look()
         current = [:]
         for entry in entries {
-            guard let path = entry.relativePath, isWaitedFor(path) else { continue }
+            guard let path = entry.droppedPath, isWaitedFor(path) else { continue }
             current[path] = entry
             note(entry, at: path, in: &look)
         }

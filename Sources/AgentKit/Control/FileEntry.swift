@@ -67,6 +67,8 @@ public struct FileEntry: Codable, Equatable, Sendable {
     public var speed: UInt64?
     /// Seconds that the rest takes at this speed.
     public var eta: UInt64?
+    /// The path it was dropped under, where `intake.after_upload` has moved it since.
+    public var moved_from: String?
 }
 
 /// How the agent is, as `GET /v1/health` tells it.

@@ -26,7 +26,7 @@ public enum OfflineFiles {
             defer { ledger.close() }
             var reports: [FileReport] = []
             try ledger.forEachDrop({ record in
-                reports.append(report(record, ledger, configuration))
+                if !record.isTrace { reports.append(report(record, ledger, configuration)) }
                 return true
             })
             return try reports.sorted { $0.path < $1.path }.map { report in

@@ -23,13 +23,15 @@ extension Uploader: ControlBackend {
     /// The paths in final states, read on a thread of its own: there may be a million, and uploads go on meanwhile.
     private func endedReports() async -> [FileReport] {
         let active = Set(drops.keys)
-        let recent = unsaved.records.filter { $0.state.isFinal && !active.contains($0.path) }
+        let recent = unsaved.records.filter { $0.state.isFinal && !$0.isTrace && !active.contains($0.path) }
         let covered = active.union(recent.map(\.path)).union(unsaved.forgotten)
         let context = reportContext
         let stored = await onReader { [ledger = parts.ledger] in
             var reports: [FileReport] = []
             try? ledger.forEachDrop { record in
-                if record.state.isFinal && !covered.contains(record.path) { reports.append(context.report(record)) }
+                if record.state.isFinal && !record.isTrace && !covered.contains(record.path) {
+                    reports.append(context.report(record))
+                }
                 return true
             }
             return reports
@@ -42,13 +44,15 @@ extension Uploader: ControlBackend {
         var counts: [FileState: Int] = [:]
         for record in drops.values { counts[makeReport(record).state, default: 0] += 1 }
         let covered = Set(drops.keys).union(unsaved.records.map(\.path)).union(unsaved.forgotten)
-        for record in unsaved.records where record.state.isFinal && drops[record.path] == nil {
+        for record in unsaved.records where record.state.isFinal && !record.isTrace && drops[record.path] == nil {
             counts[record.state, default: 0] += 1
         }
         let stored = await onReader { [ledger = parts.ledger] in
             var counts: [FileState: Int] = [:]
             try? ledger.forEachDrop { record in
-                if record.state.isFinal && !covered.contains(record.path) { counts[record.state, default: 0] += 1 }
+                if record.state.isFinal && !record.isTrace && !covered.contains(record.path) {
+                    counts[record.state, default: 0] += 1
+                }
                 return true
             }
             return counts
@@ -63,12 +67,19 @@ extension Uploader: ControlBackend {
         }
     }
 
-    func file(id: String) async -> FileReport? { path(withID: id).flatMap(report(at:)) }
+    func file(id: String) async -> FileReport? {
+        guard let record = path(withID: id).flatMap(record) else { return nil }
+        // Asked for by the path it was dropped under.
+        if case .movedAway(let target) = record.disposal, let moved = report(at: target) { return moved }
+        return makeReport(record)
+    }
 
     func files(of key: ContentKey) async -> [FileReport] {
         let stored = (try? parts.ledger.drops(of: key)) ?? []
         let paths = Set(drops.values.filter { $0.key == key }.map(\.path)).union(stored)
-        return paths.compactMap(report(at:)).filter { $0.key == key }.sorted { $0.path < $1.path }
+        return paths.compactMap(record).filter { $0.key == key && !$0.isTrace }.map(makeReport).sorted {
+            $0.path < $1.path
+        }
     }
 
     func metrics() async -> AgentMetrics {

@@ -29,7 +29,10 @@ extension Uploader {
         case .file(let id): return path(withID: id).map { [$0] }
         case .upload(let key):
             let paths = Set(drops.values.filter { $0.key == key }.map(\.path))
-                .union(((try? parts.ledger.drops(of: key)) ?? []).filter { record(of: $0)?.key == key })
+                .union(
+                    ((try? parts.ledger.drops(of: key)) ?? []).filter {
+                        record(of: $0).map { $0.key == key && !$0.isTrace } ?? false
+                    })
             return paths.isEmpty ? nil : paths.sorted()
         case .all: return allPaths(for: action).sorted()
         }

@@ -94,7 +94,7 @@ extension Uploader {
         guard var record = record(of: path) else { return }
         switch record.state {
         // What the agent did itself.
-        case .done where record.disposal == .deleted || retiring[path] != nil: break
+        case .done where !record.hasFile || retiring[path] != nil: break
         case .done, .rejected: forget(path)
         case .failed, .cancelled: break
         default:
@@ -162,11 +162,17 @@ extension Uploader {
 }
 
 extension DropRecord {
+    /// Whether the file is, as far as the agent knows, in the outbox under this path.
+    var hasFile: Bool { disposal == nil || disposal == .pending }
+
+    /// Whether the record only leads from an old path to where the file was moved.
+    var isTrace: Bool { if case .movedAway = disposal { true } else { false } }
+
     /// Whether the outcome is told for a while after the file is gone.
     var outlivesFile: Bool {
         switch state {
         case .cancelled, .failed: true
-        case .done: disposal.map { $0 != .pending } ?? false
+        case .done: !hasFile
         default: false
         }
     }

@@ -40,7 +40,8 @@ extension Uploader {
         if drops[path] != nil { return }
         let status = try? parts.files.status(of: path)
         if let status {
-            if record(of: path)?.identity?.isSameFile(as: FileIdentity(status)) == true { return }
+            let known = record(of: path)
+            if known?.hasFile == true, known?.identity?.isSameFile(as: FileIdentity(status)) == true { return }
             names.arrives(path, file: FileIdentity(status))
         }
         let record = DropRecord(path: path, state: .settling, acceptedAt: now.wall)
@@ -63,7 +64,9 @@ extension Uploader {
             return settle(path, as: .rejected, identity, type: nil, objection)
         }
         // Where only attributes of a file changed that was dealt with, nothing is shown before its bytes turn out to differ.
-        let isOld = drops[path] == nil && known?.key != nil && known?.identity?.isSameFile(as: identity) == true
+        let isOld =
+            drops[path] == nil && known?.key != nil && known?.hasFile == true
+            && known?.identity?.isSameFile(as: identity) == true
         if !isOld, drops[path]?.key == nil {
             var record = drops[path] ?? DropRecord(path: path, state: .hashing, acceptedAt: now.wall)
             record.state = .hashing
@@ -131,7 +134,7 @@ extension Uploader {
         if let oldKey = old?.key, oldKey != content.key {
             if old?.state.isFinal == false { events.append(.leave(path, oldKey)) }
             record = DropRecord(path: path, state: record.state, acceptedAt: record.acceptedAt)
-        } else if let old, old.state == .done, old.disposal != .deleted {
+        } else if let old, old.state == .done, old.hasFile {
             record = old
         }
         let isPaused = record.state == .paused || wishes.paused.contains(path)

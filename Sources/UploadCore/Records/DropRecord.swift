@@ -47,6 +47,8 @@ public enum Disposal: Hashable, Sendable {
     case pending
     /// It was moved here from another path.
     case moved(from: RelativePath)
+    /// It was moved away; the record tells those who ask for its old path.
+    case movedAway(to: RelativePath)
     /// It was deleted; the record outlives it for a while.
     case deleted
 }

@@ -24,6 +24,11 @@ struct AfterUploadTests {
         #expect(!exists("trip/a.jpg", in: bench))
         let moved = try Data(contentsOf: URL(fileURLWithPath: "\(bench.outbox)/Sent/trip/a.jpg"))
         #expect(Array(moved) == content(1))
+        // Whoever asks for the path it was dropped under is told where it is.
+        let report = await bench.uploader.file(id: FileReport.id(of: try bench.path("trip/a.jpg")))
+        #expect(report?.path == (try bench.path("Sent/trip/a.jpg")))
+        #expect(report?.movedFrom == (try bench.path("trip/a.jpg")))
+        #expect(await bench.uploader.files(in: nil).count == 1)
         #expect(!isHeld(bench))
     }
 

@@ -26,8 +26,9 @@ public struct Agent: Sendable {
 
     /// Runs until SIGTERM or SIGINT; what was under way goes on with the next start.
     ///
+    /// - Returns: whether the process is to begin anew at once, because another account signed in.
     /// - Throws: `AgentFailure` when it cannot begin.
-    public func run() async throws {
+    public func run() async throws -> Bool {
         let configuration = source.initial.configuration
         if let refusal = configuration.refusal { throw AgentFailure.configuration(refusal) }
         for line in configuration.notBuilt { logger.warning("\(line)") }
@@ -50,13 +51,20 @@ public struct Agent: Sendable {
         // is going.
         var group = ServiceGroupConfiguration(
             services: [
-                .init(service: running), .init(service: reload), .init(service: control), .init(service: notifier),
+                .init(service: running, successTerminationBehavior: .gracefullyShutdownGroup),
+                .init(service: reload), .init(service: control),
+                .init(service: Farewell(notifier: notifier, end: running.end)),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .seconds(4)
         defer { withExtendedLifetime(state) {} }
         try await ServiceGroup(configuration: group).run()
+        if running.end.reason == .accountChanged {
+            logger.notice("another account signed in; the agent begins anew")
+            return true
+        }
         logger.info("outbox has ended; what is left goes on with the next start")
+        return false
     }
 
     /// The service group tells each of its steps; only what goes wrong is of interest here.

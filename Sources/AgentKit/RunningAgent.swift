@@ -18,7 +18,7 @@ struct RunningAgent: Service {
     let watch: FileWatch
     let ledger: Ledger
     let ledgerCare: LedgerCare
-    private let troubles: TroubleReporter
+    let end: AgentEnd
     let transport: CurlTransport
     let network: NetworkWatch
     let credentials: Credentials
@@ -39,18 +39,24 @@ struct RunningAgent: Service {
         self.version = version
         self.logger = logger
         try Self.makeOutbox(configuration.outbox)
-        troubles = TroubleReporter(logger: logger)
+        let end = AgentEnd()
+        self.end = end
+        let troubles = TroubleReporter(logger: logger, end: end)
         ledgerCare = LedgerCare(state: configuration.state, logger: logger)
         ledger = try Self.openLedger(ledgerCare, configuration.state, troubles: troubles)
         transport = try Self.makeTransport(configuration, version: version)
         credentials = Credentials(
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
             stateDirectory: configuration.state)
+        let account = Account.current(
+            session: SessionStore(stateDirectory: configuration.state), ledger: ledger,
+            change: { end.raise(.accountChanged) })
         let remote = FileSectionRemote(
-            url: configuration.remote.url, account: "default", transport: transport,
+            url: configuration.remote.url, account: account.name, transport: transport,
             credentials: GuardedCredentials(credentials, mayTravel: configuration.remote.allowsToken))
         uploader = try Self.makeUploader(
-            configuration, ledger, remote, credentials, version: version, onChange: { notifier.changed() }, logger)
+            configuration, ledger, remote, credentials, account, version: version, onChange: { notifier.changed() },
+            logger)
         troubles.tell(uploader)
         watch = try Self.makeWatch(configuration, uploader: uploader, ledger: ledger)
         network = try Self.makeNetworkWatch(uploader: uploader, transport: transport, logger: logger)
@@ -67,31 +73,16 @@ struct RunningAgent: Service {
         network.start()
         for await _ in controlIsUp.stream {}
         await notifier.ready { [uploader] in await uploader.statusLine() }
-        let damage = await end()
+        await end.wait()
         network.stop()
         watch.stop()
         await uploader.stop()
         transport.shutdown()
         ledger.close()
         ledgerCare.close()
-        if let damage { throw AgentFailure.inputOutput(path: configuration.state + "/ledger.lmdb", reason: damage) }
-    }
-
-    /// Waits until the agent is to end.
-    ///
-    /// - Returns: why it can't go on; nil where it was told to end.
-    private func end() async -> String? {
-        await withTaskGroup(of: String?.self) { group in
-            group.addTask {
-                try? await gracefulShutdown()
-                return nil
-            }
-            group.addTask { [troubles] in
-                for await trouble in troubles.damage { return "\(trouble.message); the next start rebuilds it" }
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
+        if case .ledgerDamaged(let reason) = end.reason {
+            let path = configuration.state + "/ledger.lmdb"
+            throw AgentFailure.inputOutput(path: path, reason: "\(reason); the next start rebuilds it")
         }
     }
 
@@ -158,7 +149,7 @@ struct RunningAgent: Service {
 
     private static func makeUploader(
         _ configuration: Configuration, _ ledger: Ledger, _ remote: any Remote, _ credentials: Credentials,
-        version: String, onChange: @escaping @Sendable () -> Void, _ logger: Logger
+        _ account: Account, version: String, onChange: @escaping @Sendable () -> Void, _ logger: Logger
     ) throws(AgentFailure) -> Uploader {
         let secret: DigestSecret?
         do {
@@ -183,7 +174,7 @@ struct RunningAgent: Service {
             secret: secret,
             sidecars: SidecarWriter(
                 store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),
-            credentials: credentials, session: SessionStore(stateDirectory: configuration.state),
+            credentials: credentials, account: account,
             retention: configuration.sidecars.retention,
             remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),
             clock: clock, onChange: onChange, logger: logger)

@@ -6,15 +6,12 @@ import Synchronization
 final class TroubleReporter: Sendable {
     private let logger: Logger
     private let uploader = Mutex<Uploader?>(nil)
-    private let damaged = AsyncStream.makeStream(of: LedgerTrouble.self)
+    private let end: AgentEnd
 
-    init(logger: Logger) {
+    init(logger: Logger, end: AgentEnd) {
         self.logger = logger
+        self.end = end
     }
-
-    /// Yields when the ledger turns out to be damaged while it is in use: nothing can be made durable from then on, and
-    /// the next start rebuilds it.
-    var damage: AsyncStream<LedgerTrouble> { damaged.stream }
 
     /// Names the uploader that shows problems.
     func tell(_ uploader: Uploader) {
@@ -26,7 +23,8 @@ final class TroubleReporter: Sendable {
             logger.error(
                 "the ledger can't be written; uploads wait until it can",
                 metadata: ["reason": "\(trouble.message)", "remedy": "\(trouble.remedy)"])
-            if trouble.kind == .damaged { damaged.continuation.yield(trouble) }
+            // Nothing can be made durable from here on.
+            if trouble.kind == .damaged { end.raise(.ledgerDamaged(trouble.message)) }
         } else {
             logger.notice("the ledger can be written again")
         }

@@ -1,5 +1,6 @@
 import AgentKit
 import ArgumentParser
+import Glibc
 import Logging
 
 struct RunCommand: AsyncParsableCommand {
@@ -44,7 +45,18 @@ struct RunCommand: AsyncParsableCommand {
         let agent = Agent(
             source: source, environment: surroundings.environment,
             version: AgentVersion.current, logger: logger)
-        try await agent.run()
+        if try await agent.run() { throw Self.beginAnew(surroundings.environment) }
+    }
+
+    /// Runs this program again in the same process, with the words and variables it was started with.
+    private static func beginAnew(_ environment: [String: String]) -> CommandFailure {
+        // Threads of a runtime may have signals blocked, and a mask is inherited (man 2 execve).
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
+        var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        execve("/proc/self/exe", CommandLine.unsafeArgv, &variables)
+        return .system("cannot begin anew: \(String(cString: strerror(errno))); start `outbox run` again")
     }
 }
 

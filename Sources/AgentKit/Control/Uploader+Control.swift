@@ -117,16 +117,21 @@ extension Uploader: ControlBackend {
 
     func signIn(token: String, user: String?) async throws(SessionError) {
         let session = try StoredSession(token: token, user: user)
-        try await onReader { [store = parts.session] in Result { () throws(SessionError) in try store.save(session) } }
-            .get()
+        let isOther = user != nil && user != parts.account.name
+        // Nothing of the account before may be sent with the new token.
+        if isOther { process([.stop]) }
+        try await onReader { [store = parts.account.session] in
+            Result { () throws(SessionError) in try store.save(session) }
+        }.get()
         parts.logger.notice("a new token is kept", metadata: ["user": "\(user ?? "not named")"])
-        process([.credentialsChanged])
+        if isOther { parts.account.change() } else { process([.credentialsChanged]) }
     }
 
     func signOut() async throws(SessionError) {
-        try await onReader { [store = parts.session] in Result { () throws(SessionError) in _ = try store.remove() } }
-            .get()
-        parts.logger.notice("the token that was kept is discarded")
+        let hadOne = try await onReader { [store = parts.account.session] in
+            Result { () throws(SessionError) in try store.remove() }
+        }.get()
+        if hadOne { parts.logger.notice("the token that was kept is discarded") }
         process([.credentialsChanged])
     }
 }

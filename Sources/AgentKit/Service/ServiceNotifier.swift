@@ -67,6 +67,11 @@ struct ServiceNotifier: Sendable {
         await session?.handle(.ready)
     }
 
+    /// The process begins anew in its place, and will say when it is ready.
+    func beginsAnew() async {
+        await session?.handle(.reloading(monotonicMicroseconds: Self.monotonicMicroseconds()))
+    }
+
     /// The agent begins to end; returns once the service manager has it.
     func stopping() async {
         await session?.handle(.stopping)

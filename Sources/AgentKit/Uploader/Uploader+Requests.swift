@@ -79,7 +79,7 @@ extension Uploader {
         let metadata: Logger.Metadata = ["code": "\(error.code)", "reason": "\(error.message)"]
         if error.code == "signed_out" {
             parts.logger.warning(
-                "the server refuses the token; put a new one into remote.token_file, uploads then go on",
+                "the server wants another token: `outbox login`, or write one to remote.token_file; uploads then go on",
                 metadata: metadata)
             pollCredentials()
         } else {

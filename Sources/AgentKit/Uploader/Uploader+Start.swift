@@ -41,7 +41,8 @@ extension Uploader {
         process(
             events,
             writes: [
-                .setting(Setting.scope, scope), .setting(Setting.rules, parts.rules.fingerprint),
+                .setting(Setting.scope, scope), .setting(Account.setting, Array(parts.account.name.utf8)),
+                .setting(Setting.rules, parts.rules.fingerprint),
             ])
         for record in drops.values { report(record) }
         await ledger.commit([])

@@ -29,8 +29,7 @@ actor Uploader {
         var secret: DigestSecret
         var sidecars: SidecarWriter
         var credentials: Credentials
-        /// Where `login` keeps its token.
-        var session: SessionStore
+        var account: Account
         var retention: Duration
         var remoteProtocol: String
         /// Told by `/v1/health`.

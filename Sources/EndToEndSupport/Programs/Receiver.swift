@@ -8,11 +8,14 @@ package final class Receiver {
     package let root: String
     package private(set) var program: Program?
     package private(set) var port = 0
+    /// The whole environment of its next start.
+    package var environment: [String: String]
 
     /// Makes the root; starts nothing. With a parent its directory is left to the caller to remove.
     package init(in parent: String? = nil) throws {
         directory = try TemporaryDirectory(prefix: parent == nil ? "outbox-recv" : "receiver", in: parent)
         root = directory.path("root")
+        environment = ["PATH": "/usr/bin:/bin", "HOME": directory.path, "LANG": "C.UTF-8"]
         try Files.makeDirectory(root)
     }
 
@@ -32,8 +35,7 @@ package final class Receiver {
         let announced = announcements.count
         let program = try Program(
             "outbox-receiver", ["--root", root, "--listen", "127.0.0.1:\(port)"],
-            environment: ["PATH": "/usr/bin:/bin", "HOME": directory.path, "LANG": "C.UTF-8"],
-            directory: directory.path,
+            environment: environment, directory: directory.path,
             outputPrefix: directory.path("receiver"))
         self.program = program
         let line = try await Poll.value("the receiver to listen", lastState: { program.errorTail() }) {

@@ -51,7 +51,9 @@ final class Bench: Sendable {
                 store: SidecarStore(root: outbox, makesDirectories: false), writesRejected: true, clock: clock,
                 logger: logger),
             credentials: Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state")),
-            session: SessionStore(stateDirectory: self.place.path("state")), retention: .seconds(3600),
+            account: Account(
+                name: "default", session: SessionStore(stateDirectory: self.place.path("state")), change: {}),
+            retention: .seconds(3600),
             remoteProtocol: "test", version: "0", processID: 1, clock: clock, logger: logger)
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
         uploader = Uploader(parts: parts, limits: limits, seed: 1)

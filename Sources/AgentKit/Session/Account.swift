@@ -1,0 +1,21 @@
+import Ledger
+
+/// Whose uploads these are. What one account's server confirmed says nothing of another's, so an agent works for one
+/// account from its start to its end.
+struct Account: Sendable {
+    /// The name given at `login`, or `default` where none ever was.
+    let name: String
+    /// Keeps what was given at `login`.
+    let session: SessionStore
+    /// Has the agent begin anew, as another account's.
+    let change: @Sendable () -> Void
+
+    /// The ledger's setting that remembers the name after a `logout`: who comes back goes on.
+    static let setting = "account"
+
+    /// The account that signed in last.
+    static func current(session: SessionStore, ledger: Ledger, change: @escaping @Sendable () -> Void) -> Account {
+        let remembered = (try? ledger.setting(setting)).flatMap { String(validating: $0, as: UTF8.self) }
+        return Account(name: session.load()?.user ?? remembered ?? "default", session: session, change: change)
+    }
+}

@@ -1,0 +1,281 @@
+import EndToEndSupport
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("After the upload", .agents)
+struct AfterUploadTests {
+    /// The files in a directory of the outbox that are no sidecars, hidden ones too.
+    private func files(of agent: Agent, in directory: String = "") -> [String] {
+        Files.regularFiles(agent.path(directory)).filter { !$0.hasSuffix(".outbox.json") }.sorted()
+    }
+
+    private func expectMoved(
+        _ key: String, to name: String, in agent: Agent, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let sidecar = try await agent.reached(name, .done)
+        #expect(sidecar.path == name, sourceLocation: sourceLocation)
+        #expect(sidecar.key == key, sourceLocation: sourceLocation)
+        #expect(try Digest.md5(file: agent.path(name)) == key, sourceLocation: sourceLocation)
+    }
+
+    // MARK: move
+
+    @Test("file and sidecar move together, with their sub-directory, and path follows")
+    func moves() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
+        try await agent.start()
+
+        let key = try agent.drop("trip/day 1/beach.jpg", .jpeg, size: 600_000)
+
+        try await expectMoved(key, to: "Sent/trip/day 1/beach.jpg", in: agent)
+        #expect(!agent.exists("trip/day 1/beach.jpg"))
+        try await Poll.until("the old sidecar to go") { try agent.sidecar("trip/day 1/beach.jpg") == nil }
+        #expect(try await agent.entry("Sent/trip/day 1/beach.jpg")?["state"] as? String == "done")
+        #expect(try await agent.entry("trip/day 1/beach.jpg") == nil)
+        expectClean(server, finished: [key])
+    }
+
+    @Test("a name that is taken gets a number, and what bore it stays as it is")
+    func takenName() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "move", "intake.move_to": "put/away"])
+        try await agent.start()
+        let first = try agent.drop("a.jpg", .jpeg, size: 2000, seed: 1)
+        try await expectMoved(first, to: "put/away/a.jpg", in: agent)
+
+        let second = try agent.drop("a.jpg", .jpeg, size: 2000, seed: 2)
+        try await expectMoved(second, to: "put/away/a (2).jpg", in: agent)
+        let third = try agent.drop("a.jpg", .jpeg, size: 2000, seed: 3)
+        try await expectMoved(third, to: "put/away/a (3).jpg", in: agent)
+
+        try await expectMoved(first, to: "put/away/a.jpg", in: agent)
+        expectClean(server, finished: [first, second, third])
+    }
+
+    @Test("what was moved is not taken again, nor anything else that stands there, over a restart too")
+    func notTakenAgain() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "move", "intake.rescan": "1s"])
+        try agent.drop("Sent/foreign.jpg", .jpeg, size: 3000)
+        try await agent.start()
+        let first = try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await expectMoved(first, to: "Sent/a.jpg", in: agent)
+        try await agent.stop()
+
+        try await agent.start()
+        let second = try agent.drop("b.jpg", .jpeg, size: 2000)
+        try await expectMoved(second, to: "Sent/b.jpg", in: agent)
+        // Comes back once the whole outbox was looked through.
+        #expect(try await agent.command("wait").code == 0)
+
+        #expect(files(of: agent) == ["Sent/a.jpg", "Sent/b.jpg", "Sent/foreign.jpg"])
+        #expect(try agent.sidecar("Sent/foreign.jpg") == nil)
+        expectClean(server, finished: [first, second])
+        #expect(server.count(.preLoad) == 2)
+    }
+
+    @Test("where move_to can't be used nothing is lost, it is said, and it goes on when that is mended")
+    func unusableTarget() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "move", "intake.rescan": "1s"])
+        try agent.drop("Sent", Array("a plain file\n".utf8))
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000)
+
+        try await agent.hasSaid("error", "move_to")
+        #expect(try await agent.problems().contains { $0.contains("move_to") })
+        try await Poll.until("the file to be in its place", lastState: { agent.log }) { agent.exists("a.jpg") }
+        #expect(Files.read(Array(agent.path("Sent").utf8)) == Array("a plain file\n".utf8))
+        #expect(try agent.sidecar("a.jpg")?.state == .done)
+
+        agent.remove("Sent")
+        try await expectMoved(key, to: "Sent/a.jpg", in: agent)
+        #expect(try await agent.problems() == [])
+        expectClean(server, finished: [key])
+    }
+
+    // MARK: delete
+
+    @Test("with delete the file goes, and sidecar and entry stay for the retention")
+    func deletes() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "delete"])
+        try await agent.start()
+
+        let key = try agent.drop("trip/beach.jpg", .jpeg, size: 600_000)
+
+        let name = "trip/beach.jpg"
+        try await Poll.until("the file to go", lastState: { agent.log }) {
+            !agent.exists(name) && files(of: agent) == []
+        }
+        #expect(try await agent.reached(name, .done).key == key)
+        #expect(try await agent.entry(name)?["state"] as? String == "done")
+        expectClean(server, finished: [key])
+
+        // A removal of the user's would have taken the sidecar along within seconds; so would a forgetful restart.
+        try await agent.stop()
+        try await agent.start()
+        #expect(try await agent.command("wait").code == 0)
+        #expect(try agent.sidecar(name)?.state == .done)
+
+        try await agent.stop()
+        try agent.configure(["sidecars.retention": "1s", "intake.rescan": "1s"])
+        try await agent.start()
+        try await Poll.until("the sidecar to go", lastState: { agent.log }) { try agent.sidecar(name) == nil }
+        #expect(server.count(.delete) == 0, "what is confirmed stays on the server")
+    }
+
+    @Test("on the word of an old confirmation nothing is deleted before the server was asked again")
+    func oldConfirmation() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "delete"])
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000, seed: 1)
+        try await Poll.until("the first copy to go", lastState: { agent.log }) { files(of: agent) == [] }
+        let id = try #require(server.store.uploads.keys.first)
+        server.setFaults { endpoint, _ in endpoint == .isFinish ? .status(503) : nil }
+        let asked = server.count(.isFinish)
+
+        try agent.drop("b.jpg", .jpeg, size: 600_000, seed: 1)
+
+        try await Poll.until("two questions in vain", lastState: { agent.log }) { server.count(.isFinish) >= asked + 2 }
+        #expect(agent.exists("b.jpg"))
+        let questions = server.records.filter { $0.endpoint == .isFinish }.dropFirst(asked)
+        #expect(questions.allSatisfy { SectionStore.identifiers($0.body) == [id] })
+
+        server.setFaults { _, _ in nil }
+        try await Poll.until("the second copy to go", lastState: { agent.log }) { files(of: agent) == [] }
+        #expect(try await agent.reached("b.jpg", .done).deduplicated)
+        expectClean(server, finished: [key])
+        #expect(server.store.repeated == 0)
+    }
+
+    @Test("content that the server has forgotten since is sent again, and only then deleted")
+    func forgottenConfirmation() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "delete"])
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000, seed: 1)
+        try await Poll.until("the first copy to go", lastState: { agent.log }) { files(of: agent) == [] }
+        let id = try #require(server.store.uploads.keys.first)
+        server.change { $0.forget(id) }
+        // The second content is not confirmed until the test has looked.
+        server.setFaults { endpoint, number in endpoint == .isFinish && number > 2 ? .assembling : nil }
+
+        try agent.drop("b.jpg", .jpeg, size: 600_000, seed: 1)
+
+        try await Poll.until("it to be sent again", lastState: { agent.log }) { server.store.repeated >= 2 }
+        #expect(agent.exists("b.jpg"))
+        server.setFaults { _, _ in nil }
+        try await Poll.until("the second copy to go", lastState: { agent.log }) { files(of: agent) == [] }
+        try await agent.reached("b.jpg", .done)
+        expectClean(server, finished: [key, key])
+    }
+
+    // MARK: Looked at once more
+
+    @Test("a file that changes as its confirmation is on its way is uploaded anew", arguments: [false, true])
+    func changedMeanwhile(putsTimesBack: Bool) async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
+        let path = agent.path("a.mp4")
+        server.setFaults { endpoint, number in
+            guard endpoint == .isFinish && number == 1 else { return nil }
+            var status = stat()
+            stat(path, &status)
+            try? Files.patch(path, at: 300_000, with: Array("changed".utf8))
+            if putsTimesBack { utimensat(AT_FDCWD, path, [status.st_atim, status.st_mtim], 0) }
+            return nil
+        }
+        try await agent.start()
+        let old = try agent.drop("a.mp4", .mp4, size: 700_000)
+
+        let moved = try await agent.reached("Sent/a.mp4", .done)
+
+        let key = try Digest.md5(file: agent.path("Sent/a.mp4"))
+        #expect(key != old)
+        #expect(moved.key == key)
+        expectClean(server, finished: [old, key])
+        #expect(files(of: agent) == ["Sent/a.mp4"])
+    }
+
+    @Test("a file that somebody has open for writing stays where it is, and goes with what was written")
+    func openForWriting() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
+        let path = agent.path("a.mp4")
+        let writer = Writer()
+        server.setFaults { endpoint, number in
+            if endpoint == .isFinish && number == 1 { writer.open(path) }
+            return nil
+        }
+        try await agent.start()
+        let old = try agent.drop("a.mp4", .mp4, size: 700_000)
+        try await Poll.until("a confirmation", lastState: { agent.log }) { server.finished == [old] }
+
+        // Another file that comes later and is moved shows that the agent had the time it needs.
+        let witness = try agent.drop("witness.jpg", .jpeg, size: 2000)
+        try await expectMoved(witness, to: "Sent/witness.jpg", in: agent)
+        try await Poll.until("the file to be in its place", lastState: { agent.log }) { agent.exists("a.mp4") }
+        #expect(!agent.exists("Sent/a.mp4"))
+
+        try #require(writer.writeAndClose(Array("changed".utf8), at: 300_000))
+        let moved = try await agent.reached("Sent/a.mp4", .done)
+        #expect(try Digest.md5(file: agent.path("Sent/a.mp4")) == moved.key)
+        #expect(moved.key != old)
+        #expect(Set(server.finished) == [old, witness, moved.key])
+        #expect(server.store.mixtures == [])
+    }
+
+    @Test("kills in the middle of thirty files lose none of them", arguments: ["delete", "move"])
+    func kills(afterUpload: String) async throws {
+        let server = try FaultServer(uploadDelay: .milliseconds(20))
+        let agent = try Agent(
+            remote: server.url, ["intake.after_upload": .string(afterUpload), "intake.rescan": "1s"])
+        let keys = try (0..<30).map { try agent.drop("\($0 % 3)/\($0).jpg", .jpeg, size: 600_000) }
+        for confirmed in [2, 9, 16, 23, 30] {
+            try await agent.start()
+            try await Poll.until("\(confirmed) confirmations", lastState: { agent.log }) {
+                server.finished.count >= confirmed
+            }
+            try await agent.kill()
+        }
+
+        try await agent.start()
+        try await Poll.until("every file to be gone", lastState: { "\(files(of: agent)) \(agent.log)" }) {
+            files(of: agent).allSatisfy { $0.hasPrefix("Sent/") }
+        }
+
+        expectClean(server, finished: keys)
+        let moved = try files(of: agent).map { try Digest.md5(file: agent.path($0)) }
+        #expect(moved.sorted() == (afterUpload == "move" ? keys.sorted() : []))
+        let prefix = afterUpload == "move" ? "Sent/" : ""
+        for index in 0..<30 { try await agent.reached("\(prefix)\(index % 3)/\(index).jpg", .done) }
+    }
+}
+
+/// A program that has a file open for writing; the server's threads open it and the test closes it.
+private final class Writer: Sendable {
+    private let descriptor = Mutex<Int32>(-1)
+
+    func open(_ path: String) {
+        descriptor.withLock { $0 = Glibc.open(path, O_WRONLY | O_CLOEXEC) }
+    }
+
+    /// Whether it had the file open and could write.
+    func writeAndClose(_ bytes: [UInt8], at offset: Int) -> Bool {
+        descriptor.withLock { descriptor in
+            defer {
+                close(descriptor)
+                descriptor = -1
+            }
+            return pwrite(descriptor, bytes, bytes.count, off_t(offset)) == bytes.count
+        }
+    }
+
+    deinit { descriptor.withLock { if $0 >= 0 { _ = close($0) } } }
+}

@@ -1,0 +1,234 @@
+import EndToEndSupport
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// An agent whose outbox is mounted in a name space of its own, where the machine allows it (man 1 unshare).
+private final class MountedAgent {
+    let agent: Agent
+
+    /// - Parameter mount: a shell's words that mount something at `$O`, the outbox.
+    init(remote url: String, _ settings: Settings = [:], mount: String) throws {
+        agent = try Agent(remote: url, settings)
+        agent.launcher = [
+            "/usr/bin/unshare", "-rm", "sh", "-c", "O=$1; shift; \(mount) && exec \"$@\"", "sh", agent.outbox,
+        ]
+    }
+
+    /// A path in the outbox as the agent sees it.
+    func path(_ name: String) throws -> String {
+        "/proc/\(try #require(agent.program?.pid))/root\(agent.path(name))"
+    }
+
+    /// Runs a shell's words where the outbox is mounted.
+    func change(_ mount: String) async throws {
+        let pid = try #require(agent.program?.pid)
+        let output = try await Program.run(
+            "/usr/bin/nsenter",
+            ["--user", "--mount", "--preserve-credentials", "--target", "\(pid)", "sh", "-c", "O=$1; \(mount)"]
+                + ["sh", agent.outbox], environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"], directory: "/")
+        try #require(output.code == 0, "\(output)")
+    }
+
+    func sidecar(_ name: String) throws -> Sidecar? {
+        guard let data = FileManager.default.contents(atPath: try path(name + ".outbox.json")) else { return nil }
+        return try JSONDecoder().decode(Sidecar.self, from: data)
+    }
+}
+
+@Suite("An outbox in which nothing can be written", .agents, .enabled(if: Unshare.mayMount, "\(Unshare.why)"))
+struct UnwritableOutboxTests {
+    @Test("because it is read-only is uploaded all the same, with one loud warning, and wait answers")
+    func readOnly() async throws {
+        let server = try FaultServer()
+        let mounted = try MountedAgent(
+            remote: server.url, mount: #"mount --bind "$O" "$O" && mount -o remount,bind,ro "$O""#)
+        let agent = mounted.agent
+        var keys = [try agent.drop("early.jpg", .jpeg, size: 2000)]
+        try await agent.start()
+        for index in 0..<10 { keys.append(try agent.drop("trip/\(index).jpg", .jpeg, size: 600_000)) }
+
+        try await Poll.until("all to be there", lastState: { agent.log }) { server.finished.count == keys.count }
+        let wait = try await agent.command("wait", "--json")
+
+        #expect(wait.code == 0, "\(wait)")
+        #expect(wait.standardOutput.contains("trip/9.jpg"))
+        #expect(try await agent.entry("trip/9.jpg")?["state"] as? String == "done")
+        #expect(Files.tree(agent.outbox).filter { $0.hasSuffix(".json") } == [])
+        #expect(agent.said("error", "sidecars").count + agent.said("warning", "sidecars").count == 1)
+        expectClean(server, finished: keys)
+
+        try await mounted.change(#"mount -o remount,bind,rw "$O""#)
+        keys.append(try agent.drop("late.jpg", .jpeg, size: 2000))
+        try await agent.reached("late.jpg", .done)
+        try await agent.reached("trip/9.jpg", .done)
+        expectClean(server, finished: keys)
+    }
+
+    @Test("because its disk is full is uploaded all the same, and sidecars come once there is space")
+    func full() async throws {
+        let server = try FaultServer()
+        let mounted = try MountedAgent(remote: server.url, mount: #"mount -t tmpfs -o size=1m,mode=755 none "$O""#)
+        let agent = mounted.agent
+        try await agent.start()
+        let filler = try mounted.path(".filler")
+        let picture = SampleMedia.jpeg.bytes(size: 600_000, seed: 1)
+        // Leaves room for the picture and for nothing else.
+        try Files.write([UInt8](repeating: 0, count: 1_048_576), to: filler)
+        try #require(truncate(filler, 1_048_576 - (600_000 / 4096 + 1) * 4096) == 0)
+        try Files.write(picture, to: try mounted.path("a.jpg"))
+
+        try await Poll.until("it to be there", lastState: { agent.log }) { server.finished == [Digest.md5(picture)] }
+        #expect(try await agent.command("wait").code == 0)
+        #expect(try mounted.sidecar("a.jpg") == nil)
+        #expect(agent.said("error", "sidecars").count + agent.said("warning", "sidecars").count == 1)
+
+        try #require(unlink(filler) == 0)
+        try await Poll.until("the sidecar", lastState: { agent.log }) {
+            try mounted.sidecar("a.jpg")?.state == .done
+        }
+        expectClean(server, finished: [Digest.md5(picture)])
+    }
+}
+
+@Suite("An outbox that vanishes", .agents)
+struct VanishingOutboxTests {
+    /// A server that takes nothing until it is told to, and an agent with a file that waits for it.
+    private func start() async throws -> (server: FaultServer, agent: Agent, key: String) {
+        let server = try FaultServer(faults: { _, _ in .status(503) })
+        let agent = try Agent(remote: server.url, ["intake.rescan": "1s"])
+        try await agent.start()
+        let key = try agent.drop("trip/a.jpg", .jpeg, size: 600_000)
+        try await agent.reached("trip/a.jpg", .waiting)
+        return (server, agent, key)
+    }
+
+    private func expectNothingCancelled(_ server: FaultServer, _ agent: Agent) async throws {
+        try await agent.hasSaid("error", "outbox is gone", agent.outbox)
+        #expect(try await agent.isStillUnderWay("trip/a.jpg"))
+        #expect(server.count(.delete) == 0)
+    }
+
+    @Test("by being renamed away cancels nothing, says so, and goes on when it is back")
+    func renamed() async throws {
+        let (server, agent, key) = try await start()
+        let away = agent.directory.path("away")
+
+        try Files.rename(agent.outbox, to: away)
+        try await expectNothingCancelled(server, agent)
+        #expect(try await agentProblems(agent).contains { $0.contains("outbox") })
+        try Files.rename(away, to: agent.outbox)
+        try await agent.hasSaid("outbox is back")
+
+        server.setFaults { _, _ in nil }
+        try await agent.reached("trip/a.jpg", .done)
+        let late = try agent.drop("late.jpg", .jpeg, size: 2000)
+        try await agent.reached("late.jpg", .done)
+        expectClean(server, finished: [key, late])
+    }
+
+    /// `status` from elsewhere: the outbox can be nobody's working directory now.
+    private func agentProblems(_ agent: Agent) async throws -> [String] {
+        let output = try await Program.run(
+            "outbox", ["status", "--json", "--config", agent.config], environment: agent.environment,
+            directory: agent.directory.path)
+        let object = try JSONSerialization.jsonObject(with: Data(output.standardOutput.utf8)) as? [String: Any]
+        return object?["problems"] as? [String] ?? []
+    }
+
+    @Test("by being deleted and made anew cancels nothing; what is put back is uploaded, and so is what is new")
+    func recreated() async throws {
+        let (server, agent, key) = try await start()
+        let bytes = try #require(Files.read(Array(agent.path("trip/a.jpg").utf8)))
+
+        try FileManager.default.removeItem(atPath: agent.outbox)
+        try await expectNothingCancelled(server, agent)
+        try Files.makeDirectory(agent.outbox)
+        try await agent.hasSaid("outbox is back")
+        server.setFaults { _, _ in nil }
+        let late = try agent.drop("late.jpg", .jpeg, size: 2000)
+        try await agent.reached("late.jpg", .done)
+        #expect(try await agent.isStillUnderWay("trip/a.jpg"))
+
+        try agent.drop("trip/a.jpg", bytes)
+        try await agent.reached("trip/a.jpg", .done)
+        expectClean(server, finished: [key, late])
+    }
+
+    @Test("behind another directory cancels nothing; files of both are uploaded in their time")
+    func replaced() async throws {
+        let (server, agent, key) = try await start()
+        let first = agent.directory.path("first")
+        let other = agent.directory.path("other")
+        try Files.makeDirectory(other)
+        let picture = SampleMedia.png.bytes(size: 3000, seed: 5)
+        try Files.write(picture, to: other + "/other.png")
+
+        try Files.rename(agent.outbox, to: first)
+        try Files.rename(other, to: agent.outbox)
+        try await expectNothingCancelled(server, agent)
+        server.setFaults { _, _ in nil }
+        try await agent.reached("other.png", .done)
+        #expect(agent.said("warning", "another directory").count >= 1)
+        #expect(try await agent.isStillUnderWay("trip/a.jpg"))
+
+        try Files.rename(agent.outbox, to: other)
+        try Files.rename(first, to: agent.outbox)
+        try await agent.reached("trip/a.jpg", .done)
+        expectClean(server, finished: [key, Digest.md5(picture)])
+    }
+
+    @Test("over a restart with another directory in its place cancels nothing")
+    func replacedOverRestart() async throws {
+        let (server, agent, key) = try await start()
+        let first = agent.directory.path("first")
+        try await agent.stop()
+        try Files.rename(agent.outbox, to: first)
+        try Files.makeDirectory(agent.outbox)
+
+        try await agent.start()
+        #expect(try await agent.isStillUnderWay("trip/a.jpg"))
+        #expect(agent.said("warning", "another directory").count == 1)
+        try await agent.stop()
+
+        try FileManager.default.removeItem(atPath: agent.outbox)
+        try Files.rename(first, to: agent.outbox)
+        server.setFaults { _, _ in nil }
+        try await agent.start()
+        try await agent.reached("trip/a.jpg", .done)
+        expectClean(server, finished: [key])
+        #expect(server.count(.delete) == 0)
+    }
+
+    @Test(
+        "by being unmounted cancels nothing and takes nothing from the mount point; it goes on when it is mounted",
+        .enabled(if: Unshare.mayMount, "\(Unshare.why)"))
+    func unmounted() async throws {
+        let server = try FaultServer(faults: { _, _ in .status(503) })
+        let keep = try TemporaryDirectory(prefix: "outbox-card")
+        let mount = #"mount --bind "\#(keep.path)" "$O""#
+        let mounted = try MountedAgent(remote: server.url, ["intake.rescan": "1s"], mount: mount)
+        let agent = mounted.agent
+        try await agent.start()
+        try Files.makeDirectory(keep.path("trip"))
+        let picture = SampleMedia.jpeg.bytes(size: 600_000, seed: 1)
+        try Files.write(picture, to: keep.path("trip/a.jpg"))
+        try await Poll.until("the file to wait", lastState: { agent.log }) {
+            try mounted.sidecar("trip/a.jpg")?.state == .waiting
+        }
+
+        try await mounted.change(#"umount -l "$O""#)
+        try await expectNothingCancelled(server, agent)
+        server.setFaults { _, _ in nil }
+        try agent.drop("below.jpg", .jpeg, size: 2000)
+        #expect(try await agent.isStillUnderWay("trip/a.jpg"))
+        #expect(try agent.sidecar("below.jpg") == nil)
+
+        try await mounted.change(mount)
+        try await Poll.until("the file to be done", lastState: { agent.log }) {
+            try mounted.sidecar("trip/a.jpg")?.state == .done
+        }
+        expectClean(server, finished: [Digest.md5(picture)])
+    }
+}

@@ -1,0 +1,163 @@
+import EndToEndSupport
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("SIGHUP", .agents)
+struct ReloadTests {
+    private func reload(_ agent: Agent, _ changes: Settings) throws {
+        try agent.configure(changes)
+        agent.program?.kill(SIGHUP)
+    }
+
+    @Test("lifts a bandwidth limit for the upload that is running")
+    func bandwidth() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["upload.bandwidth_limit": "20KB"])
+        try await agent.start()
+        // Five minutes at that pace.
+        let key = try agent.drop("a.mp4", .mp4, size: 6_000_000)
+        try await agent.reached("a.mp4", .uploading)
+
+        try reload(agent, ["upload.bandwidth_limit": "0"])
+
+        try await agent.reached("a.mp4", .done)
+        expectClean(server, finished: [key])
+        #expect(server.store.repeated == 0)
+    }
+
+    @Test("takes another number of files in flight")
+    func filesInFlight() async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .assembling : nil })
+        let agent = try Agent(remote: server.url, ["upload.files_in_flight": 1, "upload.bandwidth_limit": "20KB"])
+        try await agent.start()
+        let keys = try ["a.mp4", "b.mp4"].map { try agent.drop($0, .mp4, size: 3_000_000) }
+        let both = [
+            try await agent.reached("a.mp4", .uploading, .queued),
+            try await agent.reached("b.mp4", .uploading, .queued),
+        ]
+        #expect(both.contains { $0.state == .queued })
+
+        try reload(agent, ["upload.files_in_flight": 2])
+        for name in ["a.mp4", "b.mp4"] { try await agent.reached(name, .uploading) }
+
+        server.setFaults { _, _ in nil }
+        try reload(agent, ["upload.bandwidth_limit": "0"])
+        for name in ["a.mp4", "b.mp4"] { try await agent.reached(name, .done) }
+        expectClean(server, finished: keys)
+    }
+
+    @Test("takes another log level")
+    func logLevel() async throws {
+        let agent = try Agent(remote: "http://127.0.0.1:1", ["log.level": "error"])
+        try await agent.start()
+        try reload(agent, ["log.level": "error", "upload.files_in_flight": 2])
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .waiting)
+        let before = ["info", "notice", "warning"].map { agent.said(" \($0) ").count }
+        #expect(before == [0, 0, 0])
+
+        try reload(agent, ["log.level": "info"])
+        try await agent.hasSaid("notice", "configuration is read again")
+        try reload(agent, ["log.level": "critical"])
+        try agent.drop("b.jpg", .jpeg, size: 2000)
+        try await agent.reached("b.jpg", .waiting)
+        try reload(agent, ["log.level": "debug"])
+        try await agent.hasSaid("notice", "configuration is read again", atLeast: 2)
+
+        #expect(agent.said("configuration is read again").count == 2)
+    }
+
+    @Test("takes a token from a file of another name")
+    func tokenFile() async throws {
+        let server = try FaultServer(token: "new")
+        let agent = try Agent(remote: server.url, ["remote.token_file": "old.token"])
+        for name in ["old", "new"] {
+            let path = agent.directory.path("\(name).token")
+            try "\(name)\n".write(toFile: path, atomically: true, encoding: .utf8)
+            #expect(chmod(path, 0o600) == 0)
+        }
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000)
+        try await agent.reached("a.jpg", .signedOut)
+
+        try reload(agent, ["remote.token_file": "new.token"])
+
+        try await agent.reached("a.jpg", .done)
+        expectClean(server, finished: [key])
+    }
+
+    @Test(
+        "refuses a broken configuration, naming what is wrong, and the old one goes on",
+        arguments: [
+            ("[upload]\nfiles_in_fligth = 2\n", "files_in_fligth"),
+            ("[upload]\nfiles_in_flight = 1000\n", "files_in_flight"),
+            ("[upload\n", "TOML"),
+        ])
+    func broken(text: String, name: String) async throws {
+        let server = try FaultServer(token: "sesame")
+        let agent = try Agent(remote: server.url, environment: ["OUTBOX_TOKEN": "sesame"])
+        try await agent.start()
+        let good = try String(contentsOfFile: agent.config, encoding: .utf8)
+        try (text + good).write(toFile: agent.config, atomically: true, encoding: .utf8)
+
+        agent.program?.kill(SIGHUP)
+
+        try await agent.hasSaid("error", "configuration", "agent.toml", name)
+        var keys = [try agent.drop("a.jpg", .jpeg, size: 2000)]
+        try await agent.reached("a.jpg", .done)
+        try good.write(toFile: agent.config, atomically: true, encoding: .utf8)
+        agent.program?.kill(SIGHUP)
+        try await agent.hasSaid("configuration is read again")
+        keys.append(try agent.drop("b.jpg", .jpeg, size: 2000))
+        try await agent.reached("b.jpg", .done)
+        expectClean(server, finished: keys)
+    }
+
+    @Test("names the keys that need a restart, and these alone")
+    func needRestart() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+
+        try reload(
+            agent,
+            ["remote.url": "http://127.0.0.1:1", "intake.after_upload": "delete", "upload.retry_interval": "2s"])
+
+        try await agent.hasSaid("warning", "remote.url", "intake.after_upload")
+        #expect(agent.said("warning", "remote.url", "upload.retry_interval") == [])
+        let key = try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("a.jpg", .done)
+        #expect(agent.exists("a.jpg"))
+        expectClean(server, finished: [key])
+    }
+}
+
+@Suite("SIGTERM", .agents)
+struct TerminationTests {
+    @Test(
+        "while the server hangs ends the agent within 5 s, with 0 and everything kept",
+        arguments: FaultTableTests.requests)
+    func hanging(request: FaultServer.Endpoint) async throws {
+        let server = try FaultServer(faults: { endpoint, number in
+            // Of the fragments the first ones arrive.
+            endpoint == request && (request != .upload || number > 3) ? .hang : nil
+        })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let keys = try (0..<3).map { try agent.drop("\($0).mp4", .mp4, size: 3 * 524_288) }
+        let hanging = request == .upload ? 4 : 1
+        try await Poll.until("a request that hangs", lastState: { agent.log }) { server.count(request) >= hanging }
+
+        // The contract's 5 s, and as much again for a machine that does other work.
+        #expect(try await agent.stop(timeout: .seconds(10)) == .exited(0))
+
+        for index in 0..<3 { #expect(try agent.sidecar("\(index).mp4")?.state.isFinal != true) }
+        server.setFaults { _, _ in nil }
+        try await agent.start()
+        for index in 0..<3 { try await agent.reached("\(index).mp4", .done) }
+        expectClean(server, finished: keys)
+        #expect(server.store.repeated == 0, "what the server acknowledged is not sent again")
+    }
+}

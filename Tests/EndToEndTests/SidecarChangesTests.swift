@@ -1,0 +1,225 @@
+import EndToEndSupport
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Hands on sidecars", .agents)
+struct SidecarChangesTests {
+    /// Does what somebody with an editor does.
+    private func edit(_ path: String, _ changes: [String: String]) throws {
+        var text = try String(contentsOfFile: path, encoding: .utf8)
+        for (old, new) in changes {
+            try #require(text.contains(old))
+            text = text.replacing(old, with: new)
+        }
+        try text.write(toFile: path, atomically: false, encoding: .utf8)
+    }
+
+    private let zeros = String(repeating: "0", count: 32)
+
+    @Test("edited while its file waits, it changes nothing and says the truth with the next change")
+    func editedUnderWay() async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .status(503) : nil })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000)
+        try await agent.reached("a.jpg", .waiting)
+
+        try edit(agent.path("a.jpg.outbox.json"), [#""waiting""#: #""done""#, key: zeros])
+
+        #expect(try await agent.isStillUnderWay("a.jpg"))
+        server.setFaults { _, _ in nil }
+        #expect(try await agent.reached("a.jpg", .done, where: { $0.key == key }).progress == 1)
+        expectClean(server, finished: [key])
+        #expect(server.store.repeated == 0)
+    }
+
+    @Test("edited after its file was done, it changes nothing, over a restart too")
+    func editedAfterwards() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.rescan": "1s"])
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000)
+        try await agent.reached("a.jpg", .done)
+
+        try edit(agent.path("a.jpg.outbox.json"), [#""done""#: #""queued""#, key: zeros])
+        for _ in 0..<2 {
+            #expect(try await agent.command("wait", "a.jpg").code == 0)
+            let entry = try await agent.entry("a.jpg")
+            #expect(entry?["state"] as? String == "done")
+            #expect(entry?["key"] as? String == key)
+            try await agent.stop()
+            try await agent.start()
+        }
+
+        // The next change: a new name.
+        try Files.rename(agent.path("a.jpg"), to: agent.path("b.jpg"))
+        #expect(try await agent.reached("b.jpg", .done).key == key)
+        expectClean(server, finished: [key])
+        #expect(server.count(.preLoad) == 1)
+    }
+
+    @Test("with another path written into it, it leads nothing astray")
+    func editedPath() async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .status(503) : nil })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let other = try agent.drop("other.jpg", .jpeg, size: 2000)
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000)
+        try await agent.reached("other.jpg", .waiting)
+        try await agent.reached("a.jpg", .waiting)
+
+        try edit(agent.path("a.jpg.outbox.json"), [#""a.jpg""#: #""other.jpg""#])
+        try await agent.stop()
+        server.setFaults { _, _ in nil }
+        try await agent.start()
+
+        #expect(try await agent.command("wait", "a.jpg", "other.jpg").code == 0)
+        #expect(try await agent.entry("a.jpg")?["key"] as? String == key)
+        #expect(try await agent.reached("other.jpg", .done).key == other)
+        // What bears another path can't be told from a foreign file; then the sidecar stands under the next name.
+        let told = try await Poll.value("a sidecar for a.jpg", lastState: { agent.log }) {
+            try Files.tree(agent.outbox).filter { $0.hasPrefix("a.jpg") && $0.hasSuffix(".outbox.json") }
+                .compactMap { try agent.sidecar(named: $0) }.first { $0.path == "a.jpg" && $0.state == .done }
+        }
+        #expect(told.key == key)
+        expectClean(server, finished: [other, key])
+    }
+
+    @Test("deleted while its file waits, it is back with the next change")
+    func deleted() async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .status(503) : nil })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000)
+        try await agent.reached("a.jpg", .waiting)
+
+        agent.remove("a.jpg.outbox.json")
+        server.setFaults { _, _ in nil }
+
+        #expect(try await agent.reached("a.jpg", .done).key == key)
+        expectClean(server, finished: [key])
+    }
+
+    @Test("a foreign file that bears the name is left byte for byte alone, whatever becomes of its file")
+    func foreign() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.rescan": "1s"])
+        let foreign = Array(#"{"path": "a.jpg", "state": "mine"}"#.utf8)
+        try agent.drop("a.jpg.outbox.json", foreign)
+        func expectUntouched(_ comment: Comment) {
+            #expect(Files.read(Array(agent.path("a.jpg.outbox.json").utf8)) == foreign, comment)
+        }
+        try await agent.start()
+
+        let key = try agent.drop("a.jpg", .jpeg, size: 2000, seed: 1)
+        let name = "a.jpg (2).outbox.json"
+        try await Poll.until("a sidecar under another name", lastState: { "\(Files.tree(agent.outbox))" }) {
+            try agent.sidecar(named: name)?.state == .done
+        }
+        expectUntouched("done")
+
+        try await agent.stop()
+        try await agent.start()
+        let second = try agent.drop("a.jpg", .jpeg, size: 2000, seed: 2)
+        try await Poll.until("the new content to be told of", lastState: { agent.log }) {
+            let sidecar = try agent.sidecar(named: name)
+            return sidecar?.state == .done && sidecar?.key == second
+        }
+        expectUntouched("restarted and overwritten")
+
+        agent.remove("a.jpg")
+        try await Poll.until("the sidecar to go", lastState: { agent.log }) { try agent.sidecar(named: name) == nil }
+        expectUntouched("removed")
+        expectClean(server, finished: [key, second])
+        #expect(Files.tree(agent.outbox) == ["a.jpg.outbox.json"])
+    }
+}
+
+@Suite("Names that change while uploading", .agents)
+struct RenameTests {
+    /// A file that is being sent, slowly, and some that wait for it, all in `trip`.
+    private func start() async throws -> (server: FaultServer, agent: Agent, keys: [String]) {
+        let server = try FaultServer(uploadDelay: .milliseconds(60))
+        let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1, "upload.files_in_flight": 1])
+        try Files.makeDirectory(agent.path("trip"))
+        try await agent.start()
+        var keys = [try agent.drop("trip/large.mp4", .mp4, size: 40 * 524_288)]
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
+        keys.append(try agent.drop("trip/small.jpg", .jpeg, size: 2000))
+        try await agent.reached("trip/small.jpg", .queued)
+        return (server, agent, keys)
+    }
+
+    private func expectKept(
+        _ server: FaultServer, _ agent: Agent, _ keys: [String], large: String, small: String
+    ) async throws {
+        for (name, key) in zip([large, small], keys) {
+            let sidecar = try await agent.reached(name, .done)
+            #expect(sidecar.path == name)
+            #expect(sidecar.key == key)
+        }
+        expectClean(server, finished: keys)
+        #expect(server.store.repeated <= 1, "no more than what was in flight is sent again")
+        #expect(server.store.deleted.isEmpty)
+    }
+
+    @Test("a directory's keeps every upload in it")
+    func directory() async throws {
+        let (server, agent, keys) = try await start()
+
+        try Files.rename(agent.path("trip"), to: agent.path("journey"))
+
+        try await expectKept(server, agent, keys, large: "journey/large.mp4", small: "journey/small.jpg")
+        #expect(!agent.exists("trip"))
+    }
+
+    @Test("a directory that goes into one made a moment before keeps every upload in it")
+    func intoNewDirectory() async throws {
+        let (server, agent, keys) = try await start()
+
+        try Files.makeDirectory(agent.path("2026/11"))
+        try Files.rename(agent.path("trip"), to: agent.path("2026/11/trip"))
+
+        try await expectKept(server, agent, keys, large: "2026/11/trip/large.mp4", small: "2026/11/trip/small.jpg")
+        #expect(!agent.exists("trip"))
+    }
+
+    @Test("a file that goes into a directory made a moment before keeps its upload")
+    func fileIntoNewDirectory() async throws {
+        let (server, agent, keys) = try await start()
+
+        try Files.makeDirectory(agent.path("new/one"))
+        try Files.rename(agent.path("trip/large.mp4"), to: agent.path("new/one/large.mp4"))
+
+        try await expectKept(server, agent, keys, large: "new/one/large.mp4", small: "trip/small.jpg")
+        try await Poll.until("the old sidecar to go") { try agent.sidecar("trip/large.mp4") == nil }
+    }
+
+    @Test("a directory that leaves the outbox and comes back within 2 s under another name keeps every upload in it")
+    func outAndBack() async throws {
+        let (server, agent, keys) = try await start()
+        let aside = agent.directory.path("aside")
+
+        try Files.rename(agent.path("trip"), to: aside)
+        try Files.rename(aside, to: agent.path("journey"))
+
+        try await expectKept(server, agent, keys, large: "journey/large.mp4", small: "journey/small.jpg")
+    }
+
+    @Test("a file that leaves the outbox and comes back within 2 s under its name keeps its upload, over a scan too")
+    func fileOutAndBack() async throws {
+        let (server, agent, keys) = try await start()
+        let aside = agent.directory.path("aside.mp4")
+
+        for _ in 0..<3 {
+            let sent = server.count(.upload)
+            try Files.rename(agent.path("trip/large.mp4"), to: aside)
+            try Files.rename(aside, to: agent.path("trip/large.mp4"))
+            try await Poll.until("more fragments", lastState: { agent.log }) { server.count(.upload) > sent }
+        }
+
+        try await expectKept(server, agent, keys, large: "trip/large.mp4", small: "trip/small.jpg")
+    }
+}

@@ -78,6 +78,41 @@ struct AfterUploadTests {
         #expect(server.count(.preLoad) == 2)
     }
 
+    @Test("two files with the same content both go, and it is sent once", arguments: ["delete", "move"])
+    func copies(afterUpload: String) async throws {
+        let server = try FaultServer(uploadDelay: .milliseconds(100))
+        let agent = try Agent(remote: server.url, ["intake.after_upload": .string(afterUpload)])
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 1_500_000, seed: 1)
+        try agent.drop("trip/b.jpg", .jpeg, size: 1_500_000, seed: 1)
+
+        let left = afterUpload == "move" ? ["Sent/a.jpg", "Sent/trip/b.jpg"] : []
+        try await Poll.until("both to go", lastState: { "\(files(of: agent)) \(agent.log)" }) {
+            files(of: agent) == left
+        }
+        for name in left.isEmpty ? ["a.jpg", "trip/b.jpg"] : left { try await agent.reached(name, .done) }
+        expectClean(server, finished: [key])
+        #expect(server.store.repeated == 0)
+    }
+
+    @Test("what somebody takes back out of move_to goes there again, and is not sent again")
+    func takenBack() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000)
+        try await expectMoved(key, to: "Sent/a.jpg", in: agent)
+        let asked = server.count(.isFinish)
+
+        try Files.rename(agent.path("Sent/a.jpg"), to: agent.path("again.jpg"))
+
+        try await expectMoved(key, to: "Sent/again.jpg", in: agent)
+        #expect(files(of: agent) == ["Sent/again.jpg"])
+        #expect(server.count(.isFinish) > asked, "the server is asked again")
+        expectClean(server, finished: [key])
+        #expect(server.store.repeated == 0)
+    }
+
     @Test("where move_to can't be used nothing is lost, it is said, and it goes on when that is mended")
     func unusableTarget() async throws {
         let server = try FaultServer()

@@ -66,6 +66,29 @@ struct UnwritableOutboxTests {
         expectClean(server, finished: keys)
     }
 
+    @Test("keeps the files that are to be deleted, says so once, and lets them go when it can be written to")
+    func readOnlyWithDelete() async throws {
+        let server = try FaultServer()
+        let mounted = try MountedAgent(
+            remote: server.url, ["intake.after_upload": "delete", "intake.rescan": "1s"],
+            mount: #"mount --bind "$O" "$O" && mount -o remount,bind,ro "$O""#)
+        let agent = mounted.agent
+        try await agent.start()
+        let keys = try (0..<5).map { try agent.drop("\($0).jpg", .jpeg, size: 2000) }
+
+        try await agent.hasSaid("error", "can't be moved out of the outbox")
+        #expect(try await agent.command("wait").code == 0)
+        for index in 0..<5 { #expect(agent.exists("\(index).jpg")) }
+        #expect(agent.said("can't be moved out of the outbox").count == 1)
+
+        try await mounted.change(#"mount -o remount,bind,rw "$O""#)
+        try await Poll.until("all to go", lastState: { agent.log }) {
+            !Files.regularFiles(agent.outbox).contains { $0.hasSuffix(".jpg") }
+        }
+        expectClean(server, finished: keys)
+        for index in 0..<5 { try await agent.reached("\(index).jpg", .done) }
+    }
+
     @Test("because its disk is full is uploaded all the same, and sidecars come once there is space")
     func full() async throws {
         let server = try FaultServer()
@@ -135,6 +158,20 @@ struct VanishingOutboxTests {
             directory: agent.directory.path)
         let object = try JSONSerialization.jsonObject(with: Data(output.standardOutput.utf8)) as? [String: Any]
         return object?["problems"] as? [String] ?? []
+    }
+
+    @Test("is no reason not to find its files by their paths")
+    func foundByPath() async throws {
+        let (_, agent, _) = try await start()
+        try Files.rename(agent.outbox, to: agent.directory.path("away"))
+        try await agent.hasSaid("error", "outbox is gone")
+
+        for name in ["trip/a.jpg", agent.path("trip/a.jpg")] {
+            let output = try await Program.run(
+                "outbox", ["wait", name, "--timeout", "1s", "--config", agent.config],
+                environment: agent.environment, directory: agent.directory.path)
+            #expect(output.code == 75, "\(output)")
+        }
     }
 
     @Test("by being deleted and made anew cancels nothing; what is put back is uploaded, and so is what is new")
@@ -208,12 +245,13 @@ struct VanishingOutboxTests {
         let server = try FaultServer(faults: { _, _ in .status(503) })
         let keep = try TemporaryDirectory(prefix: "outbox-card")
         let mount = #"mount --bind "\#(keep.path)" "$O""#
-        let mounted = try MountedAgent(remote: server.url, ["intake.rescan": "1s"], mount: mount)
+        let mounted = try MountedAgent(
+            remote: server.url, ["intake.rescan": "1s"], mount: #"mount -t tmpfs none "\#(keep.path)" && \#(mount)"#)
         let agent = mounted.agent
         try await agent.start()
-        try Files.makeDirectory(keep.path("trip"))
+        try Files.makeDirectory(mounted.path("trip"))
         let picture = SampleMedia.jpeg.bytes(size: 600_000, seed: 1)
-        try Files.write(picture, to: keep.path("trip/a.jpg"))
+        try Files.write(picture, to: mounted.path("trip/a.jpg"))
         try await Poll.until("the file to wait", lastState: { agent.log }) {
             try mounted.sidecar("trip/a.jpg")?.state == .waiting
         }

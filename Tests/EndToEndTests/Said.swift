@@ -39,12 +39,15 @@ extension Agent {
     }
 
     /// Whether a path has no outcome for as long as a removal would need to count (contract 3: 2 s), and some: what
-    /// `outbox wait --timeout` tells.
+    /// `outbox wait --timeout` tells. Asked from outside of the outbox, which may be gone.
     func isStillUnderWay(_ name: String) async throws -> Bool {
         let output = try await Program.run(
-            "outbox", ["wait", path(name), "--timeout", "5s", "--config", config], environment: environment,
+            "outbox", ["wait", "--timeout", "5s", "--json", "--config", config], environment: environment,
             directory: directory.path)
-        guard output.code == 75 else { throw Surprise("wait \(name): \(output)\n\(log)") }
+        let lists = try? JSONDecoder().decode([String: [String]].self, from: Data(output.standardOutput.utf8))
+        guard output.code == 75, lists?["pending"]?.contains(name) == true else {
+            throw Surprise("wait for \(name): \(output)\n\(log)")
+        }
         return true
     }
 }

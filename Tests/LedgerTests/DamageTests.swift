@@ -12,7 +12,7 @@ struct DamageTests {
     private let sound: Data
     private let contents: LedgerContents
     /// OUTBOX_DAMAGES=5000 makes a long trial of it.
-    private static let flips = ProcessInfo.processInfo.environment["OUTBOX_DAMAGES"].flatMap(Int.init) ?? 40
+    private static let flips = ProcessInfo.processInfo.environment["OUTBOX_DAMAGES"].flatMap(Int.init) ?? 20
     private var file: LedgerFile { LedgerFile(directory: directory.path) }
 
     init() async throws {

@@ -2,7 +2,7 @@ import Foundation
 
 /// Seeded chance for fuzz tests. `OUTBOX_FUZZ_RUNS` sets how many runs each makes, `OUTBOX_FUZZ_SEED` repeats one.
 struct Fuzz: RandomNumberGenerator {
-    static var runs: Int { number("OUTBOX_FUZZ_RUNS") ?? 20_000 }
+    static var runs: Int { number("OUTBOX_FUZZ_RUNS") ?? 5_000 }
 
     let seed: UInt64
     private var state: UInt64

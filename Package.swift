@@ -81,7 +81,8 @@ let package = Package(
             "AgentKit",
             [
                 "CLinux", "Digests", "FileWatch", "Ledger", "LinuxSystem", "NetworkWatch", "Remotes", "Transport",
-                "UploadCore", crypto, httpTypes, hummingbird, logging, nioCore, serviceLifecycle, systemPackage,
+                "UploadCore", crypto, httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix,
+                serviceLifecycle, systemPackage,
                 unixSignals,
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ]),

@@ -1,8 +1,10 @@
 import Glibc
 import Hummingbird
+import HummingbirdCore
 import LinuxSystem
 import Logging
 import NIOCore
+import NIOPosix
 import ServiceLifecycle
 
 /// The control interface: HTTP on a Unix socket that only its owner may use (docs/control.md).
@@ -44,18 +46,25 @@ struct ControlServer: Service {
         router.add(middleware: ControlErrors())
         ControlRoutes(backend: backend).add(to: router)
         SessionRoutes(backend: backend).add(to: router)
-        let application = Application(
-            router: router,
+        let responder = router.buildResponder()
+        // Without `Application`, whose clock for `Date` headers wakes an idle agent every second.
+        let server = try HTTPServerBuilder.http1().buildServer(
             configuration: .init(address: .unixDomainSocket(path: socket.path)),
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet,
+            responder: { [quiet] request, writer, channel in
+                let context = BasicRequestContext(
+                    source: ApplicationRequestContextSource(channel: channel, logger: quiet))
+                let response = try await responder.respond(to: request, context: context)
+                try await writer.write(response: response.head, body: response.body)
+            },
             onServerRunning: { [socket, logger, onRunning] _ in
                 // The directory is closed to others already; this makes the socket say so itself.
                 if chmod(socket.path, 0o600) != 0 { logger.warning("the control socket's mode can't be set") }
                 onRunning()
-            },
-            logger: quiet)
+            })
         defer { unlink(socket.path) }
         do {
-            try await application.run()
+            try await server.run()
         } catch let error as IOError {
             throw socket.refusal("\(error)")
         }

@@ -48,6 +48,10 @@ struct RunningAgent: Service {
         credentials = Credentials(
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
             stateDirectory: configuration.state)
+        if let file = configuration.remote.tokenFile, (try? FileStatus(path: file)) == nil {
+            logger.warning(
+                "remote.token_file is missing; it is read as soon as it is there", metadata: ["path": "\(file)"])
+        }
         let account = Account.current(
             session: SessionStore(stateDirectory: configuration.state), ledger: ledger,
             change: { end.raise(.accountChanged) })

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -13,6 +14,13 @@ enum ControlReply {
         Response(
             status: status, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: text + [UInt8(ascii: "\n")])))
+    }
+
+    /// A value as JSON, its members in the order of their names.
+    static func encoded(_ value: some Encodable) throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return json(Array(try encoder.encode(value)))
     }
 
     /// `{"error":{"code":…,"message":…}}`

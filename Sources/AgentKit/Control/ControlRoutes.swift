@@ -16,7 +16,7 @@ struct ControlRoutes: Sendable {
     func add(to router: Router<BasicRequestContext>) {
         let table = RouteTable(router)
         table.add(.get, "/v1/health") { [backend] _, _ in
-            ControlReply.json(Array(try JSONEncoder().encode(await backend.health())))
+            try ControlReply.encoded(await backend.health())
         }
         table.add(.get, "/v1/files") { [backend] request, _ in
             ControlReply.list(await backend.files(in: try Self.states(in: request)))
@@ -34,7 +34,7 @@ struct ControlRoutes: Sendable {
         }
         addActions(to: table)
         table.add(.post, "/v1/prune") { [backend] _, _ in
-            ControlReply.json(Array(try JSONEncoder().encode(await backend.prune())))
+            try ControlReply.encoded(await backend.prune())
         }
         table.add(.get, "/v1/events") { [backend] request, _ in
             EventStream(hub: backend.events, request: request).response()

@@ -87,7 +87,7 @@ public struct AgentHealth: Codable, Equatable, Sendable {
     public var active: Int
     /// What needs a person's attention, one line each; empty when all is well.
     public var problems: [String]
-    /// Number of paths by state, all of them; nil where the agent does not count them.
+    /// Number of paths in each final state, as it was some seconds ago at most; states that no path is in are left out.
     public var files: [String: Int]?
     /// Where the token in use comes from: `environment` (OUTBOX_TOKEN), `token_file` or `login`; nil where there is none.
     public var token: String?

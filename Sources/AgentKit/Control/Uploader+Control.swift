@@ -10,7 +10,7 @@ extension Uploader: ControlBackend {
             pid: parts.processID, version: parts.version,
             uptime: UInt64(max(0, (now.monotonic - startedAt).components.seconds)), paused: machine.isPaused,
             scanned: hasScanned, active: drops.count, problems: problems.sorted { $0.key < $1.key }.map(\.value),
-            token: parts.credentials.origin?.rawValue)
+            files: await recentCounts(), token: parts.credentials.origin?.rawValue)
     }
 
     func files(in states: Set<FileState>?) async -> [FileReport] {
@@ -37,6 +37,15 @@ extension Uploader: ControlBackend {
             return reports
         }
         return stored + recent.map(context.report)
+    }
+
+    /// The number of paths in each final state as it was some seconds ago at most: who watches asks ten times a second.
+    private func recentCounts() async -> [String: Int] {
+        if let counted, now.monotonic - counted.at < .seconds(5) { return counted.files }
+        let files = await countFiles().filter(\.key.isFinal).map { ($0.key.rawValue, $0.value) }
+        let counts = Dictionary(uniqueKeysWithValues: files)
+        counted = (now.monotonic, counts)
+        return counts
     }
 
     /// The number of paths in each state.

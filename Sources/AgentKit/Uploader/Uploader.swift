@@ -82,6 +82,8 @@ actor Uploader {
     var knownOutbox: [UInt8]?
     var unsaved = Unsaved()
     var counters = UploadCounters()
+    /// How many paths there were by state when they were counted last.
+    var counted: (at: MonotonicTime, files: [String: Int])?
     /// What users want of paths whose content is not known yet.
     var wishes = EarlyWishes()
     /// Names that went and may have been directories: what was below them is looked for once for all of them.

@@ -266,6 +266,55 @@ struct AfterUploadTests {
         #expect(server.store.mixtures == [])
     }
 
+    @Test("a file of another directory that takes the outbox's place is not deleted for the one that was confirmed")
+    func otherDirectory() async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .assembling : nil })
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "delete", "intake.rescan": "1s"])
+        let (first, other) = (agent.directory.path("first"), agent.directory.path("other"))
+        let second = SampleMedia.jpeg.bytes(size: 600_000, seed: 2)
+        try Files.makeDirectory(other)
+        try Files.write(second, to: other + "/a.jpg")
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000, seed: 1)
+        try await agent.reached("a.jpg", .verifying)
+
+        try Files.rename(agent.outbox, to: first)
+        try Files.rename(other, to: agent.outbox)
+        try await agent.hasSaid("outbox is gone")
+        server.setFaults { _, _ in nil }
+
+        try await Poll.until("the second file to go", lastState: { agent.log }) { files(of: agent) == [] }
+        #expect(server.finished.contains(Digest.md5(second)))
+        #expect(try Digest.md5(file: first + "/a.jpg") == key)
+
+        try Files.rename(agent.outbox, to: other)
+        try Files.rename(first, to: agent.outbox)
+        try await Poll.until("the first file to go", lastState: { agent.log }) { files(of: agent) == [] }
+        #expect(Set(server.finished) == [key, Digest.md5(second)])
+        #expect(server.store.mixtures == [])
+    }
+
+    @Test("a confirmation that comes while the outbox is away has its effect when it is back")
+    func confirmedWhileAway() async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .assembling : nil })
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "move", "intake.rescan": "1s"])
+        let away = agent.directory.path("away")
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000)
+        try await agent.reached("a.jpg", .verifying)
+
+        try Files.rename(agent.outbox, to: away)
+        try await agent.hasSaid("outbox is gone")
+        server.setFaults { _, _ in nil }
+        try await Poll.until("the confirmation", lastState: { agent.log }) { server.finished == [key] }
+        try Files.rename(away, to: agent.outbox)
+
+        try await expectMoved(key, to: "Sent/a.jpg", in: agent)
+        #expect(files(of: agent) == ["Sent/a.jpg"])
+        expectClean(server, finished: [key])
+        #expect(server.store.repeated == 0)
+    }
+
     @Test("kills in the middle of thirty files lose none of them", arguments: ["delete", "move"])
     func kills(afterUpload: String) async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(20))

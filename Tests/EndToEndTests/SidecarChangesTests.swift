@@ -135,6 +135,29 @@ struct SidecarChangesTests {
         expectClean(server, finished: [key, second])
         #expect(Files.tree(agent.outbox) == ["a.jpg.outbox.json"])
     }
+
+    @Test(
+        "a directory or a link that bears the name is left alone, and what the link points to",
+        arguments: [true, false])
+    func foreignOtherThanFile(isLink: Bool) async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        let elsewhere = agent.directory.path("elsewhere.json")
+        let path = agent.path("a.jpg.outbox.json")
+        try Files.write(Array("{}".utf8), to: elsewhere)
+        if isLink { #expect(symlink(elsewhere, path) == 0) } else { try Files.makeDirectory(path) }
+        try await agent.start()
+
+        let key = try agent.drop("a.jpg", .jpeg, size: 2000)
+
+        try await Poll.until("a sidecar under another name", lastState: { "\(Files.tree(agent.outbox))" }) {
+            try agent.sidecar(named: "a.jpg (2).outbox.json")?.state == .done
+        }
+        #expect(Files.read(Array(elsewhere.utf8)) == Array("{}".utf8))
+        var status = stat()
+        #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == (isLink ? S_IFLNK : S_IFDIR))
+        expectClean(server, finished: [key])
+    }
 }
 
 @Suite("Names that change while uploading", .agents)
@@ -221,5 +244,49 @@ struct RenameTests {
         }
 
         try await expectKept(server, agent, keys, large: "trip/large.mp4", small: "trip/small.jpg")
+    }
+
+    @Test("a file that leaves the outbox is cancelled after 2 s, and taken anew when it comes back later")
+    func backTooLate() async throws {
+        let (server, agent, keys) = try await start()
+        let aside = agent.directory.path("aside.mp4")
+
+        try Files.rename(agent.path("trip/large.mp4"), to: aside)
+        try await agent.reached("trip/large.mp4", .cancelled)
+        try Files.rename(aside, to: agent.path("trip/large.mp4"))
+
+        try await Poll.until("it to be done", lastState: { agent.log }) {
+            try agent.sidecar("trip/large.mp4")?.state == .done
+        }
+        try await agent.reached("trip/small.jpg", .done)
+        expectClean(server, finished: keys)
+        #expect(server.store.deleted.count == 1)
+    }
+
+    @Test("a file that takes the place of another one supersedes it, here and on the server")
+    func ontoAnother() async throws {
+        let (server, agent, keys) = try await start()
+
+        try Files.rename(agent.path("trip/small.jpg"), to: agent.path("trip/large.mp4"))
+
+        try await Poll.until("it to be done", lastState: { agent.log }) {
+            let sidecar = try agent.sidecar("trip/large.mp4")
+            return sidecar?.state == .done && sidecar?.key == keys[1]
+        }
+        try await Poll.until("the old sidecar to go") { try agent.sidecar("trip/small.jpg") == nil }
+        try await Poll.until("the server to be told", lastState: { agent.log }) { server.store.deleted.count == 1 }
+        expectClean(server, finished: [keys[1]])
+    }
+
+    @Test("two files that exchange their names keep their uploads")
+    func exchanged() async throws {
+        let (server, agent, keys) = try await start()
+
+        try Files.rename(agent.path("trip/large.mp4"), to: agent.path("trip/third.mp4"))
+        try Files.rename(agent.path("trip/small.jpg"), to: agent.path("trip/large.mp4"))
+        try Files.rename(agent.path("trip/third.mp4"), to: agent.path("trip/small.jpg"))
+
+        try await expectKept(server, agent, keys, large: "trip/small.jpg", small: "trip/large.mp4")
+        try await Poll.until("the third sidecar to go") { try agent.sidecar("trip/third.mp4") == nil }
     }
 }

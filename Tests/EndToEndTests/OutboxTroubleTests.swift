@@ -98,8 +98,8 @@ struct UnwritableOutboxTests {
         let filler = try mounted.path(".filler")
         let picture = SampleMedia.jpeg.bytes(size: 600_000, seed: 1)
         // Leaves room for the picture and for nothing else.
-        try Files.write([UInt8](repeating: 0, count: 1_048_576), to: filler)
-        try #require(truncate(filler, 1_048_576 - (600_000 / 4096 + 1) * 4096) == 0)
+        let filled = fill(filler)
+        try #require(truncate(filler, filled - (600_000 / 4096 + 1) * 4096) == 0)
         try Files.write(picture, to: try mounted.path("a.jpg"))
 
         try await Poll.until("it to be there", lastState: { agent.log }) { server.finished == [Digest.md5(picture)] }
@@ -113,6 +113,16 @@ struct UnwritableOutboxTests {
         }
         expectClean(server, finished: [Digest.md5(picture)])
     }
+}
+
+/// Writes pages to a file until there is no more space, and tells how many bytes they are.
+private func fill(_ path: String) -> Int {
+    let page = [UInt8](repeating: 0, count: 4096)
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+    defer { close(descriptor) }
+    var filled = 0
+    while write(descriptor, page, page.count) == page.count { filled += page.count }
+    return filled
 }
 
 @Suite("An outbox that vanishes", .agents)

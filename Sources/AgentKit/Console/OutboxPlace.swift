@@ -56,7 +56,8 @@ public struct OutboxPlace: Sendable {
     }
 
     private func candidate(_ absolute: [UInt8]) -> Candidate? {
-        guard let root = Self.realPath(outbox) else { return nil }
+        // While the outbox is away, its files are known all the same.
+        guard let root = Self.realPath(outbox) ?? Self.resolvingDirectories(of: outbox) else { return nil }
         if Self.realPath(absolute) == root { return Candidate(path: .root, kind: .directory) }
         guard let real = Self.resolvingDirectories(of: absolute), let path = Self.path(real, below: root) else {
             return nil

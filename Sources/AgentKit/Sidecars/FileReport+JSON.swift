@@ -24,6 +24,14 @@ extension FileReport {
         return text.bytes
     }
 
+    /// Pieces of the sidecar's text that tell this outcome from any other.
+    var outcome: [String] {
+        [
+            "\"state\": \"\(state.rawValue)\"",
+            "\"finished_at\": \"\(Timestamp.text(finishedAt ?? updatedAt))\"",
+        ]
+    }
+
     /// A stable, opaque name of the path, 32 hexadecimal digits.
     public var id: String { Self.id(of: path) }
 

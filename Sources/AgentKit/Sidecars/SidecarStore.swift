@@ -47,13 +47,14 @@ struct SidecarStore: Sendable {
         }
     }
 
-    /// Whether a path's sidecar, under the usual name, holds a piece of text; how a final one is told from an older one
-    /// after a crash.
-    func sidecar(of path: RelativePath, holds text: String) -> Bool {
+    /// Whether a path's sidecar, under the usual name, holds some pieces of text; how a final one is told from an older
+    /// one after a crash.
+    func sidecar(of path: RelativePath, holds pieces: [String]) -> Bool {
         guard let directory = try? self.directory(of: path),
             let content = Self.content(of: SidecarName.name(for: path.name), in: directory)
         else { return false }
-        return String(decoding: content, as: UTF8.self).contains(text)
+        let text = String(decoding: content, as: UTF8.self)
+        return pieces.allSatisfy(text.contains)
     }
 
     /// What stands in a file that may be a sidecar; nil where it can't be one.

@@ -57,7 +57,7 @@ actor SidecarWriter {
     nonisolated func remove(_ path: RelativePath) { order(.remove, for: path) }
 
     /// Whether a sidecar of the path stands there, under its usual name.
-    nonisolated func isThere(for path: RelativePath) -> Bool { store.sidecar(of: path, holds: "\"version\"") }
+    nonisolated func isThere(for path: RelativePath) -> Bool { store.sidecar(of: path, holds: ["\"version\""]) }
 
     private nonisolated func order(_ order: Order, for path: RelativePath) {
         let isFirst = inbox.withLock { inbox in
@@ -84,8 +84,7 @@ actor SidecarWriter {
             case .write(let report):
                 if pacing.take(report, now: clock.now.monotonic) { write(report) }
             case .repair(let report):
-                let outcome = "\"finished_at\": \"\(Timestamp.text(report.finishedAt ?? report.updatedAt))\""
-                if !store.sidecar(of: path, holds: outcome) { write(report) }
+                if !store.sidecar(of: path, holds: report.outcome) { write(report) }
             case .remove:
                 pacing.forget(path)
                 store.remove(for: path, known: names.removeValue(forKey: path))

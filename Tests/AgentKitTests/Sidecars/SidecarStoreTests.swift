@@ -128,10 +128,10 @@ struct SidecarStoreTests {
 
     @Test("tells whether the sidecar that stands there holds a text")
     func holds() throws {
-        #expect(!store.sidecar(of: path, holds: "\"done\""))
+        #expect(!store.sidecar(of: path, holds: ["\"done\""]))
         _ = try store.write(text(.done), for: path, known: nil)
-        #expect(store.sidecar(of: path, holds: "\"done\""))
-        #expect(!store.sidecar(of: path, holds: "\"failed\""))
+        #expect(store.sidecar(of: path, holds: ["\"done\""]))
+        #expect(!store.sidecar(of: path, holds: ["\"failed\""]))
     }
 
     private func text(_ state: FileState) -> [UInt8] { FileReport.seen(path, state).sidecarText() }

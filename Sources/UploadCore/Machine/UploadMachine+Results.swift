@@ -294,7 +294,7 @@ extension UploadMachine {
             leave(problem.path, key, now: now)
         case .missing:
             let message = "\(problem.path) can't be found; it is tried again, and cancelled if it was removed"
-            let error = FileError(code: "file_missing", message: message, retryable: true)
+            let error = FileError(code: Self.fileMissing, message: message, retryable: true)
             failLater(key, error, now: now)
         }
         if uploads[key]?.phase == .sending, uploads[key]?.mustResume == true { rest(key, now: now) }

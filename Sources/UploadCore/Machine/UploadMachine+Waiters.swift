@@ -14,6 +14,7 @@ extension UploadMachine {
             uploads[key]?.waiters[path] = .init(
                 paused: paused, joinedLater: upload.waiters[path]?.joinedLater ?? true)
             settleHold(key, wasHeld: wasHeld, now: now)
+            fileIsFound(key, now: now)
         } else {
             var upload = makeUpload(content, now: now)
             upload.waiters[path] = .init(paused: paused, joinedLater: false)
@@ -66,9 +67,10 @@ extension UploadMachine {
         }
     }
 
-    mutating func rename(_ path: RelativePath, to new: RelativePath, _ key: ContentKey) {
+    mutating func rename(_ path: RelativePath, to new: RelativePath, _ key: ContentKey, now: Now) {
         guard let waiter = uploads[key]?.waiters.removeValue(forKey: path) else { return }
         uploads[key]?.waiters[new] = waiter
+        fileIsFound(key, now: now)
         actions.append(.changed(key))
     }
 
@@ -90,6 +92,16 @@ extension UploadMachine {
         }
         actions.append(.allChanged)
     }
+
+    /// A file with the content bears another name: where it was missed under the old one, the upload goes on.
+    private mutating func fileIsFound(_ key: ContentKey, now: Now) {
+        guard case .waiting = uploads[key]?.phase, uploads[key]?.error?.code == Self.fileMissing else { return }
+        uploads[key]?.failures = 0
+        rest(key, now: now)
+    }
+
+    /// The code of the error of an upload whose file can't be found just now.
+    static let fileMissing = "file_missing"
 
     mutating func moveFirst(_ key: ContentKey) {
         guard var upload = uploads[key] else { return }

@@ -182,7 +182,7 @@ public struct UploadMachine: Sendable {
         case .verify(let path, let content, let remote, let paused):
             verify(path, content, remote, paused: paused, now: now)
         case .leave(let path, let key): leave(path, key, now: now)
-        case .rename(let path, let new, let key): rename(path, to: new, key)
+        case .rename(let path, let new, let key): rename(path, to: new, key, now: now)
         case .setPaused(let path, let key, let paused): setPaused(path, key, paused, now: now)
         case .setAllPaused(let paused): setAllPaused(paused, now: now)
         case .first(let key): moveFirst(key)

@@ -165,6 +165,17 @@ struct WaiterTests {
         #expect(bench.cancelled.isEmpty)
     }
 
+    @Test("an upload whose file was missed goes on at once under the file's new name", arguments: [true, false])
+    func missedAndFound(isRename: Bool) {
+        var bench = Bench()
+        bench.tell(.join("a", one, paused: false))
+        bench.answer(.register)
+        while bench.kinds.contains(.send) { bench.answer(.send, .failure(.source("a", .missing))) }
+        #expect(bench.state(one.key, "a") == .waiting)
+        bench.tell(isRename ? .rename("a", to: "b", one.key) : .join("b", one, paused: false))
+        #expect(bench.state(one.key, "b") == .uploading)
+    }
+
     @Test("pausing one of two paths pauses it alone")
     func pauseOne() {
         var bench = Bench()

@@ -13,8 +13,6 @@ public final class Receiver: Sendable {
     private static let idleTimeout = TimeAmount.seconds(120)
     /// More wait until one of these ends.
     private static let mostConnections = 1000
-    /// Threads that serve connections. More than cores: they may wait for the disk.
-    private static let connectionThreads = 4
     /// How long requests that are being answered get at shutdown.
     private static let shutdownGrace = Duration.seconds(1)
 
@@ -63,23 +61,14 @@ public final class Receiver: Sendable {
         onReady: @escaping @Sendable (_ url: String) async -> Void,
         until stop: (@Sendable () async -> Void)? = nil
     ) async throws {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.connectionThreads)
-        let outcome: Result<Void, any Error>
-        do {
-            // Accepting connections and keeping house, which may block, run here.
-            try await withTaskExecutorPreference(threads) {
-                try await serve(group, onReady, stop ?? { try? await Task.sleep(for: .seconds(1 << 40)) })
-            }
-            outcome = .success(())
-        } catch {
-            outcome = .failure(error)
+        // Accepting connections and keeping house, which may block, run here.
+        try await withTaskExecutorPreference(threads) {
+            try await serve(onReady, stop ?? { try? await Task.sleep(for: .seconds(1 << 40)) })
         }
-        try await group.shutdownGracefully()
-        try outcome.get()
     }
 
     private func serve(
-        _ group: MultiThreadedEventLoopGroup, _ onReady: @escaping @Sendable (String) async -> Void,
+        _ onReady: @escaping @Sendable (String) async -> Void,
         _ stop: @escaping @Sendable () async -> Void
     ) async throws {
         let listen = configuration.listen
@@ -98,7 +87,7 @@ public final class Receiver: Sendable {
                 if publicURL == nil { links.setBase(url) }
                 await onReady(url)
             },
-            eventLoopGroupProvider: .shared(group), logger: logger)
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: logger)
         var services = ServiceGroupConfiguration(
             services: [
                 .init(service: application),

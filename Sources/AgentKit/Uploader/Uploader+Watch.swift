@@ -37,7 +37,7 @@ extension Uploader {
     private func seen(_ path: RelativePath) {
         names.stays(path)
         elsewhere.remove(path)
-        if drops[path] != nil { return }
+        if drops[path] != nil || wishes.cancelled.contains(path) { return }
         let status = try? parts.files.status(of: path)
         if let status {
             let known = record(of: path)

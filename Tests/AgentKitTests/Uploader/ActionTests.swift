@@ -97,6 +97,7 @@ struct ActionTests {
         await bench.uploader.take([.seen(try bench.path("a"))])
         _ = await bench.uploader.perform(.cancel, on: try target("a", bench))
         try bench.write("a", content(1))
+        await bench.uploader.take([.seen(try bench.path("a"))])
         try await bench.ready("a")
         // Attributes alone make it no other file either.
         #expect(chmod("\(bench.outbox)/a", 0o600) == 0)

@@ -110,7 +110,7 @@ struct RunningAgent: Service {
     private static func makeOutbox(_ path: String) throws(AgentFailure) {
         if (try? FileStatus(path: path))?.kind == .directory { return }
         do {
-            try Directory(path: "/").createDirectories(Array(path.utf8.drop { $0 == UInt8(ascii: "/") }))
+            try Directory.create(path)
             _ = try Directory(path: path)
         } catch {
             throw .cannotCreate(path: path, reason: "\(error); set `outbox` to a directory that can be read")

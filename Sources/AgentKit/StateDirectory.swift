@@ -58,9 +58,7 @@ final class StateDirectory: Sendable {
 
     private static func create(_ path: String) throws(AgentFailure) {
         do {
-            let root = try Directory(path: "/")
-            let relative = Array(path.utf8.drop { $0 == UInt8(ascii: "/") })
-            if (try? FileStatus(path: path)) == nil { try root.createDirectories(relative) }
+            if (try? FileStatus(path: path)) == nil { try Directory.create(path) }
             guard try FileStatus(path: path).kind == .directory else { throw Errno.notDirectory }
             try retryingOnInterrupt { chmod(path, 0o700) }
         } catch {

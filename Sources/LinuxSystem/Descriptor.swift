@@ -67,6 +67,19 @@ public final class SharedDescriptor: Sendable {
     }
 }
 
+/// Writes all bytes, however many calls that takes (man 2 write).
+///
+/// - Throws: `Errno` of the write that failed; what came before it is written.
+public func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(Errno) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+        let count = try retryingOnInterrupt {
+            rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        }
+        rest = rest.dropFirst(count)
+    }
+}
+
 /// Calls a system call again for as long as a signal interrupts it; the only such loop in the code base.
 ///
 /// - Returns: the call's result, never negative.

@@ -90,6 +90,13 @@ public final class Directory: Sendable {
         return entries
     }
 
+    /// Creates an absolute path's directories that are missing, with mode 0777 less the umask.
+    ///
+    /// - Throws: `Errno` of mkdirat(2); an existing directory is no error.
+    public static func create(_ path: String) throws(Errno) {
+        try Directory(path: "/").createDirectories(Array(path.utf8.drop { $0 == UInt8(ascii: "/") }))
+    }
+
     /// Creates the directories of a path that are missing, with mode 0777 less the umask.
     ///
     /// - Throws: `Errno` of mkdirat(2); an existing directory is no error.

@@ -30,7 +30,9 @@ extension OfflineFiles {
 
     private static func prune(_ ledger: Ledger, _ configuration: Configuration) throws(LedgerError) -> PruneReport {
         let files = OutboxFiles(root: configuration.outbox)
-        guard let root = try? files.status(of: .root), try isKnown(root, to: ledger) else { return PruneReport() }
+        guard let outbox = files.identity, try ledger.setting(Uploader.Setting.outbox) ?? outbox == outbox else {
+            return PruneReport()
+        }
         var gone: [DropRecord] = []
         let now = WallTime(milliseconds: wallTimeMilliseconds())
         try ledger.forEachDrop({ record in
@@ -51,11 +53,5 @@ extension OfflineFiles {
         ledger.commit(gone.map { .forgetDrop($0.path) }) {}
         report.entries = gone.count
         return report
-    }
-
-    /// Whether a directory is the outbox that the agent knew, as `Uploader` keeps it.
-    private static func isKnown(_ root: FileStatus, to ledger: Ledger) throws(LedgerError) -> Bool {
-        guard let known = try ledger.setting(Uploader.Setting.outbox) else { return true }
-        return known == Array("\(root.inode) \(root.born)".utf8)
     }
 }

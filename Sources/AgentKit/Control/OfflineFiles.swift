@@ -3,6 +3,7 @@ import Glibc
 import Ledger
 import LinuxSystem
 import Logging
+import Remotes
 import UploadCore
 
 /// What the ledger says of the files while no agent runs.
@@ -38,17 +39,10 @@ public enum OfflineFiles {
     }
 
     private static func report(_ record: DropRecord, _ ledger: Ledger, _ configuration: Configuration) -> FileReport {
-        var report = FileReport(
-            path: record.path, state: record.state, remoteProtocol: configuration.remote.protocol.rawValue,
-            acceptedAt: record.acceptedAt, updatedAt: record.finishedAt ?? record.acceptedAt)
-        report.key = record.key
-        report.type = record.type
-        report.size = record.identity?.size
-        report.error = record.error
-        report.deduplicated = record.deduplicated
-        report.startedAt = record.startedAt
-        report.finishedAt = record.finishedAt
-        if let remote = record.remote { report.remote = remote }
+        let context = ReportContext(
+            traits: FileSectionRemote.protocolTraits, remoteProtocol: configuration.remote.protocol.rawValue,
+            now: record.finishedAt ?? record.acceptedAt)
+        var report = context.report(record)
         if let key = record.key, let upload = try? ledger.upload(key),
             let acknowledged = try? ledger.fragments(of: key, plan: upload.plan).acknowledged, !record.state.isFinal
         {
@@ -58,7 +52,6 @@ public enum OfflineFiles {
             report.attempts = upload.attempts
             report.remote.id = upload.remoteID
         }
-        if record.state == .done { report.progress = 1 }
         return report
     }
 }

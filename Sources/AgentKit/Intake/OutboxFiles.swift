@@ -15,6 +15,13 @@ struct OutboxFiles: Sendable {
         try Directory(path: root).status(path.bytes)
     }
 
+    /// What tells the outbox from another directory over restarts, nil where it is not there; device numbers change when
+    /// a medium comes back.
+    var identity: [UInt8]? {
+        guard let status = try? status(of: .root) else { return nil }
+        return Array("\(status.inode) \(status.born)".utf8)
+    }
+
     /// Whether no file bears a name any more, as far as that can be told: a directory in its place is another thing.
     func isGone(_ path: RelativePath) -> Bool {
         do throws(Errno) {

@@ -40,16 +40,8 @@ struct DamagedLedgers: Sendable {
 
     /// Names of what was moved aside, the oldest first.
     func names() -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name.hasPrefix(Self.prefix) { names.append(name) }
-        }
-        return names.sorted()
+        let entries = (try? Directory(path: directory).entries()) ?? []
+        return entries.map { String(decoding: $0.name, as: UTF8.self) }.filter { $0.hasPrefix(Self.prefix) }.sorted()
     }
 
     private func freeName(_ time: Int) -> String {

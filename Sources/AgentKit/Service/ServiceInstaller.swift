@@ -161,7 +161,7 @@ public struct ServiceInstaller {
         paths.compactMap { path in
             if (try? FileStatus(path: path)) != nil { return nil }
             do {
-                try Directory(path: "/").createDirectories(Array(path.utf8.drop { $0 == UInt8(ascii: "/") }))
+                try Directory.create(path)
                 return nil
             } catch {
                 return "\(path) could not be made (\(error)); make it before the service starts"

@@ -50,7 +50,7 @@ struct UnitFile {
         case .ours, .nothing: break
         }
         do {
-            try Directory(path: "/").createDirectories(Array(directory.utf8.drop { $0 == UInt8(ascii: "/") }))
+            try Directory.create(directory)
             try replace(with: Array(text.utf8))
         } catch {
             throw .cannotWrite(path: path, reason: "\(error)")

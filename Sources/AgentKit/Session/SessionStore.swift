@@ -62,7 +62,7 @@ public struct SessionStore: Sendable {
 
     private func open(creating: Bool) throws(Errno) -> Directory {
         if creating, (try? FileStatus(path: state)) == nil {
-            try Directory(path: "/").createDirectories(Array(state.utf8.drop { $0 == UInt8(ascii: "/") }))
+            try Directory.create(state)
             try retryingOnInterrupt { chmod(state, 0o700) }
         }
         return try Directory(path: state)
@@ -99,16 +99,6 @@ public struct SessionStore: Sendable {
         } catch {
             if error == .noSuchFileOrDirectory { return false }
             throw error
-        }
-    }
-
-    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(Errno) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = try retryingOnInterrupt {
-                rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            }
-            rest = rest.dropFirst(count)
         }
     }
 }

@@ -29,7 +29,7 @@ struct SidecarStore: Sendable {
         let temporary = SidecarName.temporary(for: path.name)
         let descriptor = try create(temporary, in: directory)
         do {
-            try Self.writeAll(text, to: descriptor.rawValue)
+            try writeAll(text, to: descriptor.rawValue)
             return try place(temporary, in: directory, for: path, known: known)
         } catch {
             try? directory.unlink(temporary)
@@ -80,7 +80,7 @@ struct SidecarStore: Sendable {
         do {
             return try Directory(path: root)
         } catch Errno.noSuchFileOrDirectory where makesDirectories {
-            try Directory(path: "/").createDirectories(Array(root.utf8.drop { $0 == UInt8(ascii: "/") }))
+            try Directory.create(root)
             return try Directory(path: root)
         }
     }
@@ -113,16 +113,6 @@ struct SidecarStore: Sendable {
     /// Whether a file is a sidecar that this program wrote for a path, as its first bytes tell.
     private func isOurs(_ name: [UInt8], in directory: Directory, for path: RelativePath) -> Bool {
         Self.content(of: name, in: directory).map { FileReport.isSidecar($0, of: path) } ?? false
-    }
-
-    private static func writeAll(_ text: [UInt8], to descriptor: Int32) throws(Errno) {
-        var rest = text[...]
-        while !rest.isEmpty {
-            let count = try retryingOnInterrupt {
-                rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            }
-            rest = rest.dropFirst(count)
-        }
     }
 
     /// Removes the sidecar of a file; one that is not there, or not ours, is no error.

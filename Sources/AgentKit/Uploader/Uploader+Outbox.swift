@@ -6,16 +6,10 @@ import UploadCore
 // Whether the outbox is the directory it was. In another one, or in the empty mount point of a medium that is away, the
 // old one's files are not removed: they are elsewhere.
 extension Uploader {
-    /// What tells the outbox from another directory over restarts; device numbers change when a medium comes back.
-    func outboxIdentity() -> [UInt8]? {
-        guard let status = try? parts.files.status(of: .root) else { return nil }
-        return Array("\(status.inode) \(status.born)".utf8)
-    }
-
     /// Compares the outbox with that of the last run.
     func recogniseOutbox() throws(LedgerError) {
         knownOutbox = try parts.ledger.setting(Setting.outbox)
-        guard let knownOutbox, let identity = outboxIdentity(), knownOutbox != identity else { return }
+        guard let knownOutbox, let identity = parts.files.identity, knownOutbox != identity else { return }
         outboxWasExchanged()
     }
 
@@ -31,7 +25,7 @@ extension Uploader {
     /// After a full scan: what was found is here, and with nothing missing this is the outbox from now on.
     func foundInOutbox(_ isThere: (RelativePath) -> Bool) {
         elsewhere = elsewhere.filter { drops[$0] != nil && !isThere($0) }
-        guard elsewhere.isEmpty, let identity = outboxIdentity(), identity != knownOutbox else { return }
+        guard elsewhere.isEmpty, let identity = parts.files.identity, identity != knownOutbox else { return }
         knownOutbox = identity
         process([], writes: [.setting(Setting.outbox, identity)])
     }

@@ -6,7 +6,8 @@ extension Uploader {
     /// Forgets vanished files whose outcome need not be told any longer; what the server confirmed is remembered.
     func prune() async -> PruneReport {
         // Elsewhere is not gone: an empty mount point, or another directory in the outbox's place.
-        guard !outboxIsLost, elsewhere.isEmpty, let outbox = outboxIdentity(), knownOutbox ?? outbox == outbox else {
+        guard !outboxIsLost, elsewhere.isEmpty, let outbox = parts.files.identity, knownOutbox ?? outbox == outbox
+        else {
             return PruneReport()
         }
         var over: [DropRecord] = []

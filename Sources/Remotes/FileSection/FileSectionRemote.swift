@@ -4,8 +4,10 @@ public import UploadCore
 
 /// The fileSection protocol, see docs/protocol.md.
 public final class FileSectionRemote: Remote {
-    /// Batches of 50, fragments of 512 KiB in any order.
-    public let traits = RemoteTraits(batch: 50)
+    /// What the protocol can do: batches of 50, fragments of 512 KiB in any order.
+    public static let protocolTraits = RemoteTraits(batch: 50)
+    /// See ``protocolTraits``.
+    public let traits = FileSectionRemote.protocolTraits
     /// The server's address and the account.
     public let scope: RemoteScope
 

@@ -42,6 +42,9 @@ let package = Package(
         .executable(name: "outbox-receiver", targets: ["outbox-receiver"]),
         .executable(name: "outbox-bench", targets: ["outbox-bench"]),
         .executable(name: "outbox-trials", targets: ["outbox-trials"]),
+        .executable(name: "outbox-media", targets: ["outbox-media"]),
+        // The avatar cache, for other programs; examples/avatars is one.
+        .library(name: "Avatars", targets: ["Avatars"]),
         // Loaded into the agent by trials, never linked to anything.
         .library(name: "FaultPreload", type: .dynamic, targets: ["FaultPreload"]),
     ],
@@ -67,6 +70,9 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(
             name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
+        // May be missing: outbox-media is built without it then, and says so.
+        .systemLibrary(
+            name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
 
         // The rooms of the agent, in the order a file passes through them.
         room("LinuxSystem", ["CLinux", systemPackage]),
@@ -77,16 +83,25 @@ let package = Package(
         room("NetworkWatch", ["CLinux", "LinuxSystem", systemPackage]),
         room("Transport", ["CCurl"]),
         room("Remotes", ["Digests", "LinuxSystem", "Transport", "UploadCore", systemPackage]),
+        room("PictureJobs"),
+        room("MediaTools", ["CLinux", "LinuxSystem", "PictureJobs", logging, systemPackage]),
+        room(
+            "Avatars",
+            ["CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "UploadCore", logging, systemPackage]),
         room(
             "AgentKit",
             [
-                "CLinux", "Digests", "FileWatch", "Ledger", "LinuxSystem", "NetworkWatch", "Remotes", "Transport",
-                "UploadCore", crypto, httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix,
+                "Avatars", "CLinux", "Digests", "FileWatch", "Ledger", "LinuxSystem", "MediaTools", "NetworkWatch",
+                "PictureJobs", "Remotes", "Transport", "UploadCore", crypto, httpTypes, hummingbird, hummingbirdCore,
+                logging, nioCore, nioPosix,
                 serviceLifecycle, systemPackage,
                 unixSignals,
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ]),
         program("outbox", ["AgentKit", "UploadCore", argumentParser, logging]),
+
+        // The only importer of libvips: a process of its own, which may die over a picture.
+        program("outbox-media", ["CLinux", "CVips", "LinuxSystem", "PictureJobs", systemPackage]),
 
         // The other end. It shares no code with the agent, so that one bug cannot hide another.
         room(
@@ -113,6 +128,7 @@ let package = Package(
         tests("FileWatchTests", ["CLinux", "FileWatch", "LinuxSystem", "TestSupport", "UploadCore", systemPackage]),
         tests("LedgerTests", ["Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging, systemPackage]),
         tests("NetworkWatchTests", ["CLinux", "LinuxSystem", "NetworkWatch", "TestSupport", systemPackage]),
+        tests("PictureJobsTests", ["PictureJobs"]),
         tests("TransportTests", ["TestSupport", "Transport"]),
         tests(
             "RemotesTests",
@@ -120,8 +136,8 @@ let package = Package(
         tests(
             "AgentKitTests",
             [
-                "AgentKit", "Digests", "FileWatch", "Ledger", "LinuxSystem", "Remotes", "TestSupport", "Transport",
-                "UploadCore", logging, serviceLifecycle, systemPackage,
+                "AgentKit", "Avatars", "Digests", "FileWatch", "Ledger", "LinuxSystem", "MediaTools", "PictureJobs",
+                "Remotes", "TestSupport", "Transport", "UploadCore", logging, serviceLifecycle, systemPackage,
             ]),
         tests(
             "OutboxReceiverTests",

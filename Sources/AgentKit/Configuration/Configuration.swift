@@ -1,3 +1,5 @@
+public import PictureJobs
+
 /// What `agent.toml` and the environment say, checked and ready for use.
 ///
 /// Its groups are the tables of the file. Every path is absolute; `nil` stands where the file says `""` or `0` and means
@@ -24,8 +26,8 @@ public struct Configuration: Sendable, Equatable {
     public var portrait = Portrait()
     /// `[avatar_cache]`
     public var avatarCache = AvatarCache()
-    /// `[avatar_styles]`: named styles.
-    public var avatarStyles: [String: AvatarStyle] = [:]
+    /// `[avatar_styles]`: the steps of each named style.
+    public var avatarStyles: [String: [PictureStep]] = [:]
     /// `[control]`
     public var control = Control()
     /// `[log]`

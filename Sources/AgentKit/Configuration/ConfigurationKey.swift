@@ -1,3 +1,5 @@
+import PictureJobs
+
 /// One key of `agent.toml`: the single place that knows its name, its type, where its value goes and what it means.
 ///
 /// Reading the file, overriding from the environment, suggesting what a misspelt key was meant to be, printing the
@@ -63,9 +65,9 @@ struct ConfigurationKey: Sendable {
     }
 }
 
-extension [String: Configuration.AvatarStyle] {
-    fileprivate subscript(styleNamed name: String) -> Configuration.AvatarStyle {
-        get { self[name] ?? Configuration.AvatarStyle(steps: []) }
+extension [String: [PictureStep]] {
+    fileprivate subscript(styleNamed name: String) -> [PictureStep] {
+        get { self[name] ?? [] }
         set { self[name] = newValue }
     }
 }

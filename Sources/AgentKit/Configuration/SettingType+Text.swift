@@ -1,3 +1,5 @@
+import PictureJobs
+
 // The types that are written as strings, or as arrays of strings.
 
 extension SettingType<String> {
@@ -112,13 +114,11 @@ extension SettingType<[String]> {
     }
 }
 
-extension SettingType<Configuration.AvatarStyle> {
+extension SettingType<[PictureStep]> {
     /// The steps of a style; only spaces separate them in an environment variable, for `round` holds commas.
     static let style: SettingType = {
-        let steps = SettingType<[Configuration.AvatarStyle.Step]>(
-            list: "array of steps", separators: [" "]
-        ) { text throws(Objection) in
-            guard let step = Configuration.AvatarStyle.Step(text) else {
+        let steps = SettingType<[PictureStep]>(list: "array of steps", separators: [" "]) { text throws(Objection) in
+            guard let step = PictureStep(text) else {
                 throw Objection(
                     "\(text.shortened.quoted) is no step: write \"original\", \"rect:96x96\" or \"round:96x96,r=48,b=2\""
                 )
@@ -130,9 +130,9 @@ extension SettingType<Configuration.AvatarStyle> {
         return SettingType(form: .list(separators: [" "]), name: steps.name) { value, resolver throws(Objection) in
             let steps = try steps.read(value, resolver)
             guard (1...16).contains(steps.count) else { throw Objection("must have 1 … 16 steps") }
-            return Configuration.AvatarStyle(steps: steps)
+            return steps
         } show: {
-            steps.show($0.steps)
+            steps.show($0)
         }
     }()
 }

@@ -1,3 +1,4 @@
+import PictureJobs
 import Testing
 
 @testable import AgentKit
@@ -40,7 +41,7 @@ import Testing
     @Test func `a style can be named by a variable`() throws {
         let environment = ["OUTBOX_AVATAR_STYLES_LIST": "rect:96x96 round:96x96,r=48,b=2"]
         let styles = try load("", environment: environment).configuration.avatarStyles
-        #expect(styles["list"]?.description == "rect:96x96 round:96x96,r=48,b=2")
+        #expect(styles["list"]?.map(\.description) == ["rect:96x96", "round:96x96,r=48,b=2"])
     }
 
     @Test(arguments: [

@@ -1,3 +1,4 @@
+import PictureJobs
 import Testing
 
 @testable import AgentKit
@@ -34,7 +35,7 @@ import Testing
         #expect(configuration.avatarCache.allowedHosts == ["img.example.org"])
         #expect(configuration.avatarCache.maxSize == 1000)
         #expect(
-            configuration.avatarStyles["list"]?.steps
+            configuration.avatarStyles["list"]
                 == [.rect(width: 96, height: 96), .round(width: 96, height: 96, radius: 48, border: 2)])
         #expect(configuration.log.level == .debug)
     }

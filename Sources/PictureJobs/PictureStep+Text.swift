@@ -1,32 +1,4 @@
-extension Configuration {
-    /// How an avatar is drawn: a chain of steps, applied in order.
-    public struct AvatarStyle: Sendable, Equatable, CustomStringConvertible {
-        /// One step of a style; lengths in pixels.
-        public enum Step: Sendable, Equatable {
-            /// As it came.
-            case original
-            /// Scaled and cropped around the centre.
-            case rect(width: Int, height: Int)
-            /// As `rect`, with rounded corners inside a transparent border.
-            case round(width: Int, height: Int, radius: Int, border: Int)
-        }
-
-        /// The steps, in the order they are applied.
-        public var steps: [Step]
-
-        /// A style of these steps.
-        public init(steps: [Step]) {
-            self.steps = steps
-        }
-
-        /// The steps as `agent.toml` spells them, separated by spaces.
-        public var description: String {
-            steps.map(\.description).joined(separator: " ")
-        }
-    }
-}
-
-extension Configuration.AvatarStyle.Step: CustomStringConvertible {
+extension PictureStep: CustomStringConvertible {
     /// The largest side of a styled picture; larger ones would be a way to exhaust memory.
     static let longestSide = 4096
 

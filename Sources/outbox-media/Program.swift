@@ -1,0 +1,8 @@
+#if canImport(CVips)
+    import CVips
+#endif
+
+@main
+struct Program {
+    static func main() {}
+}

@@ -19,6 +19,19 @@ stage() {
     times+=("$(printf '%5d s  %s' $((SECONDS - begun)) "$title")")
 }
 
+# Shows all a test run says, and what failed once more at its end: it may stand thousands of lines above.
+tests() {
+    local log status=0
+    log=$(mktemp)
+    swift test --skip-build "${flags[@]}" "$@" 2>&1 | tee "$log" || status=$?
+    if ((status)); then
+        printf '\nWhat failed:\n'
+        grep -aE '^✘|: error:|^Fatal error|unexpected signal code' "$log" | cut -c 1-2000 | tail -n 60 || true
+    fi
+    rm -f "$log"
+    return "$status"
+}
+
 report() {
     printf '\n'
     if ((${#times[@]})); then printf '%s\n' "${times[@]}"; fi
@@ -28,8 +41,8 @@ stage "Packages" scripts/packages.sh
 stage "Style" scripts/lint.sh
 stage "Build" swift build --build-tests "${flags[@]}"
 # One after the other: tests that compute for seconds would starve those that wait, on a machine with two cores.
-stage "Unit and conformance tests" swift test --skip-build --no-parallel "${flags[@]}" --skip EndToEndTests
-stage "End-to-end tests" swift test --skip-build "${flags[@]}" --filter EndToEndTests
+stage "Unit and conformance tests" tests --no-parallel --skip EndToEndTests
+stage "End-to-end tests" tests --filter EndToEndTests
 # The smallest counts; `make trials` has more of everything.
 stage "Quick trials" "$(swift build --show-bin-path "${flags[@]}")/outbox-trials" --quick
 

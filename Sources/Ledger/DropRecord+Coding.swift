@@ -17,6 +17,8 @@ extension DropRecord: StoredRecord {
         static let deduplicated = Presence(rawValue: 256)
         static let attempts = Presence(rawValue: 512)
         static let disposal = Presence(rawValue: 1024)
+        static let facts = Presence(rawValue: 2048)
+        static let examined = Presence(rawValue: 4096)
     }
 
     private var presence: Presence {
@@ -32,6 +34,8 @@ extension DropRecord: StoredRecord {
         if deduplicated { presence.insert(.deduplicated) }
         if attempts != 0 { presence.insert(.attempts) }
         if disposal != nil { presence.insert(.disposal) }
+        if facts != nil { presence.insert(.facts) }
+        if isExamined { presence.insert(.examined) }
         return presence
     }
 
@@ -50,6 +54,7 @@ extension DropRecord: StoredRecord {
         if let finishedAt { encoder.append(finishedAt.milliseconds) }
         if attempts != 0 { encoder.append(Int64(attempts)) }
         if let disposal { encoder.append(disposal) }
+        if let facts { encoder.append(facts) }
     }
 
     static func decodeFields(from decoder: inout RecordDecoder) -> DropRecord? {
@@ -69,6 +74,8 @@ extension DropRecord: StoredRecord {
         if presence.contains(.attempts) { record.attempts = Int(truncatingIfNeeded: decoder.read(Int64.self)) }
         record.deduplicated = presence.contains(.deduplicated)
         if presence.contains(.disposal) { record.disposal = decoder.readDisposal() }
+        if presence.contains(.facts) { record.facts = decoder.readFacts() }
+        record.isExamined = presence.contains(.examined)
         return record
     }
 

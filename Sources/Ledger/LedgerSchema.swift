@@ -3,16 +3,18 @@ import SystemPackage
 
 /// The version of the ledger's layout, and how an older one becomes the present one.
 enum LedgerSchema {
-    /// 1: the first. 2: drops may hold the number of attempts, which a program of version 1 can't read.
-    static let current: UInt32 = 2
+    /// 1: the first. 2: drops may hold the number of attempts, which a program of version 1 can't read. 3: drops may hold
+    /// what is known of a picture.
+    static let current: UInt32 = 3
     /// Bytes in the secret that keys the block digests: what XXH3 takes at its best (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192
 
     /// What leads from each older version to the next.
     typealias Migration = @Sendable (borrowing WriteTransaction) throws(LMDBError) -> Void
     static let migrations: [UInt32: Migration] = [
-        // Drops of version 1 can be read as they are: a field that is not there has its default.
-        1: { _ throws(LMDBError) in }
+        // Drops of older versions can be read as they are: a field that is not there has its default.
+        1: { _ throws(LMDBError) in },
+        2: { _ throws(LMDBError) in },
     ]
 
     static let versionKey = Array("schema".utf8)

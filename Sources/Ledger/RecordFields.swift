@@ -55,6 +55,12 @@ extension RecordEncoder {
         }
     }
 
+    mutating func append(_ facts: MediaFacts) {
+        for side in [facts.width, facts.height] { append(Int64(side ?? 0)) }
+        append(UInt8(facts.duration == nil ? 0 : 1))
+        if let duration = facts.duration { append(duration.bitPattern) }
+    }
+
     mutating func append(_ remote: RemoteObject) {
         append(optional: remote.id)
         append(optional: remote.url)
@@ -117,6 +123,13 @@ extension RecordDecoder {
         }
         fail()
         return .pending
+    }
+
+    mutating func readFacts() -> MediaFacts {
+        let sides = [read(Int64.self), read(Int64.self)].map { $0 > 0 ? Int(truncatingIfNeeded: $0) : nil }
+        return MediaFacts(
+            width: sides[0], height: sides[1],
+            duration: readFlag() ? Double(bitPattern: read(UInt64.self)) : nil)
     }
 
     mutating func readRemoteObject() -> RemoteObject {

@@ -68,12 +68,8 @@ public struct UploadDescription: Equatable, Sendable {
     public var type: MediaType
     /// Last change of the file, milliseconds since 1970; nil where not known.
     public var modified: Int64?
-    /// Width in pixels, where known.
-    public var width: Int?
-    /// Height in pixels, where known.
-    public var height: Int?
-    /// Length of a video in seconds, where known.
-    public var duration: Double?
+    /// Size and length of a picture or video, as far as they are known.
+    public var facts = MediaFacts()
 
     /// Describes a content by what is always known.
     public init(key: ContentKey, plan: FragmentPlan, path: RelativePath, type: MediaType, modified: Int64?) {

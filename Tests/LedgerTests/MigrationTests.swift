@@ -68,7 +68,7 @@ struct MigrationTests {
         let stored = try environment.read { transaction throws(LMDBError) in
             try LedgerSchema.value(LedgerSchema.versionKey, in: transaction)
         }
-        #expect(try stored?.get() == [2, 0, 0, 0])
+        #expect(try stored?.get() == [3, 0, 0, 0])
     }
 
     @Test func everyOlderVersionHasAWayToThePresentOne() {
@@ -87,7 +87,7 @@ struct MigrationTests {
             try transaction.put(LedgerTable.drops.table, [1], [1, 2, 3])
         }
         environment.close()
-        #expect(throws: LedgerError.newerSchema(found: 9, supported: 2)) {
+        #expect(throws: LedgerError.newerSchema(found: 9, supported: 3)) {
             try LedgerFile(directory: directory.path).inspect()
         }
     }

@@ -33,6 +33,14 @@ struct RecordTests {
         try expectRoundTrip(DropRecord(path: path("x"), state: state, acceptedAt: WallTime(milliseconds: 0)))
     }
 
+    @Test(arguments: [
+        MediaFacts(), MediaFacts(width: 1), MediaFacts(height: 2), MediaFacts(duration: 0.125),
+    ]) func whatIsKnownOfAPictureInPartComesBackSo(facts: MediaFacts) throws {
+        var drop = DropRecord(path: try path("x"), state: .queued, acceptedAt: WallTime(milliseconds: 0))
+        drop.facts = facts
+        try expectRoundTrip(drop)
+    }
+
     @Test func aFlippedBitIsSeenAtEveryByte() throws {
         let good = bytes(fullDrop(try path("a/b.jpg")))
         for index in good.indices {

@@ -22,7 +22,7 @@ struct FileSectionRemoteTests {
         let transport = ScriptedTransport(data: #"{"fileIds":["43","44"],"existing":["44"]}"#)
         var video = try TestContent(2, size: 20, name: "clip.mp4", type: MediaType(kind: .video, mime: "video/mp4"))
             .description
-        (video.width, video.height, video.duration, video.modified) = (640, 480, 1.5, nil)
+        (video.facts, video.modified) = (MediaFacts(width: 640, height: 480, duration: 1.5), nil)
         let results = await remote(transport).register([try TestContent(1, size: 19_232).description, video])
         #expect(
             results == [

@@ -27,6 +27,8 @@ final class HashPool: Sendable {
     struct Job: Sendable {
         var path: RelativePath
         var size: UInt64
+        /// Called once the type of a file is known that is taken and goes on to be read.
+        var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
         var done: @Sendable (HashResult) -> Void
     }
 
@@ -52,7 +54,8 @@ final class HashPool: Sendable {
     func add(_ job: Job) {
         let lane = job.size > Self.largeSize ? large : small
         lane.run { [files, rules, secret] in
-            job.done(FileHasher(files: files, rules: rules, secret: secret).hash(job.path))
+            let hasher = FileHasher(files: files, rules: rules, secret: secret, sniffed: job.sniffed)
+            job.done(hasher.hash(job.path))
         }
     }
 }
@@ -76,6 +79,7 @@ struct FileHasher {
     let files: OutboxFiles
     let rules: IntakeRules
     let secret: DigestSecret
+    var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
 
     /// Bytes read at a time: the fastest of those measured.
     static let bufferSize = 256 * 1024
@@ -110,6 +114,7 @@ struct FileHasher {
                 if let objection = rules.objection(toType: type) {
                     return .rejected(FileIdentity(before), type, objection)
                 }
+                sniffed?(path, FileIdentity(before), type, file)
             }
             if count == 0 { break }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))

@@ -90,7 +90,10 @@ public struct ServiceUnit: Sendable {
     private static let kernel = [
         "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK", "RestrictNamespaces=yes", "RestrictRealtime=yes",
         "RestrictSUIDSGID=yes", "LockPersonality=yes", "MemoryDenyWriteExecute=yes", "SystemCallArchitectures=native",
-        "SystemCallFilter=@system-service", "SystemCallFilter=~@privileged", "SystemCallErrorNumber=EPERM",
+        "SystemCallFilter=@system-service", "SystemCallFilter=~@privileged",
+        "# What decodes pictures and videos shuts itself in with these.",
+        "SystemCallFilter=seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self",
+        "SystemCallErrorNumber=EPERM",
     ]
 
     /// What takes capabilities that a user's service manager lacks: until systemd 253 such a unit would not even start

@@ -77,9 +77,9 @@ extension FileReport {
         text.member("kind", type?.kind.rawValue)
         text.member("type", type?.mime)
         text.member("size", size)
-        text.member("width", width)
-        text.member("height", height)
-        text.member("duration", duration)
+        text.member("width", facts.width)
+        text.member("height", facts.height)
+        text.member("duration", facts.duration)
         if let fragments {
             text.nested("fragments") { text in
                 text.member("total", fragments.total)

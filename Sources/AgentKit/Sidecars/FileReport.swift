@@ -28,12 +28,8 @@ public struct FileReport: Equatable, Sendable {
     public var type: MediaType?
     /// Size in bytes; nil where the file could not be looked at.
     public var size: UInt64?
-    /// Width in pixels after orientation; nil where not known.
-    public var width: Int?
-    /// Height in pixels after orientation; nil where not known.
-    public var height: Int?
-    /// Length of a video in seconds; nil where not known.
-    public var duration: Double?
+    /// Size and length of a picture or video, as far as they are known.
+    public var facts = MediaFacts()
     /// The upload's fragments; nil before the content is known.
     public var fragments: Fragments?
     /// Share of the bytes that the server acknowledged, 0…1; 1 only when done.

@@ -41,6 +41,11 @@ struct Unsaved: Sendable {
     /// The record of a path that is covered; nil where the path is being forgotten.
     func drop(at path: RelativePath) -> DropRecord? { drops[path]?.record }
 
+    /// The paths that are being stored with a content.
+    func paths(of key: ContentKey) -> [RelativePath] {
+        drops.values.compactMap { $0.record?.key == key ? $0.record?.path : nil }
+    }
+
     /// All records that are on their way, in no particular order.
     var records: [DropRecord] { drops.values.compactMap(\.record) }
 

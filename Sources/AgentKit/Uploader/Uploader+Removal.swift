@@ -110,15 +110,18 @@ extension Uploader {
     }
 
     private func forget(_ path: RelativePath) {
+        let key = record(of: path)?.key
         drops[path] = nil
         parts.sidecars.remove(path)
         events.publish(gone: path)
         process([], writes: [.forgetDrop(path)])
+        releaseThumbnail(of: key)
     }
 
     /// A path is not on its way in any more.
     func forgetIntake(of path: RelativePath) {
         hashing[path] = nil
+        earlyFacts[path] = nil
         wishes.forget(path)
         names.forgetArrival(path)
     }
@@ -128,6 +131,7 @@ extension Uploader {
         if case .moved = record.disposal {
             events.publish(gone: record.path)
             process([], writes: [.forgetDrop(record.path)])
+            releaseThumbnail(of: record.key)
         } else {
             forget(record.path)
         }

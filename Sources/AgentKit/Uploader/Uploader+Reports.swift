@@ -62,6 +62,7 @@ struct ReportContext: Sendable {
         report.key = record.key
         report.type = record.type
         report.size = record.identity?.size
+        report.facts = record.facts ?? MediaFacts()
         report.deduplicated = record.deduplicated
         report.attempts = record.attempts
         report.error = record.error

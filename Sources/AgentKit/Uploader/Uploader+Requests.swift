@@ -152,9 +152,11 @@ extension Uploader {
     private func describe(_ key: ContentKey) -> UploadDescription? {
         guard let upload = machine.record(of: key) else { return nil }
         guard let path = machine.waiters(of: key).min(), let record = drops[path] else { return nil }
-        return UploadDescription(
+        var description = UploadDescription(
             key: key, plan: upload.plan, path: path, type: record.type ?? .other,
             modified: record.identity.map { $0.modified / 1_000_000 })
+        description.facts = record.facts ?? MediaFacts()
+        return description
     }
 
     private func remoteUpload(_ key: ContentKey) -> RemoteUpload? {

@@ -44,7 +44,10 @@ extension Uploader {
                 .setting(Setting.scope, scope), .setting(Account.setting, Array(parts.account.name.utf8)),
                 .setting(Setting.rules, parts.rules.fingerprint),
             ])
-        for record in drops.values { report(record) }
+        for record in drops.values {
+            report(record)
+            examine(record)
+        }
         await ledger.commit([])
         parts.acknowledgements.clear()
     }
@@ -71,6 +74,7 @@ extension Uploader {
                 forgotten.append(.forgetDrop(record.path))
             } else {
                 parts.sidecars.repair(makeReport(record))
+                examine(record)
                 // A kill may have left the sidecar in the place that the file was moved from.
                 if case .moved(let old) = record.disposal, self.record(of: old) == nil { parts.sidecars.remove(old) }
             }

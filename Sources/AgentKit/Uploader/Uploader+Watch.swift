@@ -79,7 +79,7 @@ extension Uploader {
         let hash = lastHash
         hashing[path] = (hash, identity)
         parts.hashPool.add(
-            HashPool.Job(path: path, size: status.size) { [weak self] result in
+            HashPool.Job(path: path, size: status.size, sniffed: earlyLook) { [weak self] result in
                 self?.run { $0.hashed(path, hash, result) }
             })
     }
@@ -108,6 +108,7 @@ extension Uploader {
         guard hashing[path]?.job == hash else { return }
         hashing[path] = nil
         names.forgetArrival(path)
+        if case .content = result {} else { earlyFacts[path] = nil }
         switch result {
         case .content(let identity, let type, let content, let digests):
             counters.bytesHashed += identity.size
@@ -142,6 +143,9 @@ extension Uploader {
         record.key = content.key
         record.type = type
         record.disposal = nil
+        takeFacts(of: content.key, into: &record)
+        defer { examine(record) }
+        if let oldKey = old?.key, oldKey != content.key { releaseThumbnail(of: oldKey) }
         let known = confirmation(of: content.key)
         if let known, parts.afterUpload == .keep || known.seal != content.seal {
             confirmed(&record, known, content)

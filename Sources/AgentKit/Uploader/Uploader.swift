@@ -28,6 +28,8 @@ actor Uploader {
         var hashPool: HashPool
         var secret: DigestSecret
         var sidecars: SidecarWriter
+        /// Measures pictures and videos; nil where that is not wanted.
+        var media: (any MediaExamining)?
         var credentials: Credentials
         var account: Account
         var retention: Duration
@@ -54,6 +56,11 @@ actor Uploader {
     var drops: [RelativePath: DropRecord] = [:]
     /// Paths being hashed, and which of several hashes of one path counts.
     var hashing: [RelativePath: (job: UInt64, identity: FileIdentity)] = [:]
+    /// Contents whose size and thumbnail are still to be had.
+    var examinations = Examinations()
+    /// What was learned of files before their hash was known.
+    var earlyFacts: [RelativePath: (identity: FileIdentity, facts: MediaFacts)] = [:]
+    let earlyLooks = EarlyLooks()
     /// Mount points below the outbox whose file system is away: nothing below them counts as removed.
     var lostMounts: Set<RelativePath> = []
     /// Names that are gone, until it counts, and names that may be theirs now.

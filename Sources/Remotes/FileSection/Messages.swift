@@ -22,9 +22,9 @@ enum Messages {
                 mimeType = upload.type.mime
                 path = shown
                 modified = upload.modified
-                width = upload.width
-                height = upload.height
-                duration = upload.duration
+                width = upload.facts.width
+                height = upload.facts.height
+                duration = upload.facts.duration
             }
         }
 

@@ -11,6 +11,11 @@ public struct DropRecord: Equatable, Sendable {
     public var state: FileState
     /// Type, as told by magic bytes; nil before it is known or where it is not.
     public var type: MediaType?
+    /// Size and length of a picture or video; nil before it was measured.
+    public var facts: MediaFacts?
+    /// Whether nothing more is to be learned or drawn of the content: it was measured and its thumbnail made, or they
+    /// can't be had.
+    public var isExamined = false
     /// Whether nothing was sent for this path because the content was on its way, or there, already.
     public var deduplicated: Bool
     /// Why the path is where it is.

@@ -12,8 +12,7 @@ struct FileReportTests {
         report.key = ContentKey(hexadecimal: "9e107d9d372bb6826bd81d3542a419d6")
         report.type = MediaType(kind: .image, mime: "image/jpeg")
         report.size = 4_834_205
-        report.width = 4032
-        report.height = 3024
+        report.facts = MediaFacts(width: 4032, height: 3024)
         report.fragments = .init(total: 10, finished: 3)
         report.progress = 0.3
         report.remote.id = "43"

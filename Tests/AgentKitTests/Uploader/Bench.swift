@@ -29,7 +29,8 @@ final class Bench: Sendable {
     /// A bench; with the place of another one it is the next run of the same agent.
     init(
         place: TemporaryDirectory? = nil, remote: ScriptedRemote = ScriptedRemote(), clock: HandClock = HandClock(),
-        settlesAtOnce: Bool = true, afterUpload: Configuration.AfterUpload = .keep
+        settlesAtOnce: Bool = true, afterUpload: Configuration.AfterUpload = .keep,
+        media: (any MediaExamining)? = nil
     ) async throws {
         self.place = try place ?? TemporaryDirectory()
         self.remote = remote
@@ -50,6 +51,7 @@ final class Bench: Sendable {
             sidecars: SidecarWriter(
                 store: SidecarStore(root: outbox, makesDirectories: false), writesRejected: true, clock: clock,
                 logger: logger),
+            media: media,
             credentials: Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state")),
             account: Account(
                 name: "default", session: SessionStore(stateDirectory: self.place.path("state")), change: {}),

@@ -16,7 +16,7 @@ final class ScriptedRemote: Remote {
         var sendsLeft = 0
         var waiting: [Step: [CheckedContinuation<Void, Never>]] = [:]
         var lastID = 0
-        var registered: [ContentKey] = []
+        var registered: [UploadDescription] = []
         var keys: [String: ContentKey] = [:]
         var received: [String: [Int: [UInt8]]] = [:]
         var sent: [(ContentKey, Int)] = []
@@ -54,7 +54,9 @@ final class ScriptedRemote: Remote {
     func refuse(_ failure: RemoteFailure?) { state.withLock { $0.refusal = failure } }
 
     /// The contents it was asked to take, in order.
-    var registered: [ContentKey] { state.withLock { $0.registered } }
+    var registered: [ContentKey] { descriptions.map(\.key) }
+    /// What it was told of them.
+    var descriptions: [UploadDescription] { state.withLock { $0.registered } }
     /// The fragments that arrived, those that were sent twice included.
     var sent: [(key: ContentKey, fragment: Int)] { state.withLock { $0.sent } }
     var removed: [String] { state.withLock { $0.removed } }
@@ -75,7 +77,7 @@ final class ScriptedRemote: Remote {
         return state.withLock { state in
             uploads.map { upload in
                 state.lastID += 1
-                state.registered.append(upload.key)
+                state.registered.append(upload)
                 state.keys["\(state.lastID)"] = upload.key
                 return .success(.registered(id: "\(state.lastID)", .asRecorded))
             }

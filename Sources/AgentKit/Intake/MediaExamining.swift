@@ -1,0 +1,55 @@
+import LinuxSystem
+import UploadCore
+
+/// Somebody who measures pictures and videos and makes their thumbnails.
+protocol MediaExamining: Sendable {
+    /// Measures a file; quick for pictures.
+    ///
+    /// - Returns: what could be told; nil where asking another time may tell more.
+    func facts(of file: SharedDescriptor, _ type: MediaType) async -> MediaFacts?
+
+    /// Makes the thumbnail of a content, whole or not at all; does nothing where it is there.
+    ///
+    /// - Returns: whether that is settled: it is there, or can't be had of this content.
+    func makeThumbnail(of file: SharedDescriptor, _ type: MediaType, key: ContentKey) async -> Bool
+
+    /// Removes the thumbnail of a content that nobody has any more.
+    func removeThumbnail(of key: ContentKey)
+}
+
+/// Contents that are to be looked into, in the order they came, a few at a time.
+struct Examinations: Sendable {
+    /// Contents looked into at once: the picture worker has no more processes on most machines.
+    static let limit = 2
+
+    private var waiting: [ContentKey] = []
+    private var head = 0
+    private var known: Set<ContentKey> = []
+    private var running = 0
+
+    /// Queues a content; once is enough.
+    mutating func add(_ key: ContentKey) {
+        if known.insert(key).inserted { waiting.append(key) }
+    }
+
+    /// The next content to look into now; nil while enough are looked into, or none is left.
+    mutating func begin() -> ContentKey? {
+        guard running < Self.limit, head < waiting.count else { return nil }
+        defer { head += 1 }
+        running += 1
+        if head == 1024 {
+            waiting.removeFirst(head)
+            head = 0
+        }
+        return waiting[head]
+    }
+
+    /// A content was looked into.
+    mutating func end(_ key: ContentKey) {
+        running -= 1
+        known.remove(key)
+    }
+
+    /// Whether a content is queued or looked into.
+    func covers(_ key: ContentKey) -> Bool { known.contains(key) }
+}

@@ -1,4 +1,4 @@
-/// What the agent asks of the picture worker: one packet of JSON on a SOCK_SEQPACKET socket, with the picture, open for
+/// What the agent asks of the picture worker: one packet of `PictureWire`, with the picture, open for
 /// reading, as its first descriptor and, where there is something to be written, an empty file, open for reading and
 /// writing, as its second (man 7 unix, SCM_RIGHTS). Never a name.
 public struct PictureJob: Codable, Equatable, Sendable {
@@ -29,7 +29,7 @@ public struct PictureJob: Codable, Equatable, Sendable {
     }
 }
 
-/// What the picture worker answers: one packet of JSON for each job, in any order.
+/// What the picture worker answers: one packet of JSON for each job.
 public struct PictureAnswer: Codable, Equatable, Sendable {
     /// How it went.
     public enum Outcome: Codable, Equatable, Sendable {

@@ -1,6 +1,6 @@
 extension PictureStep: CustomStringConvertible {
     /// The largest side of a styled picture; larger ones would be a way to exhaust memory.
-    static let longestSide = 4096
+    public static let longestSide = 4096
 
     /// Reads `original`, `rect:WxH` or `round:WxH,r=R,b=B`; `nil` for anything else, sides of 0 or over 4096 pixels,
     /// or a border that leaves nothing of the picture.

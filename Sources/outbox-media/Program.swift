@@ -1,8 +1,79 @@
+import Glibc
+import LinuxSystem
+import PictureJobs
+import SystemPackage
+
 #if canImport(CVips)
-    import CVips
+    import CSandbox
 #endif
 
 @main
 struct Program {
-    static func main() {}
+    private static let help = """
+        outbox-media: the picture worker of outbox.
+
+        The agent starts it; there is nothing to do with it by hand. It measures pictures and makes thumbnails and
+        avatars of them, in a process of its own, so that a picture made to break a decoder breaks nothing else: it gets
+        open files, one JSON job at a time, over the socket that is its standard input, opens none itself, and has no
+        network.
+
+          outbox-media --version    what it was built with
+          outbox-media --help       this text
+
+        Exit codes: 0 the agent is gone, 64 not started by the agent, 69 libvips is missing.
+        It needs libvips 8.13 or newer when it is built: apt-get install --no-install-recommends libvips-dev
+        """
+
+    static func main() {
+        switch Array(CommandLine.arguments.dropFirst()) {
+        case []: work()
+        case ["--help"], ["-h"]: print(help)
+        case ["--version"]: print("outbox-media, \(library ?? "without libvips")")
+        default: end(64, "arguments are not understood; see outbox-media --help")
+        }
+    }
+
+    private static func end(_ code: Int32, _ message: String) -> Never {
+        try? writeAll(Array("outbox-media: \(message)\n".utf8), to: STDERR_FILENO)
+        exit(code)
+    }
+
+    #if canImport(CVips)
+        private static var library: String? { VipsLibrary.name }
+
+        private static func work() {
+            guard isPacketSocket(STDIN_FILENO) else {
+                end(64, "standard input is not a socket of the agent's, which starts this program; see --help")
+            }
+            // Who stops the agent may mean its whole process group; a job under way is ended by the agent, or done.
+            for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_IGN) }
+            do {
+                let formats = try VipsLibrary.start()
+                Limits.set()
+                let hello = PictureHello(
+                    library: VipsLibrary.name, formats: formats.map(\.rawValue), sandbox: Sandbox.enter())
+                try Worker(socket: STDIN_FILENO).run(hello)
+            } catch let failure as VipsFailure {
+                end(69, "libvips does not start: \(failure.message)")
+            } catch {
+                end(74, "the agent's socket failed: \(error)")
+            }
+        }
+
+        private static func isPacketSocket(_ descriptor: Int32) -> Bool {
+            var type: Int32 = 0
+            var length = socklen_t(MemoryLayout<Int32>.size)
+            return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0
+                && type == Int32(SOCK_SEQPACKET.rawValue)
+        }
+    #else
+        private static var library: String? { nil }
+
+        private static func work() {
+            end(
+                69,
+                "built without libvips, so there are no sizes and thumbnails of pictures; install it with "
+                    + "'apt-get install --no-install-recommends libvips-dev' and build again")
+        }
+    #endif
 }

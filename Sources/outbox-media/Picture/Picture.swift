@@ -1,0 +1,99 @@
+#if canImport(CVips)
+    import CVips
+    import LinuxSystem
+    import PictureJobs
+    import SystemPackage
+
+    /// A picture that may be decoded: its format is known, and its header says that it isn't too large.
+    final class Picture {
+        /// A side that no camera makes and JPEG can't have; a row of it would be the memory of a whole picture.
+        private static let longestSide = 65535
+        /// GIF and WebP files are read as a whole.
+        private static let longestWholeFile: UInt64 = 256 << 20
+
+        private let file: SharedDescriptor
+        private let length: UInt64
+        private let format: PictureFormat
+        private let source: PictureSource
+        private let header: Image
+
+        /// Looks at a file's first bytes and its header; decodes nothing.
+        init(_ file: SharedDescriptor, maximumPixels: Int) throws(JobFailure) {
+            self.file = file
+            (length, format) = try Self.sniff(file)
+            source = PictureSource(file, length: length)
+            do {
+                header = try source.load(format, keeping: 1)
+            } catch {
+                throw Self.blame(error, on: source)
+            }
+            guard header.width <= Self.longestSide, header.height <= Self.longestSide,
+                header.width * header.height <= maximumPixels
+            else {
+                throw .refused(
+                    .tooManyPixels, "\(header.width)x\(header.height) pixels; at most \(maximumPixels) are taken")
+            }
+        }
+
+        /// What is known without decoding.
+        var facts: PictureFacts {
+            let isSwapped = header.orientation >= 5
+            return PictureFacts(
+                width: isSwapped ? header.height : header.width, height: isSwapped ? header.width : header.height)
+        }
+
+        /// Makes something of the picture, from the top down and once.
+        ///
+        /// - Parameter side: where the result needs no more than this many pixels along either side of the upright
+        ///   picture, decoders that can make a smaller picture at once do so.
+        func decoded<Result>(
+            coveringWidth width: Int = .max, height: Int = .max,
+            _ make: (Image) throws(VipsFailure) -> Result
+        ) throws(JobFailure) -> Result {
+            let kept = max(
+                min(1, Double(width) / Double(facts.width)), min(1, Double(height) / Double(facts.height)))
+            let source = PictureSource(file, length: length)
+            do {
+                return try make(try source.load(format, keeping: kept))
+            } catch {
+                throw Self.blame(error, on: source)
+            }
+        }
+
+        private static func sniff(_ file: SharedDescriptor) throws(JobFailure) -> (UInt64, PictureFormat) {
+            let status: FileStatus
+            var head = [UInt8](repeating: 0, count: PictureFormat.headLength)
+            do throws(Errno) {
+                status = try FileStatus(of: file.rawValue)
+                guard status.kind == .regular else { throw .invalidArgument }
+                var filled = 0
+                var failure: Errno?
+                head.withUnsafeMutableBytes { bytes in
+                    do throws(Errno) { filled = try file.read(into: bytes, at: 0) } catch { failure = error }
+                }
+                if let failure { throw failure }
+                head.removeSubrange(filled...)
+            } catch .invalidArgument {
+                throw .refused(.notAPicture, "not a regular file")
+            } catch {
+                throw .failed("cannot read the picture: \(error)")
+            }
+            guard let format = PictureFormat(head: head) else {
+                throw .refused(.notAPicture, "none of JPEG, PNG, GIF, WebP, HEIF, AVIF and TIFF")
+            }
+            if format == .tiff, TIFFDirectory.isCameraRaw(file, head: head) {
+                throw .refused(.notAPicture, "a camera's raw file")
+            }
+            if [.gif, .webp].contains(format), status.size > longestWholeFile {
+                throw .refused(.tooManyPixels, "a file of \(status.size) bytes; at most \(longestWholeFile) are taken")
+            }
+            return (status.size, format)
+        }
+
+        private static func blame(_ failure: VipsFailure, on source: PictureSource) -> JobFailure {
+            if let reason = source.readFailure { return .failed("cannot read the picture: \(reason)") }
+            if failure.isOutOfMemory { return .failed(failure.message) }
+            return .refused(.damaged, failure.message)
+        }
+    }
+#endif

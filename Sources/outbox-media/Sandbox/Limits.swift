@@ -1,0 +1,52 @@
+import CSandbox
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+/// What the process may use up, at most, for as long as it lives.
+enum Limits {
+    /// Memory beyond what is mapped at start. A legal picture of 50 million pixels needs up to 1 GB where it is decoded
+    /// as a whole, with 16 bits a channel.
+    private static let memory: UInt64 = 2 << 30
+    /// The longest output: a picture of 50 million pixels with alpha, uncompressed, is 200 MB.
+    private static let outputLength: UInt64 = 256 << 20
+    private static let descriptors: UInt64 = 32
+
+    /// Sets the limits (man 2 getrlimit), and has the kernel choose this process first when memory runs out.
+    static func set() {
+        // Without a handler more would end the process; like this the write fails, and only the job with it.
+        signal(SIGXFSZ, SIG_IGN)
+        // Each thread would else reserve 64 MiB of its own for allocations, and decoders start one per processor.
+        mallopt(M_ARENA_MAX, 2)
+        // Large buffers go back to the system once they are done with, whatever was freed before.
+        mallopt(M_MMAP_THRESHOLD, 1 << 20)
+        set(RLIMIT_AS, to: mappedBytes() + memory)
+        set(RLIMIT_FSIZE, to: outputLength)
+        set(RLIMIT_NOFILE, to: descriptors)
+        set(RLIMIT_CORE, to: 0)
+        try? write("1000", to: "/proc/self/oom_score_adj")
+    }
+
+    private static func set(_ resource: __rlimit_resource, to value: UInt64) {
+        var limit = rlimit()
+        // A limit that is lower already stays.
+        getrlimit(__rlimit_resource_t(resource.rawValue), &limit)
+        limit.rlim_max = min(limit.rlim_max, rlim_t(value))
+        limit.rlim_cur = min(limit.rlim_cur, limit.rlim_max)
+        setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
+    }
+
+    /// Bytes of the address space in use: the first number of /proc/self/statm, in pages (man 5 proc).
+    private static func mappedBytes() -> UInt64 {
+        guard let file = try? SharedDescriptor(opening: "/proc/self/statm", flags: O_RDONLY) else { return 1 << 30 }
+        var text = [UInt8](repeating: 0, count: 128)
+        let count = text.withUnsafeMutableBytes { bytes in (try? file.read(into: bytes, at: 0)) ?? 0 }
+        let pages = String(decoding: text.prefix(count), as: UTF8.self).split(separator: " ").first.flatMap { UInt64($0) }
+        return (pages ?? 1 << 18) * UInt64(getpagesize())
+    }
+
+    private static func write(_ text: String, to path: String) throws(Errno) {
+        let file = try SharedDescriptor(opening: path, flags: O_WRONLY)
+        try writeAll(Array(text.utf8), to: file.rawValue)
+    }
+}

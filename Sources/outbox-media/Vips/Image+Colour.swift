@@ -1,0 +1,53 @@
+#if canImport(CVips)
+    import CVips
+
+    extension Image {
+        /// In sRGB with 8 bits: red, green, blue, and alpha where there was one.
+        func inSRGB() throws(VipsFailure) -> Image {
+            let converted = try withKnownColours().convertedToSRGB()
+            let channels = converted.hasAlpha ? 4 : 3
+            let trimmed =
+                converted.bands > channels
+                ? try Image { outbox_first_bands(converted.raw, $0, Int32(channels)) } : converted
+            if trimmed.format == VIPS_FORMAT_UCHAR { return trimmed }
+            return try Image { outbox_cast(trimmed.raw, $0, VIPS_FORMAT_UCHAR) }
+        }
+
+        /// With an alpha band; one that is missing is opaque.
+        func withAlpha() throws(VipsFailure) -> Image {
+            hasAlpha ? self : try Image { outbox_add_opaque_alpha(raw, $0) }
+        }
+
+        /// Without alpha, over white, which is what most viewers show behind a picture.
+        func withoutAlpha() throws(VipsFailure) -> Image {
+            hasAlpha ? try Image { outbox_flatten_on_white(raw, $0) } : self
+        }
+
+        private var isCMYK: Bool { vips_image_get_interpretation(raw) == VIPS_INTERPRETATION_CMYK }
+
+        private func convertedToSRGB() throws(VipsFailure) -> Image {
+            if isCMYK || vips_image_get_typeof(raw, VIPS_META_ICC_NAME) != 0 {
+                // A profile that is broken or of another kind of picture is common, and no reason to take no picture.
+                let transformed = try? Image { outbox_transform_to_srgb(raw, $0, isCMYK ? "cmyk" : "srgb") }
+                if let transformed { return transformed }
+                vips_error_clear()
+            }
+            if vips_image_get_interpretation(raw) == VIPS_INTERPRETATION_sRGB { return self }
+            return try Image { outbox_interpret_as_srgb(raw, $0) }
+        }
+
+        /// Where the file doesn't say what its bands mean, the usual.
+        private func withKnownColours() throws(VipsFailure) -> Image {
+            if vips_colourspace_issupported(raw) != 0 { return self }
+            let isWide = format == VIPS_FORMAT_USHORT
+            let usual =
+                switch (bands < 3, isWide) {
+                case (true, true): VIPS_INTERPRETATION_GREY16
+                case (true, false): VIPS_INTERPRETATION_B_W
+                case (false, true): VIPS_INTERPRETATION_RGB16
+                case (false, false): VIPS_INTERPRETATION_sRGB
+                }
+            return try Image { outbox_name_interpretation(raw, $0, usual) }
+        }
+    }
+#endif

@@ -1,0 +1,46 @@
+#if canImport(CVips)
+    import CSandbox
+    import Glibc
+    import LinuxSystem
+    import PictureJobs
+    import SystemPackage
+
+    /// Answers jobs, one after the other, until the agent closes its end of the socket.
+    struct Worker {
+        /// The worker's end of a socket pair.
+        let socket: Int32
+
+        /// Says hello and works.
+        ///
+        /// - Throws: `Errno` where the socket fails; an agent that is gone is no error.
+        func run(_ hello: PictureHello) throws(Errno) {
+            do throws(Errno) {
+                try send(hello)
+                while let packet = try DescriptorPacket.receive(from: socket, longest: PictureWire.longestPacket) {
+                    try send(answer(to: packet))
+                }
+            } catch {
+                if error != .brokenPipe && error != .connectionReset { throw error }
+            }
+        }
+
+        private func send(_ value: some Encodable) throws(Errno) {
+            // Messages are kept short, so that every answer fits.
+            guard let packet = try? PictureWire.packet(of: value) else { throw .messageTooLong }
+            try DescriptorPacket.send(packet, to: socket)
+        }
+
+        private func answer(to packet: DescriptorPacket) -> PictureAnswer {
+            guard !packet.isCut, let job = try? PictureWire.value(PictureJob.self, in: packet.bytes) else {
+                return PictureAnswer(id: 0, outcome: .failed("not a job"))
+            }
+            outbox_limit_processor_time(PictureWire.processorSeconds)
+            defer { outbox_limit_processor_time(0) }
+            do throws(JobFailure) {
+                return PictureAnswer(id: job.id, outcome: .done(try PictureTask(job, packet.descriptors).perform()))
+            } catch {
+                return PictureAnswer(id: job.id, outcome: error.outcome)
+            }
+        }
+    }
+#endif

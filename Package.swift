@@ -84,7 +84,7 @@ let package = Package(
         room("Transport", ["CCurl"]),
         room("Remotes", ["Digests", "LinuxSystem", "Transport", "UploadCore", systemPackage]),
         room("PictureJobs"),
-        room("MediaTools", ["CLinux", "LinuxSystem", "PictureJobs", logging, systemPackage]),
+        room("MediaTools", ["CLinux", "LinuxSystem", "PictureJobs", "UploadCore", logging, systemPackage]),
         room(
             "Avatars",
             ["CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "UploadCore", logging, systemPackage]),
@@ -129,6 +129,12 @@ let package = Package(
         tests("LedgerTests", ["Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging, systemPackage]),
         tests("NetworkWatchTests", ["CLinux", "LinuxSystem", "NetworkWatch", "TestSupport", systemPackage]),
         tests("PictureJobsTests", ["PictureJobs"]),
+        tests(
+            "MediaToolsTests",
+            [
+                "CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "TestSupport", "UploadCore", logging,
+                systemPackage,
+            ]),
         tests("TransportTests", ["TestSupport", "Transport"]),
         tests(
             "RemotesTests",

@@ -23,6 +23,8 @@ need pkg-config has_command pkg-config
 need libcurl4-openssl-dev has_library libcurl
 need liblmdb-dev has_library lmdb
 need libxxhash-dev has_library libxxhash
+need libvips-dev has_library vips
+need ffmpeg has_command ffprobe
 need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
 need curl has_command curl
 need openssl has_command openssl

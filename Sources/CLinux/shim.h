@@ -19,6 +19,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "child.h"
+
 /// man 2 openat2. Returns -1 and sets errno like open(2).
 static inline int outbox_openat2(int directory, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve) {
     struct open_how how = {.flags = flags, .mode = mode, .resolve = resolve};

@@ -1,0 +1,250 @@
+// Starting a program under limits. What happens between fork and exec can't be written in Swift: only
+// async-signal-safe calls are allowed there (man 2 fork, man 7 signal-safety).
+#pragma once
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/// One limit of man 2 setrlimit, soft and hard alike.
+struct outbox_limit {
+    int resource;
+    uint64_t value;
+};
+
+/// A program to be started; every pointer is borrowed for the call.
+struct outbox_child {
+    const char *program;
+    char *const *arguments;
+    char *const *environment;
+    /// Descriptors that become 0, 1, 2 and so on; at most 8.
+    const int *descriptors;
+    int descriptor_count;
+    const struct outbox_limit *limits;
+    int limit_count;
+    /// Added to the scheduling priority (man 2 nice).
+    int niceness;
+    /// -1, or a Landlock ruleset it is held to, together with the system call filter below.
+    int ruleset;
+    /// Whether it is held to the system call filter.
+    int filtered;
+};
+
+/// Where starting a program failed; the order in which things are done.
+enum {
+    outbox_start_fork,
+    outbox_start_parent,
+    outbox_start_directory,
+    outbox_start_descriptors,
+    outbox_start_limits,
+    outbox_start_confinement,
+    outbox_start_program,
+};
+
+#if defined(__x86_64__)
+#define OUTBOX_AUDIT_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OUTBOX_AUDIT_ARCH AUDIT_ARCH_AARCH64
+#elif defined(__riscv) && __riscv_xlen == 64
+#define OUTBOX_AUDIT_ARCH AUDIT_ARCH_RISCV64
+#endif
+
+#define OUTBOX_REFUSE(name) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES)
+
+/// Refuses what a media program has no use for and a captured one would like: sockets, other processes, the kernel's
+/// less walked parts (man 2 seccomp). Answers 0, or -1 and errno; ENOSYS where this processor has no filter here.
+static inline int outbox_filter_calls(void) {
+#ifdef OUTBOX_AUDIT_ARCH
+    static const struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUTBOX_AUDIT_ARCH, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+#ifdef __x86_64__
+        // The x32 calls have numbers of their own.
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+#endif
+        OUTBOX_REFUSE(socket),
+        OUTBOX_REFUSE(socketpair),
+        OUTBOX_REFUSE(connect),
+        OUTBOX_REFUSE(bind),
+        OUTBOX_REFUSE(kill),
+        OUTBOX_REFUSE(tkill),
+        OUTBOX_REFUSE(rt_sigqueueinfo),
+        OUTBOX_REFUSE(rt_tgsigqueueinfo),
+        OUTBOX_REFUSE(pidfd_send_signal),
+        OUTBOX_REFUSE(pidfd_getfd),
+        OUTBOX_REFUSE(ptrace),
+        OUTBOX_REFUSE(process_vm_readv),
+        OUTBOX_REFUSE(process_vm_writev),
+        OUTBOX_REFUSE(io_uring_setup),
+        OUTBOX_REFUSE(bpf),
+        OUTBOX_REFUSE(perf_event_open),
+        OUTBOX_REFUSE(userfaultfd),
+        OUTBOX_REFUSE(add_key),
+        OUTBOX_REFUSE(request_key),
+        OUTBOX_REFUSE(keyctl),
+        OUTBOX_REFUSE(mount),
+        OUTBOX_REFUSE(unshare),
+        OUTBOX_REFUSE(setns),
+        OUTBOX_REFUSE(open_by_handle_at),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {
+        .len = sizeof code / sizeof *code,
+        .filter = (struct sock_filter *)code,
+    };
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0);
+#else
+    errno = ENOSYS;
+    return -1;
+#endif
+}
+
+/// Tells the parent where and why, and ends.
+__attribute__((noreturn)) static inline void outbox_child_failed(int report, int stage) {
+    int words[2] = {stage, errno};
+    if (write(report, words, sizeof words) < 0) { /* The parent is gone. */ }
+    _exit(127);
+}
+
+/// Nothing else of this process reaches the program: no descriptor, no signal setting, no directory.
+static inline void outbox_child_descriptors(const struct outbox_child *child, int *report) {
+    int copies[8];
+    // All copies lie above the numbers that are about to be given away.
+    *report = fcntl(*report, F_DUPFD_CLOEXEC, 16);
+    for (int index = 0; index < child->descriptor_count; index++) {
+        copies[index] = fcntl(child->descriptors[index], F_DUPFD_CLOEXEC, 16);
+        if (copies[index] < 0) outbox_child_failed(*report, outbox_start_descriptors);
+    }
+    for (int index = 0; index < child->descriptor_count; index++) {
+        if (dup2(copies[index], index) < 0) outbox_child_failed(*report, outbox_start_descriptors);
+    }
+#ifdef SYS_close_range
+    // Everything is close-on-exec as it is; a library may have forgotten one. CLOSE_RANGE_CLOEXEC, Linux 5.11.
+    syscall(SYS_close_range, (unsigned)child->descriptor_count, ~0U, 4U);
+#endif
+}
+
+/// The child's half; never returns.
+__attribute__((noreturn)) static inline void outbox_become(const struct outbox_child *child, pid_t parent, int report) {
+    static const char first_victim[] = "1000";
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    for (int number = 1; number < 65; number++) sigaction(number, &usual, NULL);
+    setsid();
+    // Sent when the thread that forked ends; the parent may have gone before this was asked for.
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)
+        outbox_child_failed(report, outbox_start_parent);
+    if (chdir("/") != 0) outbox_child_failed(report, outbox_start_directory);
+    umask(077);
+    // Short of memory, the kernel takes this one first; neither of the two is worth a failure.
+    int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (score >= 0 && write(score, first_victim, sizeof first_victim - 1) < 0) { /* As it is, then. */ }
+    if (nice(child->niceness) < 0) { /* As it is, then. */ }
+
+    int ruleset = child->ruleset < 0 ? -1 : fcntl(child->ruleset, F_DUPFD_CLOEXEC, 16);
+    outbox_child_descriptors(child, &report);
+    for (int index = 0; index < child->limit_count; index++) {
+        uint64_t both[2] = {child->limits[index].value, child->limits[index].value};
+        if (syscall(SYS_prlimit64, 0, child->limits[index].resource, both, NULL) != 0)
+            outbox_child_failed(report, outbox_start_limits);
+    }
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) outbox_child_failed(report, outbox_start_confinement);
+    if (child->ruleset >= 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+        outbox_child_failed(report, outbox_start_confinement);
+    if (child->filtered && outbox_filter_calls() != 0 && errno != ENOSYS && errno != EINVAL)
+        outbox_child_failed(report, outbox_start_confinement);
+
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execve(child->program, child->arguments, child->environment);
+    outbox_child_failed(report, outbox_start_program);
+}
+
+/// Starts a program in a session of its own that is killed when the calling thread ends. Answers its process id once it
+/// runs; else -1, errno, and where it failed.
+static inline pid_t outbox_start_child(const struct outbox_child *child, int *stage) {
+    int ends[2];
+    *stage = outbox_start_fork;
+    if (child->descriptor_count > 8) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+    pid_t parent = getpid();
+    // No handler of this process may run in the child.
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    pid_t pid = fork();
+    if (pid == 0) outbox_become(child, parent, ends[1]);
+    int failure = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(ends[1]);
+    if (pid > 0) {
+        int words[2] = {0, 0};
+        ssize_t count;
+        do count = read(ends[0], words, sizeof words);
+        while (count < 0 && errno == EINTR);
+        if (count == (ssize_t)sizeof words) {
+            *stage = words[0];
+            failure = words[1];
+            // It has nothing more to do but to end.
+            while (syscall(SYS_wait4, pid, NULL, 0, NULL) < 0 && errno == EINTR) {}
+            pid = -1;
+        }
+    }
+    close(ends[0]);
+    if (pid < 0) errno = failure;
+    return pid;
+}
+
+/// man 2 pidfd_open: readable once the process has ended.
+static inline int outbox_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+/// man 2 memfd_create, close-on-exec.
+static inline int outbox_memory_file(const char *name) {
+    return (int)syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */);
+}
+
+/// man 2 landlock_create_ruleset: the ABI version, 0 where the kernel has no Landlock or doesn't use it.
+static inline int outbox_landlock_version(void) {
+    int version = (int)syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, 1U);
+    return version < 0 ? 0 : version;
+}
+
+/// A ruleset that refuses every kind of access this kernel knows of: files, TCP (version 4), abstract sockets and
+/// signals to other processes (6). Numbers as in linux/landlock.h, which may be older than the kernel.
+static inline int outbox_landlock_ruleset(int version) {
+    struct {
+        uint64_t files, network, scopes;
+    } refused = {.files = 0x1FFF};
+    size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
+    if (version >= 2) refused.files |= 1 << 13;
+    if (version >= 3) refused.files |= 1 << 14;
+    if (version >= 4) refused.network = 3;
+    if (version >= 5) refused.files |= 1 << 15;
+    if (version >= 6) refused.scopes = 3;
+    return (int)syscall(SYS_landlock_create_ruleset, &refused, size, 0U);
+}
+
+/// Allows a file to be read and executed, or all files below a directory.
+static inline int outbox_landlock_allow_reading(int ruleset, int file, int is_directory) {
+    // EXECUTE, READ_FILE, and for directories READ_DIR.
+    struct __attribute__((packed)) {
+        uint64_t access;
+        int32_t file;
+    } rule = {.access = is_directory ? 13 : 5, .file = file};
+    return (int)syscall(SYS_landlock_add_rule, ruleset, 1 /* LANDLOCK_RULE_PATH_BENEATH */, &rule, 0U);
+}

@@ -1,0 +1,200 @@
+import CLinux
+import Glibc
+public import LinuxSystem
+public import Logging
+import PictureJobs
+import SystemPackage
+public import UploadCore
+
+/// Finds out what intake wants to know of a file: its size in pixels, its length in time, what it looks like. None of it
+/// is needed for the upload, so nothing here fails: what is not known is nil.
+public final class MediaExaminer: Sendable {
+    /// The side of a thumbnail.
+    public static let thumbnailSide = 150
+    private static let thumbnailQuality = 85
+    /// The largest picture a thumbnail is made of: phones take 200 million pixels.
+    private static let mostPixels = 300_000_000
+    /// A size is told from the header alone, so it is told whatever it is.
+    private static let mostPixelsMeasured = 1 << 40
+    /// Formats the picture worker reads; BMP, JPEG XL and camera raw files have no size and no thumbnail.
+    private static let pictures: Set<String> = [
+        "image/jpeg", "image/png", "image/gif", "image/webp", "image/heic", "image/heif", "image/heic-sequence",
+        "image/avif", "image/tiff",
+    ]
+
+    private let pictures: any PictureWorking
+    private let videos: VideoTools
+    private let thumbnails: ThumbnailFolder?
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - pictures: measures and draws pictures; give it one that works in the background.
+    ///   - videos: looks into videos.
+    ///   - thumbnails: absolute path of the directory for thumbnails, made when needed; nil: none are made.
+    public init(pictures: any PictureWorking, videos: VideoTools, thumbnails: String?, logger: Logger) {
+        self.pictures = pictures
+        self.videos = videos
+        self.thumbnails = thumbnails.map { ThumbnailFolder(path: $0) }
+        self.logger = logger
+    }
+
+    /// Whether anything can be found out about files of this type.
+    public static func takes(_ type: MediaType) -> Bool { pictures.contains(type.mime) || VideoTools.takes(type) }
+
+    /// Width, height and duration.
+    ///
+    /// - Parameters:
+    ///   - file: open for reading; its offset is not used.
+    ///   - type: as its first bytes tell.
+    /// - Returns: what is known, and whether asking again would answer the same.
+    public func facts(of file: SharedDescriptor, _ type: MediaType) async -> (facts: MediaFacts, isFinal: Bool) {
+        if VideoTools.takes(type) { return await videoFacts(of: file, type) }
+        guard Self.pictures.contains(type.mime) else { return (.unknown, true) }
+        do {
+            let size = try await pictures.perform(
+                .measure, on: file, into: nil, maximumPixels: Self.mostPixelsMeasured)
+            return (MediaFacts(width: size.width, height: size.height), true)
+        } catch {
+            note("A picture could not be measured", error.message)
+            return (.unknown, error.isFinal)
+        }
+    }
+
+    private func videoFacts(of file: SharedDescriptor, _ type: MediaType) async -> (facts: MediaFacts, isFinal: Bool) {
+        do throws(VideoFailure) {
+            let facts = try await videos.facts(of: file, type: type)
+            return (MediaFacts(width: facts.width, height: facts.height, duration: facts.duration), true)
+        } catch {
+            note("A video could not be looked into", error.message)
+            return (.unknown, error.isFinal)
+        }
+    }
+
+    /// Makes `<thumbnails>/<key>.jpg`, 150×150, cropped around the centre: whole or not at all. Where it is there
+    /// already, nothing is done.
+    ///
+    /// - Parameters:
+    ///   - file: open for reading; its offset is not used.
+    ///   - type: as its first bytes tell.
+    ///   - key: the content's key.
+    ///   - duration: of a video, where it is known.
+    public func makeThumbnail(
+        of file: SharedDescriptor, _ type: MediaType, key: ContentKey, duration: Double? = nil
+    ) async -> ThumbnailOutcome {
+        guard let thumbnails else { return .none("no thumbnails are made") }
+        guard Self.takes(type) else { return .none("no thumbnails are made of \(type.mime)") }
+        if await thumbnails.has(key) { return .there }
+        do throws(ThumbnailFailure) {
+            let output = try await thumbnails.newFile()
+            let picture = try await picture(of: file, type, duration: duration)
+            let job = PictureJob.Operation.thumbnail(side: Self.thumbnailSide, quality: Self.thumbnailQuality)
+            do throws(PictureFailure) {
+                _ = try await pictures.perform(job, on: picture, into: output, maximumPixels: Self.mostPixels)
+            } catch {
+                throw ThumbnailFailure(message: error.message, isFinal: error.isFinal)
+            }
+            try await thumbnails.keep(output, as: key)
+            return .there
+        } catch {
+            note("No thumbnail could be made", error.message)
+            return error.isFinal ? .none(error.message) : .notNow(error.message)
+        }
+    }
+
+    /// Removes a thumbnail; one that is not there is no error.
+    public func removeThumbnail(of key: ContentKey) async {
+        await thumbnails?.remove(key)
+    }
+
+    /// One line for people about each tool that is missing, and what to do; for the log once, and for `doctor`.
+    public func missingTools() async -> [String] {
+        var lines: [String] = []
+        if let reason = await whyNoPictures() {
+            lines.append("pictures get no size and no thumbnail: \(reason)")
+        }
+        if videos.prober == nil {
+            lines.append("videos get no size, duration and thumbnail: ffprobe is not in the PATH; install ffmpeg")
+        } else if videos.converter == nil {
+            lines.append("videos get no thumbnail: ffmpeg is not in the PATH; install ffmpeg")
+        }
+        return lines
+    }
+
+    /// Asked with the smallest picture there is: whoever can measure that one can work.
+    private func whyNoPictures() async -> String? {
+        do {
+            let picture = try Self.memoryFile(holding: Self.smallestPicture)
+            _ = try await pictures.perform(.measure, on: picture, into: nil, maximumPixels: 1)
+            return nil
+        } catch let failure as PictureFailure {
+            return failure.message
+        } catch {
+            return (error as? ThumbnailFailure)?.message ?? "\(error)"
+        }
+    }
+
+    /// The picture a thumbnail is made of: the file itself, or one out of a video.
+    private func picture(
+        of file: SharedDescriptor, _ type: MediaType, duration: Double?
+    ) async throws(ThumbnailFailure) -> SharedDescriptor {
+        guard VideoTools.takes(type) else { return file }
+        let frame = try Self.memoryFile()
+        do throws(VideoFailure) {
+            try await videos.frame(of: file, type: type, duration: duration, into: frame)
+            return frame
+        } catch {
+            throw ThumbnailFailure(message: error.message, isFinal: error.isFinal)
+        }
+    }
+
+    /// A file that is nowhere but in memory (man 2 memfd_create); its length is bounded by whoever writes it.
+    private static func memoryFile(holding bytes: [UInt8] = []) throws(ThumbnailFailure) -> SharedDescriptor {
+        do {
+            let raw = try retryingOnInterrupt { outbox_memory_file("outbox-frame") }
+            let file = SharedDescriptor(Descriptor(owning: raw))
+            try writeAll(bytes, to: raw)
+            return file
+        } catch {
+            throw ThumbnailFailure(message: "memfd_create: \(error)", isFinal: false)
+        }
+    }
+
+    private func note(_ what: Logger.Message, _ reason: String) {
+        logger.debug(what, metadata: ["reason": "\(reason)"])
+    }
+
+    /// A GIF of one pixel.
+    private static let smallestPicture: [UInt8] =
+        Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF]
+        + [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0, 0x3B]
+}
+
+extension PictureFailure {
+    /// Whether asking again would answer the same, as far as is known.
+    public var isFinal: Bool {
+        switch self {
+        case .refused, .killedWorker: true
+        case .unavailable, .failed, .cancelled: false
+        }
+    }
+
+    /// For people, one line.
+    public var message: String {
+        switch self {
+        case .refused(let refusal): refusal.message
+        case .killedWorker(let reason): "the picture worker did not survive it: \(reason)"
+        case .unavailable(let reason), .failed(let reason): reason
+        case .cancelled: "it was cancelled"
+        }
+    }
+}
+
+extension VideoFailure {
+    /// For people, one line.
+    public var message: String {
+        switch self {
+        case .refused(let reason), .missing(let reason), .failed(let reason): reason
+        case .cancelled: "it was cancelled"
+        }
+    }
+}

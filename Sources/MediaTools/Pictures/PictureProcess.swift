@@ -1,0 +1,174 @@
+import Glibc
+import LinuxSystem
+import PictureJobs
+import Synchronization
+import SystemPackage
+
+/// One process of the picture worker, on a thread of its own that starts it, listens to it and reaps it.
+final class PictureProcess: Sendable {
+    /// What became of it; handed over on its thread.
+    enum Report: Sendable {
+        /// It said hello.
+        case ready(PictureHello)
+        /// It answered; the memory it has now, in bytes.
+        case answered(PictureAnswer, memory: Int)
+        /// It is no more. Nothing follows.
+        case ended(String, isProgramsFault: Bool)
+    }
+
+    private enum State {
+        case new
+        case running(LimitedProcess, socket: SharedDescriptor)
+        case over
+    }
+
+    /// man 3 sysexits: what the worker exits with where libvips is missing.
+    private static let unavailable: Int32 = 69
+    /// What a dynamic linker exits with that misses a library.
+    private static let notLinked: Int32 = 127
+
+    private let program: String
+    private let state = Mutex<State>(.new)
+
+    /// - Parameter program: absolute path of `outbox-media`.
+    init(program: String) {
+        self.program = program
+    }
+
+    /// Starts it.
+    ///
+    /// - Parameter report: called on its thread.
+    func start(_ report: @escaping @Sendable (Report) -> Void) {
+        startThread(name: "picture worker") {
+            do {
+                let (process, socket, errors) = try self.launch()
+                self.listen(process, socket, errors, report)
+            } catch {
+                let failure = StartFailure(error, starting: self.program)
+                self.state.withLock { $0 = .over }
+                report(.ended(failure.description, isProgramsFault: failure.isProgramsFault))
+            }
+        }
+    }
+
+    /// Sends a job; one that can't be sent shows as the worker's end.
+    func send(_ job: PictureJob, _ descriptors: [SharedDescriptor]) {
+        guard case .running(let process, let socket) = state.withLock({ $0 }) else { return }
+        do {
+            try DescriptorPacket.send(PictureWire.packet(of: job), with: descriptors, to: socket.rawValue)
+        } catch {
+            process.kill()
+        }
+    }
+
+    /// Closes its socket for it, so that it ends once it has nothing to do.
+    func retire() {
+        guard case .running(_, let socket) = state.withLock({ $0 }) else { return kill() }
+        shutdown(socket.rawValue, Int32(SHUT_WR))
+    }
+
+    /// Kills it.
+    func kill() {
+        state.withLock { state in
+            if case .running(let process, _) = state { process.kill() } else { state = .over }
+        }
+    }
+
+    private func launch() throws -> (LimitedProcess, SharedDescriptor, OutputPipe) {
+        let errors = try OutputPipe()
+        var ends: [Int32] = [-1, -1]
+        try retryingOnInterrupt {
+            socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
+        }
+        let socket = SharedDescriptor(Descriptor(owning: ends[0]))
+        let childEnd = SharedDescriptor(Descriptor(owning: ends[1]))
+        let nothing = try SharedDescriptor(opening: "/dev/null", flags: O_WRONLY)
+        let command = ProcessCommand(
+            program: program, arguments: [], descriptors: [childEnd, nothing, errors.writing],
+            limits: PictureLimits.process)
+        let process = try LimitedProcess(command)
+        let isWanted = state.withLock { state in
+            if case .over = state { return false }
+            state = .running(process, socket: socket)
+            return true
+        }
+        if !isWanted { process.kill() }
+        return (process, socket, errors)
+    }
+
+    private func listen(
+        _ process: LimitedProcess, _ socket: SharedDescriptor, _ errors: OutputPipe,
+        _ report: @Sendable (Report) -> Void
+    ) {
+        var tail = TextTail()
+        var watched = [socket.rawValue, errors.reading.rawValue]
+        var trouble: String?
+        var isReady = false
+        while trouble == nil {
+            let ready = waitUntilReadable(watched)
+            if ready[1], !errors.drain({ tail.append($0) }) { watched[1] = -1 }
+            guard ready[0] else { continue }
+            do {
+                guard let news = try receive(from: socket, isReady: isReady, pid: process.pid) else { break }
+                isReady = true
+                report(news)
+            } catch {
+                trouble = "it said what was not understood"
+            }
+        }
+        // It may be on its way out, with something to say about why.
+        if trouble == nil {
+            _ = waitUntilReadable([process.pollDescriptor], deadline: monotonicNanoseconds() + 1_000_000_000)
+        }
+        let ending = process.end()
+        state.withLock { $0 = .over }
+        _ = errors.drain { tail.append($0) }
+        let said = tail.lastLine.isEmpty ? "" : ": \(tail.lastLine)"
+        let isProgramsFault = ending == .exited(Self.unavailable) || ending == .exited(Self.notLinked)
+        let what = trouble.map { "\(program): \($0)" } ?? "\(program) ended with \(ending)"
+        report(.ended(what + said, isProgramsFault: isProgramsFault))
+    }
+
+    /// The next packet; nil once the worker closed its end.
+    private func receive(from socket: SharedDescriptor, isReady: Bool, pid: pid_t) throws -> Report? {
+        let packet: DescriptorPacket?
+        do {
+            packet = try DescriptorPacket.receive(from: socket.rawValue, longest: PictureWire.longestPacket)
+        } catch Errno.connectionReset {
+            return nil
+        }
+        guard let packet else { return nil }
+        if packet.isCut { throw PictureWireError.tooLong }
+        if isReady {
+            let answer = try PictureWire.value(PictureAnswer.self, in: packet.bytes)
+            return .answered(answer, memory: Self.residentBytes(of: pid))
+        }
+        let hello = try PictureWire.value(PictureHello.self, in: packet.bytes)
+        if hello.version != PictureWire.version { throw PictureWireError.unreadable }
+        return .ready(hello)
+    }
+
+    /// The memory of a process (man 5 proc, statm); 0 where that can't be read.
+    private static func residentBytes(of pid: pid_t) -> Int {
+        guard let file = try? SharedDescriptor(opening: "/proc/\(pid)/statm", flags: O_RDONLY) else { return 0 }
+        var bytes = [UInt8](repeating: 0, count: 128)
+        guard let count = try? bytes.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }) else { return 0 }
+        let numbers = bytes[..<count].split(separator: UInt8(ascii: " "))
+        guard numbers.count > 1, let pages = Int(String(decoding: numbers[1], as: UTF8.self)) else { return 0 }
+        return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+}
+
+/// What the picture worker may use, and how long a job may take.
+enum PictureLimits {
+    /// Of one process; processor time is counted job by job, by the worker itself.
+    static let process = ProcessLimits(processorSeconds: nil, addressSpace: 2 << 30, fileSize: 256 << 20)
+
+    /// From when a worker has the job to its answer, on the clock on the wall.
+    static func time(for operation: PictureJob.Operation) -> Duration {
+        switch operation {
+        case .measure: .seconds(5)
+        case .thumbnail, .draw, .encode: .seconds(30)
+        }
+    }
+}

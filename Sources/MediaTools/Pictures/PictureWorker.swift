@@ -1,0 +1,235 @@
+import Glibc
+public import LinuxSystem
+public import Logging
+public import PictureJobs
+import Synchronization
+import UploadCore
+
+/// Has pictures measured and drawn by processes of `outbox-media`, which may die over them.
+///
+/// A few processes at most are kept, started when there is work; each does one job at a time. One that dies or takes too
+/// long over a job costs that job and nothing else. Jobs wait in a queue of any length, so callers limit themselves: a
+/// waiting job holds its descriptors.
+public final class PictureWorker: PictureWorking {
+    private struct Waiting {
+        let continuation: CheckedContinuation<Result<PictureFacts, PictureFailure>, Never>
+        let operation: PictureJob.Operation
+        let descriptors: [SharedDescriptor]
+        let maximumPixels: Int
+    }
+
+    private struct State {
+        var pool: WorkerPool
+        var processes: [WorkerPool.WorkerID: PictureProcess] = [:]
+        var waiting: [WorkerPool.JobID: Waiting] = [:]
+        var lastJob: WorkerPool.JobID = 0
+        var timer: (due: MonotonicTime, task: Task<Void, Never>)?
+        var afterShutdown: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let program: String
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// Nothing is started yet.
+    ///
+    /// - Parameters:
+    ///   - program: absolute path of `outbox-media`, see ``find(environment:)``.
+    ///   - processes: the most at once; nil: one for each processor, at most four.
+    public convenience init(program: String, processes: Int? = nil, logger: Logger) {
+        let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+        self.init(
+            program: program, settings: WorkerPool.Settings(most: max(1, processes ?? min(processors, 4))),
+            logger: logger)
+    }
+
+    init(program: String, settings: WorkerPool.Settings, logger: Logger) {
+        self.program = program
+        self.logger = logger
+        state = Mutex(State(pool: WorkerPool(settings: settings)))
+    }
+
+    deinit {
+        let (processes, waiting, timer) = state.withLock { ($0.processes, $0.waiting, $0.timer) }
+        timer?.task.cancel()
+        for process in processes.values { process.kill() }
+        for job in waiting.values { job.continuation.resume(returning: .failure(.cancelled)) }
+    }
+
+    /// Does a job for somebody who waits: before those that wait in ``background``.
+    public func perform(
+        _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
+        maximumPixels: Int
+    ) async throws(PictureFailure) -> PictureFacts {
+        try await perform(operation, on: picture, into: output, maximumPixels: maximumPixels, .interactive)
+    }
+
+    /// The same worker for jobs that may take their time.
+    public var background: some PictureWorking { BackgroundPictures(worker: self) }
+
+    /// Starts a first process, so that the first job finds it ready.
+    public func warmUp() {
+        handle { $0.pool.warmUp(now: $1) }
+    }
+
+    /// Ends all processes; jobs fail as cancelled. Returns once none is left.
+    public func shutdown() async {
+        await withCheckedContinuation { continuation in
+            handle { state, _ in
+                state.afterShutdown.append(continuation)
+                return state.pool.shutDown()
+            }
+        }
+    }
+
+    func perform(
+        _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
+        maximumPixels: Int, _ priority: WorkerPool.Priority
+    ) async throws(PictureFailure) -> PictureFacts {
+        let id = state.withLock { state in
+            state.lastJob += 1
+            return state.lastJob
+        }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let job = Waiting(
+                    continuation: continuation, operation: operation,
+                    descriptors: [picture] + (output.map { [$0] } ?? []), maximumPixels: maximumPixels)
+                handle { state, now in
+                    state.waiting[id] = job
+                    return state.pool.submit(id, priority, limit: PictureLimits.time(for: operation), now: now)
+                }
+                // Cancelled before it was there to be cancelled.
+                if Task.isCancelled { cancel(id) }
+            }
+        } onCancel: {
+            cancel(id)
+        }
+        return try result.get()
+    }
+
+    private func cancel(_ id: WorkerPool.JobID) {
+        handle { state, _ in state.pool.cancel(id) }
+    }
+
+    // MARK: Events in, actions out
+
+    /// Tells the pool of an event under the lock, and does what it wants done after it.
+    private func handle(_ event: (inout State, MonotonicTime) -> [WorkerPool.Action]) {
+        let effects = state.withLock { state in
+            // Not while the machine sleeps: a job is not late because of that.
+            let now = MonotonicTime(nanoseconds: monotonicNanoseconds())
+            var effects = event(&state, now).compactMap { effect(of: $0, in: &state) }
+            if state.pool.isEmpty {
+                let continuations = state.afterShutdown
+                state.afterShutdown = []
+                effects.append { for continuation in continuations { continuation.resume() } }
+            }
+            setTimer(in: &state, now: now)
+            return effects
+        }
+        for effect in effects { effect() }
+    }
+
+    private func effect(of action: WorkerPool.Action, in state: inout State) -> (() -> Void)? {
+        switch action {
+        case .start(let id):
+            let process = PictureProcess(program: program)
+            state.processes[id] = process
+            return { process.start { [weak self] report in self?.take(report, from: id) } }
+        case .send(let job, let id):
+            guard let process = state.processes[id], let waiting = state.waiting[job] else { return nil }
+            let packet = PictureJob(id: job, operation: waiting.operation, maximumPixels: waiting.maximumPixels)
+            return { process.send(packet, waiting.descriptors) }
+        case .retire(let id):
+            return state.processes[id].map { process in { process.retire() } }
+        case .kill(let id):
+            return state.processes[id].map { process in { process.kill() } }
+        case .deliver:
+            // Done where the answer is known.
+            return nil
+        case .fail(let job, let failure):
+            return state.waiting.removeValue(forKey: job).map { waiting in
+                { waiting.continuation.resume(returning: .failure(failure)) }
+            }
+        case .reportUnavailable(let reason):
+            return { [logger] in
+                logger.warning(
+                    "Pictures can't be measured or drawn: uploads go on without their sizes and thumbnails",
+                    metadata: ["reason": "\(reason)"])
+            }
+        case .reportAvailable:
+            return { [logger] in logger.notice("Pictures can be measured and drawn again") }
+        }
+    }
+
+    private func take(_ report: PictureProcess.Report, from id: WorkerPool.WorkerID) {
+        switch report {
+        case .ready(let hello):
+            logger.debug(
+                "Picture worker started",
+                metadata: [
+                    "library": "\(hello.library)", "sandbox": "\(hello.sandbox.map(\.rawValue).joined(separator: " "))",
+                ])
+            handle { $0.pool.ready(id, now: $1) }
+        case .answered(let answer, let memory):
+            var delivery: (() -> Void)?
+            handle { state, now in
+                let actions = state.pool.answered(id, answer.id, memory: memory, now: now)
+                if actions.contains(.deliver(answer.id)), let job = state.waiting.removeValue(forKey: answer.id) {
+                    delivery = { job.continuation.resume(returning: answer.outcome.result) }
+                }
+                return actions
+            }
+            delivery?()
+        case .ended(let reason, let isProgramsFault):
+            logger.debug("Picture worker ended", metadata: ["reason": "\(reason)"])
+            handle { state, now in
+                state.processes[id] = nil
+                return state.pool.ended(id, reason, isProgramsFault: isProgramsFault, now: now)
+            }
+        }
+    }
+
+    private func setTimer(in state: inout State, now: MonotonicTime) {
+        guard let due = state.pool.nextDue else {
+            state.timer?.task.cancel()
+            state.timer = nil
+            return
+        }
+        // A timer that goes off too early does no harm; one for each job would be work for nothing.
+        if let timer = state.timer, timer.due <= due { return }
+        state.timer?.task.cancel()
+        let task = Task { [weak self] in
+            try? await Task.sleep(for: max(due - now, .zero))
+            guard !Task.isCancelled, let self else { return }
+            handle { state, now in
+                state.timer = nil
+                return state.pool.tick(now: now)
+            }
+        }
+        state.timer = (due, task)
+    }
+}
+
+/// A worker whose jobs wait behind everybody else's.
+private struct BackgroundPictures: PictureWorking {
+    let worker: PictureWorker
+
+    func perform(
+        _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
+        maximumPixels: Int
+    ) async throws(PictureFailure) -> PictureFacts {
+        try await worker.perform(operation, on: picture, into: output, maximumPixels: maximumPixels, .background)
+    }
+}
+
+extension PictureAnswer.Outcome {
+    fileprivate var result: Result<PictureFacts, PictureFailure> {
+        switch self {
+        case .done(let facts): .success(facts)
+        case .refused(let refusal): .failure(.refused(refusal))
+        case .failed(let reason): .failure(.failed(reason))
+        }
+    }
+}

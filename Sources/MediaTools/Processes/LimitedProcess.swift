@@ -1,0 +1,108 @@
+import CLinux
+import Glibc
+import LinuxSystem
+import Synchronization
+import SystemPackage
+
+/// A child under limits, in a session of its own, that never outlives the thread that started it (man 2 prctl,
+/// PR_SET_PDEATHSIG): that thread waits for its end.
+final class LimitedProcess: Sendable {
+    /// The process id, and the id of its group.
+    let pid: pid_t
+    private let handle: SharedDescriptor
+    private let ending = Mutex<ProcessEnding?>(nil)
+
+    /// Starts a program; blocks until it runs.
+    ///
+    /// - Throws: ``StartFailure``.
+    init(_ command: ProcessCommand) throws(StartFailure) {
+        pid = try Self.start(command)
+        let handle = outbox_pidfd_open(pid)
+        if handle < 0 {
+            let failure = Errno(rawValue: errno)
+            Glibc.kill(-pid, SIGKILL)
+            while waitpid(pid, nil, 0) < 0, errno == EINTR {}
+            throw StartFailure(description: "\(command.program): pidfd_open: \(failure)", isProgramsFault: false)
+        }
+        self.handle = SharedDescriptor(Descriptor(owning: handle))
+    }
+
+    deinit { end() }
+
+    /// A descriptor that is readable once the process has ended, and still to be reaped.
+    var pollDescriptor: Int32 { handle.rawValue }
+
+    /// Kills it with all that it started; it is reaped by ``end()``.
+    func kill() {
+        ending.withLock { if $0 == nil { Glibc.kill(-pid, SIGKILL) } }
+    }
+
+    /// Kills what is left of it, and reaps it; blocks for a moment.
+    ///
+    /// - Returns: how it ended, by itself where it already had.
+    @discardableResult
+    func end() -> ProcessEnding {
+        ending.withLock { known in
+            if let known { return known }
+            // Until it is reaped nobody else can have its number.
+            Glibc.kill(-pid, SIGKILL)
+            var status: Int32 = 0
+            while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+            let ending = ProcessEnding(waitStatus: status)
+            known = ending
+            return ending
+        }
+    }
+
+    private static func start(_ command: ProcessCommand) throws(StartFailure) -> pid_t {
+        let ruleset = try command.confinement?.ruleset()
+        var stage: Int32 = 0
+        let (pid, reason) = withCStrings([command.program] + command.arguments) { arguments in
+            withCStrings(command.environment.map { "\($0)=\($1)" }) { environment in
+                let descriptors = command.descriptors.map(\.rawValue)
+                let limits = command.limits.resources.map { outbox_limit(resource: $0.resource, value: $0.value) }
+                return descriptors.withUnsafeBufferPointer { descriptors in
+                    limits.withUnsafeBufferPointer { limits in
+                        var child = outbox_child(
+                            program: arguments[0], arguments: arguments, environment: environment,
+                            descriptors: descriptors.baseAddress, descriptor_count: Int32(descriptors.count),
+                            limits: limits.baseAddress, limit_count: Int32(limits.count),
+                            niceness: command.limits.niceness, ruleset: ruleset?.rawValue ?? -1,
+                            filtered: command.confinement == nil ? 0 : 1)
+                        let pid = outbox_start_child(&child, &stage)
+                        return (pid, Errno(rawValue: errno))
+                    }
+                }
+            }
+        }
+        if pid > 0 { return pid }
+        let isProgramsFault = Int(stage) == outbox_start_program && reason != .noMemory
+        throw StartFailure(
+            description: "\(command.program) cannot be started: \(words(for: stage)): \(reason)",
+            isProgramsFault: isProgramsFault)
+    }
+
+    private static func words(for stage: Int32) -> String {
+        switch Int(stage) {
+        case outbox_start_fork: "fork"
+        case outbox_start_parent: "parent death signal"
+        case outbox_start_directory: "working directory"
+        case outbox_start_descriptors: "descriptors"
+        case outbox_start_limits: "resource limits"
+        case outbox_start_confinement: "confinement"
+        default: "exec"
+        }
+    }
+
+    /// Calls with a null-terminated array of C strings.
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        let copies = strings.map { strdup($0) } + [nil]
+        defer { for copy in copies { free(copy) } }
+        return copies.withUnsafeBufferPointer { buffer in
+            // Never empty: there is the null at its end.
+            body(buffer.baseAddress.unsafelyUnwrapped)
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// The last line of what a program said on standard error, in a bounded space.
+struct TextTail: Equatable, Sendable {
+    private static let longest = 2048
+    private static let longestLine = 300
+    private var bytes: [UInt8] = []
+
+    mutating func append(_ more: some Collection<UInt8>) {
+        bytes.append(contentsOf: more.suffix(Self.longest))
+        if bytes.count > Self.longest { bytes.removeFirst(bytes.count - Self.longest) }
+    }
+
+    /// The last line that says something, in printable characters; empty where nothing was said.
+    var lastLine: String {
+        let lines = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+        let line = lines.last { $0.contains { $0 > 0x20 } } ?? []
+        let text = String(decoding: line, as: UTF8.self).unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }
+        return String(String.UnicodeScalarView(text).prefix(Self.longestLine))
+    }
+}

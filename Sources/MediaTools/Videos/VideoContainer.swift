@@ -1,0 +1,66 @@
+import UploadCore
+
+/// A container that ffmpeg is told to expect, by the name of its demuxer (man 1 ffmpeg-formats).
+///
+/// Nothing is guessed by ffmpeg itself: a play list or a concat script with the name, or even the first bytes, of a video
+/// would have it read other files and addresses.
+enum VideoContainer: String, Sendable, CaseIterable {
+    case mov
+    case matroska
+    case avi
+    case flv
+    case mpegts
+    case mpeg
+
+    /// The container of a type, nil for what is no video.
+    init?(_ type: MediaType) {
+        switch type.mime {
+        case "video/mp4", "video/quicktime", "video/x-m4v", "video/3gpp", "video/3gpp2": self = .mov
+        case "video/x-matroska", "video/webm": self = .matroska
+        case "video/x-msvideo": self = .avi
+        case "video/x-flv": self = .flv
+        case "video/mp2t": self = .mpegts
+        case "video/mpeg": self = .mpeg
+        default: return nil
+        }
+    }
+
+    /// Decoders of cameras, phones and the web; the several hundred others are seldom used, and seldom looked after.
+    private static let decoders = [
+        "h264", "hevc", "vp8", "vp9", "av1", "libdav1d", "libaom-av1", "libvpx", "libvpx-vp9", "mpeg4", "mpeg2video",
+        "mpeg1video", "h263", "h263i", "flv", "vp6", "vp6a", "vp6f", "mjpeg", "msmpeg4v1", "msmpeg4", "msmpeg4v2",
+        "wmv1", "wmv2", "wmv3", "vc1", "dvvideo", "prores", "dnxhd", "theora", "rawvideo", "ffv1", "huffyuv", "cinepak",
+        "svq1", "svq3", "rpza", "qtrle", "png",
+    ]
+
+    /// What stands before the input, for ffprobe and ffmpeg alike.
+    func inputOptions(maximumPixels: Int) -> [String] {
+        var options = [
+            "-protocol_whitelist", "file", "-format_whitelist", rawValue,
+            "-codec_whitelist", Self.decoders.joined(separator: ","),
+            "-max_pixels", String(maximumPixels), "-threads", "1", "-f", rawValue,
+        ]
+        // A QuickTime file may name other files that hold its pictures.
+        if self == .mov { options += ["-enable_drefs", "0", "-use_absolute_path", "0"] }
+        return options
+    }
+
+    /// Everything for one picture near a moment, in seconds, written to standard output.
+    func frameOptions(at moment: Double) -> [String] {
+        var options = inputOptions(maximumPixels: VideoTools.maximumPixels)
+        // The key frame before the moment will do, and costs one frame to decode.
+        if moment > 0 { options += ["-noaccurate_seek", "-ss", "\(moment)"] }
+        return options + [
+            "-an", "-sn", "-dn", "-i", VideoTools.input,
+            "-map", "0:V:0", "-map_metadata", "-1", "-frames:v", "1", "-vf", Self.shape, "-filter_threads", "1",
+            "-pix_fmt", "rgb24", "-c:v", "png", "-threads", "1", "-f", "image2pipe", "pipe:1",
+        ]
+    }
+
+    /// Square pixels, no side over 640, none below 1. ffmpeg has turned the picture upright before.
+    private static let shape: String = {
+        let pixel = "if(sar,clip(sar,1/16,16),1)"
+        let factor = "min(1,640/max(iw*\(pixel),ih))"
+        return "scale=w='max(1,iw*\(pixel)*\(factor))':h='max(1,ih*\(factor))',setsar=1"
+    }()
+}

@@ -1,0 +1,209 @@
+import Foundation
+import Glibc
+import LinuxSystem
+import TestSupport
+import Testing
+
+@testable import MediaTools
+
+@Suite("A process under limits")
+struct LimitedProcessTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func shell(
+        _ script: String, limits: ProcessLimits = .roomy, confinement: Confinement? = nil,
+        within time: Duration = .seconds(60), longestOutput: Int = 1 << 16
+    ) async throws -> String {
+        let output = try await ToolRun.run(
+            "/bin/sh", ["-c", script], input: nullDevice(), limits: limits, confinement: confinement, within: time,
+            longestOutput: longestOutput)
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    @Test func `what it writes is handed over`() async throws {
+        #expect(try await shell("echo one; echo two") == "one\ntwo\n")
+    }
+
+    @Test func `its exit code and the last line of its errors are told`() async throws {
+        await #expect(throws: ToolFailure.ended(.exited(3), "second")) {
+            try await shell("echo first >&2; echo second >&2; exit 3")
+        }
+    }
+
+    @Test func `it gets nothing of this process's environment`() async throws {
+        setenv("OUTBOX_TOKEN", "secret", 1)
+        let environment = try await shell("/usr/bin/env").split(separator: "\n").map { $0.prefix { $0 != "=" } }
+        #expect(Set(environment).subtracting(["PWD", "SHLVL", "OLDPWD", "_"]) == ["LC_ALL", "PATH", "TZ"])
+    }
+
+    @Test func `it gets no descriptor but its own, not even one that is not close-on-exec`() async throws {
+        let leak = open("/dev/null", O_RDONLY)
+        defer { close(leak) }
+        // 3 is the directory that ls itself reads.
+        #expect(try await shell("exec ls /proc/self/fd") == "0\n1\n2\n3\n")
+    }
+
+    @Test func `it runs in the root directory, in a session of its own, and gains no rights`() async throws {
+        let lines = try await shell(
+            "pwd; cut -d ' ' -f 6 /proc/self/stat; echo $$; grep NoNewPrivs /proc/self/status; ulimit -c"
+        ).split(separator: "\n")
+        try #require(lines.count == 5)
+        #expect(lines[0] == "/")
+        #expect(lines[1] == lines[2])
+        #expect(lines[3].hasSuffix("1"))
+        #expect(lines[4] == "0")
+    }
+
+    @Test func `signals that this process blocks are not blocked in it`() async throws {
+        #expect(try await shell("grep -E 'SigBlk|SigIgn' /proc/self/status").hasNonZeroMask == false)
+    }
+
+    @Test func `it is ended when it takes too much processor time`() async throws {
+        var limits = ProcessLimits.roomy
+        limits.processorSeconds = 1
+        await #expect {
+            try await shell("while :; do :; done", limits: limits)
+        } throws: { error in
+            [.ended(.killed(SIGKILL), ""), .ended(.killed(SIGXCPU), "")].contains(error as? ToolFailure)
+        }
+    }
+
+    @Test func `it can't write a longer file than it may`() async throws {
+        var limits = ProcessLimits.roomy
+        limits.fileSize = 100_000
+        let path = directory.path("long")
+        await #expect(throws: ToolFailure.self) {
+            try await shell("exec dd if=/dev/zero of=\(path) bs=1000 count=500 2>/dev/null", limits: limits)
+        }
+        #expect(try FileStatus(path: path).size == 100_000)
+    }
+
+    @Test func `it can't have more memory than it may`() async throws {
+        var limits = ProcessLimits.roomy
+        limits.addressSpace = 200 << 20
+        let taking = "python3 -c 'print(len(bytes(300 << 20)))'"
+        await #expect(throws: ToolFailure.ended(.exited(1), "MemoryError")) { try await shell(taking, limits: limits) }
+        #expect(try await shell(taking) == "\(300 << 20)\n")
+    }
+
+    @Test func `it is killed with all that it started when it takes too long`() async throws {
+        let note = directory.path("child")
+        await #expect(throws: ToolFailure.killed("sh took over 1 s and was killed")) {
+            try await shell("sleep 1000 & echo $! > \(note); wait", within: .seconds(1))
+        }
+        let child = try #require(pid_t(directory.text("child").trimmingCharacters(in: .whitespacesAndNewlines)))
+        try await Poll.until("the grandchild is gone") { !Self.isRunning(child) }
+    }
+
+    @Test func `what it leaves behind when it ends is killed, and holds nobody up`() async throws {
+        let output = try await shell("sleep 1000 & echo $!")
+        let child = try #require(pid_t(output.trimmingCharacters(in: .whitespacesAndNewlines)))
+        try await Poll.until("the grandchild is gone") { !Self.isRunning(child) }
+    }
+
+    @Test func `it is killed when it says too much`() async throws {
+        await #expect(throws: ToolFailure.killed("sh said more than 1000 bytes and was killed")) {
+            try await shell("while :; do echo and on and on; done", longestOutput: 1000)
+        }
+    }
+
+    @Test func `it is killed when the task is cancelled`() async throws {
+        let note = directory.path("pid")
+        let task = Task { try await shell("echo $$ > \(note); exec sleep 1000") }
+        let pid = try await Poll.value("its process id") {
+            pid_t(directory.text("pid").trimmingCharacters(in: .whitespacesAndNewlines))
+        }
+        task.cancel()
+        await #expect(throws: ToolFailure.cancelled) { try await task.value }
+        #expect(!Self.exists(pid))
+    }
+
+    @Test func `it is reaped`() async throws {
+        let pid = try await shell("echo $$").trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(!FileManager.default.fileExists(atPath: "/proc/\(pid)"))
+    }
+
+    @Test func `a program that is missing is told from a machine that can't`() async throws {
+        let command = ProcessCommand(
+            program: "/nowhere/program", arguments: [], descriptors: [try nullDevice()], limits: .roomy)
+        #expect {
+            _ = try LimitedProcess(command)
+        } throws: { error in
+            let failure = error as? StartFailure
+            return failure?.isProgramsFault == true && failure?.description.contains("/nowhere/program") == true
+        }
+    }
+
+    @Test func `it ends with the thread that started it`() async throws {
+        let pid = await withCheckedContinuation { continuation in
+            startThread(name: "short") {
+                let input = try? nullDevice()
+                let command = ProcessCommand(
+                    program: "/bin/sleep", arguments: ["1000"], descriptors: input.map { [$0, $0, $0] } ?? [],
+                    limits: .roomy)
+                // Kept alive on purpose: nobody kills it.
+                let process = try? LimitedProcess(command)
+                let kept = process.map { Unmanaged.passRetained($0) }
+                continuation.resume(returning: kept?.takeUnretainedValue().pid)
+            }
+        }
+        let child = try #require(pid)
+        try await Poll.until("it is gone") { !Self.isRunning(child) }
+        waitpid(child, nil, 0)
+    }
+
+    @Test func `a confined one reads only what it was given, and writes nothing`() async throws {
+        try #require(Confinement.landlockVersion > 0, "this kernel has no Landlock")
+        let given = try directory.file("given", "given")
+        let other = try directory.file("other", "other")
+        let confinement = Confinement(program: "/bin/sh", readable: [try opened(given)])
+        #expect(try await shell("cat \(given)", confinement: confinement) == "given")
+        await #expect(throws: ToolFailure.ended(.exited(1), "cat: \(other): Permission denied")) {
+            try await shell("cat \(other)", confinement: confinement)
+        }
+        await #expect(throws: ToolFailure.self) {
+            try await shell("echo > \(directory.path("new"))", confinement: confinement)
+        }
+        #expect(!FileManager.default.fileExists(atPath: directory.path("new")))
+    }
+
+    @Test func `a confined one has no network and no other processes`() async throws {
+        let confinement = Confinement(program: "/usr/bin/python3")
+        let script = """
+            import errno, os, socket
+            for action in [lambda: socket.socket(), lambda: socket.socket(socket.AF_UNIX), lambda: os.kill(\(getpid()), 0)]:
+                try:
+                    action()
+                    print("done")
+                except OSError as failure:
+                    print(errno.errorcode[failure.errno])
+            """
+        let path = try directory.file("script.py", script)
+        let output = try await ToolRun.run(
+            "/usr/bin/python3", ["-S", path], input: nullDevice(), limits: .roomy,
+            confinement: Confinement(program: confinement.program, readable: [try opened(path)]), within: .seconds(60))
+        #expect(String(decoding: output, as: UTF8.self) == "EACCES\nEACCES\nEACCES\n")
+    }
+
+    private static func exists(_ pid: pid_t) -> Bool { kill(pid, 0) == 0 }
+
+    /// A zombie that somebody else has to reap does not run.
+    private static func isRunning(_ pid: pid_t) -> Bool {
+        guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else { return false }
+        return !status.contains("State:\tZ")
+    }
+}
+
+extension ProcessLimits {
+    static let roomy = ProcessLimits(addressSpace: 4 << 30, fileSize: 1 << 30)
+}
+
+extension String {
+    fileprivate var hasNonZeroMask: Bool {
+        split(separator: "\n").contains { line in
+            line.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) }.map { $0 != 0 } ?? true
+        }
+    }
+}

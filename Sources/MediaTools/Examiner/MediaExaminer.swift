@@ -13,7 +13,7 @@ public final class MediaExaminer: Sendable {
     public static let thumbnailSide = 150
     private static let thumbnailQuality = 85
     /// The largest picture a thumbnail is made of: phones take 200 million pixels.
-    private static let mostPixels = 300_000_000
+    private static let mostPixels = 250_000_000
     /// A size is told from the header alone, so it is told whatever it is.
     private static let mostPixelsMeasured = 1 << 40
     /// Formats the picture worker reads; BMP, JPEG XL and camera raw files have no size and no thumbnail.

@@ -161,8 +161,9 @@ final class PictureProcess: Sendable {
 
 /// What the picture worker may use, and how long a job may take.
 enum PictureLimits {
-    /// Of one process; processor time is counted job by job, by the worker itself.
-    static let process = ProcessLimits(processorSeconds: nil, addressSpace: 2 << 30, fileSize: 256 << 20)
+    /// Of one process. The worker sets itself tighter ones once its libraries are loaded, and counts processor time job
+    /// by job.
+    static let process = ProcessLimits(processorSeconds: nil, addressSpace: 3 << 30, fileSize: 256 << 20)
 
     /// From when a worker has the job to its answer, on the clock on the wall.
     static func time(for operation: PictureJob.Operation) -> Duration {

@@ -87,7 +87,10 @@ let package = Package(
         room("MediaTools", ["CLinux", "LinuxSystem", "PictureJobs", "UploadCore", logging, systemPackage]),
         room(
             "Avatars",
-            ["CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "UploadCore", logging, systemPackage]),
+            [
+                "CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "UploadCore", crypto, logging,
+                systemPackage,
+            ]),
         room(
             "AgentKit",
             [
@@ -133,6 +136,13 @@ let package = Package(
             "MediaToolsTests",
             [
                 "CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "TestSupport", "UploadCore", logging,
+                systemPackage,
+            ]),
+        tests(
+            "AvatarsTests",
+            [
+                "Avatars", "LinuxSystem", "MediaTools", "PictureJobs", "TestSupport", "Transport", "UploadCore",
+                logging,
                 systemPackage,
             ]),
         tests("TransportTests", ["TestSupport", "Transport"]),

@@ -58,6 +58,9 @@ static inline int outbox_renameat2(int olddir, const char *oldname, int newdir, 
     return (int)syscall(SYS_renameat2, olddir, oldname, newdir, newname, flags);
 }
 
+/// man 2 memfd_create: an empty file in memory without a name, close-on-exec. Returns -1 and sets errno.
+static inline int outbox_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U /* MFD_CLOEXEC */); }
+
 /// man 2 prctl, PR_SET_NAME: names the calling thread.
 static inline void outbox_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 

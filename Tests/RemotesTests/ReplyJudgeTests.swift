@@ -207,7 +207,7 @@ struct ReplyJudgeTests {
             ("Tue, 29 Feb 2000 23:59:59 GMT", 951_868_799), ("Wed, 01 Mar 2000 00:00:00 GMT", 951_868_800),
         ] as [(String, Int64)])
     func dates(text: String, seconds: Int64) {
-        #expect(RetryAfter.secondsSince1970(text) == seconds)
+        #expect(HTTPDate.secondsSince1970(text) == seconds)
     }
 
     @Test("what the transport says is temporary, but for bytes that can't be had and requests that can't be sent")

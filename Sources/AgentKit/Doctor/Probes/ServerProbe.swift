@@ -35,7 +35,7 @@ struct ServerProbe: Sendable {
     }
 
     private func clock(_ date: String?, askedAt: Int64 = 0, _ address: WebAddress) -> [Finding] {
-        let time = date.flatMap(RetryAfter.secondsSince1970)
+        let time = date.flatMap(HTTPDate.secondsSince1970)
         return ClockFacts(serverTime: time, askedAt: askedAt, isEncrypted: address.isEncrypted).findings
     }
 
@@ -168,6 +168,6 @@ extension ConnectionReport {
         // `Nov 21 15:00:00 2026 GMT`, with a blank more before a day of one digit (man 3 ASN1_TIME_print).
         let parts = (certificateEnd ?? "").split(separator: " ")
         guard parts.count == 5 else { return nil }
-        return RetryAfter.secondsSince1970("Day, \(parts[1]) \(parts[0]) \(parts[3]) \(parts[2]) GMT")
+        return HTTPDate.secondsSince1970("Day, \(parts[1]) \(parts[0]) \(parts[3]) \(parts[2]) GMT")
     }
 }

@@ -17,9 +17,15 @@ public protocol AvatarStore: AnyObject, Sendable {
     func keep(_ draft: any AvatarDraft, asOriginalOf address: AvatarAddress, _ record: AvatarRecord)
         throws(AvatarStoreError) -> StoredPicture
     /// Makes a draft the styled picture of an address.
-    func keep(_ draft: any AvatarDraft, asStyled address: AvatarAddress, _ style: PictureStyle) throws(AvatarStoreError)
-        -> StoredPicture
-    /// Changes what is known of the original (the server said it has not changed).
+    ///
+    /// - Parameter original: what it was drawn from, as the store gave it.
+    /// - Returns: the styled picture. Where the original has been replaced or removed since, it is not kept, and has no
+    ///   path.
+    func keep(
+        _ draft: any AvatarDraft, asStyled address: AvatarAddress, _ style: PictureStyle,
+        drawnFrom original: StoredPicture
+    ) throws(AvatarStoreError) -> StoredPicture
+    /// Changes what is known of the original (the server said it has not changed); nothing where there is none.
     func update(_ record: AvatarRecord, of address: AvatarAddress) throws(AvatarStoreError)
     /// Notes that a picture was used now, for the order of trimming. May be coarse.
     func touch(_ address: AvatarAddress, at time: WallTime)

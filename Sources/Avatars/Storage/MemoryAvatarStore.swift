@@ -1,0 +1,124 @@
+import CLinux
+import LinuxSystem
+public import PictureJobs
+import Synchronization
+import SystemPackage
+public import UploadCore
+
+/// Keeps pictures in files that have no name and live in memory (man 2 memfd_create): for programs that want no
+/// directory, and for tests. Everything is gone with the store.
+public final class MemoryAvatarStore: AvatarStore {
+    private struct Entry {
+        var record: AvatarRecord
+        var picture: StoredPicture
+        var styled: [PictureStyle: StoredPicture] = [:]
+        var usedAt: WallTime
+    }
+
+    private let kept = Mutex<[AvatarAddress: Entry]>([:])
+
+    /// An empty store.
+    public init() {}
+
+    /// The original of an address and what is known of it.
+    public func original(
+        of address: AvatarAddress
+    ) throws(AvatarStoreError) -> (picture: StoredPicture, record: AvatarRecord)? {
+        kept.withLock { $0[address].map { ($0.picture, $0.record) } }
+    }
+
+    /// The styled picture, drawn from the original that is kept now.
+    public func styled(_ address: AvatarAddress, _ style: PictureStyle) throws(AvatarStoreError) -> StoredPicture? {
+        kept.withLock { $0[address]?.styled[style] }
+    }
+
+    /// An empty file in memory.
+    public func makeDraft() throws(AvatarStoreError) -> any AvatarDraft {
+        do {
+            return MemoryDraft(Descriptor(owning: try retryingOnInterrupt { outbox_memory_file("outbox-avatar") }))
+        } catch {
+            throw AvatarStoreError(
+                "no file in memory could be made for a picture: \(error); free memory or close files")
+        }
+    }
+
+    /// Makes a draft the original of an address.
+    public func keep(
+        _ draft: any AvatarDraft, asOriginalOf address: AvatarAddress, _ record: AvatarRecord
+    ) throws(AvatarStoreError) -> StoredPicture {
+        let picture = try Self.picture(of: draft)
+        kept.withLock {
+            $0[address] = Entry(record: record, picture: picture, usedAt: WallTime(milliseconds: record.fetchedAt))
+        }
+        return picture
+    }
+
+    /// Makes a draft the styled picture of an address.
+    public func keep(
+        _ draft: any AvatarDraft, asStyled address: AvatarAddress, _ style: PictureStyle,
+        drawnFrom original: StoredPicture
+    ) throws(AvatarStoreError) -> StoredPicture {
+        let picture = try Self.picture(of: draft)
+        kept.withLock {
+            guard $0[address]?.picture.file === original.file else { return }
+            // Of two chains that bore one name, the former is never asked for again.
+            for former in $0[address]?.styled.keys.filter({ $0.name == style.name }) ?? [] {
+                $0[address]?.styled[former] = nil
+            }
+            $0[address]?.styled[style] = picture
+        }
+        return picture
+    }
+
+    /// Changes what is known of the original.
+    public func update(_ record: AvatarRecord, of address: AvatarAddress) throws(AvatarStoreError) {
+        kept.withLock { $0[address]?.record = record }
+    }
+
+    /// Notes that a picture was used now.
+    public func touch(_ address: AvatarAddress, at time: WallTime) {
+        kept.withLock { $0[address]?.usedAt = time }
+    }
+
+    /// Removes the original and what was drawn from it.
+    public func remove(_ address: AvatarAddress) throws(AvatarStoreError) {
+        kept.withLock { $0[address] = nil }
+    }
+
+    /// Everything that is kept.
+    public func entries() throws(AvatarStoreError) -> [AvatarEntry] {
+        kept.withLock { entries in
+            entries.map { address, entry in
+                AvatarEntry(
+                    address: address, record: entry.record, size: entry.picture.size,
+                    styles: entry.styled.keys.map(\.name).sorted(),
+                    styledSize: entry.styled.values.reduce(0) { $0 + $1.size }, usedAt: entry.usedAt)
+            }
+        }
+    }
+
+    /// Removes what is too old, then what was used least recently until all fit.
+    public func trim(
+        maximumSize: UInt64, maximumAge: Duration?, now: WallTime, sparing pinned: Set<AvatarAddress>
+    ) throws(AvatarStoreError) -> [AvatarAddress] {
+        let going = Trimming(maximumSize: maximumSize, maximumAge: maximumAge, now: now, pinned: pinned)
+            .addresses(of: try entries())
+        for address in going { try remove(address) }
+        return going
+    }
+
+    private static func picture(of draft: any AvatarDraft) throws(AvatarStoreError) -> StoredPicture {
+        do {
+            return StoredPicture(
+                file: draft.file, path: nil, size: try FileStatus(of: draft.file.rawValue).size)
+        } catch {
+            throw AvatarStoreError("a picture in memory can't be looked at: \(error)")
+        }
+    }
+}
+
+private final class MemoryDraft: AvatarDraft {
+    let file: SharedDescriptor
+
+    init(_ descriptor: consuming Descriptor) { file = SharedDescriptor(descriptor) }
+}

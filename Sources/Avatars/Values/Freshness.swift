@@ -1,0 +1,87 @@
+public import Transport
+public import UploadCore
+
+/// How long a picture is shown without asking its server (RFC 9111, section 4.2), as a private cache sees it.
+public struct Freshness: Equatable, Sendable {
+    /// Where the server says nothing.
+    public static let standard = Duration.seconds(86_400)
+    /// The longest that is believed.
+    public static let longest = Duration.seconds(365 * 86_400)
+
+    /// From the reply's arrival on; zero: the server is asked each time.
+    public let lifetime: Duration
+
+    /// What a reply's header says: `max-age`, else `Expires` less `Date`, else a day; less `Age`.
+    ///
+    /// `Date` is compared with `Expires` alone, never with this machine's clock: that one may be off by years, and
+    /// then nothing would be fresh. `no-store` is taken as `no-cache`, since a mirror that must not store is none.
+    public init(_ headers: HTTPFields) {
+        var directives = CacheDirectives(headers.values(of: "Cache-Control"))
+        if headers["Cache-Control"] == nil { directives = CacheDirectives(headers.values(of: "Pragma")) }
+        let total: Duration
+        if directives.forbidsReuse {
+            total = .zero
+        } else if let age = directives.maximumAge {
+            total = .seconds(age)
+        } else if let expires = headers["Expires"] {
+            total = Self.between(headers["Date"], expires)
+        } else {
+            total = Self.standard
+        }
+        let age = headers["Age"].flatMap(CacheDirectives.seconds) ?? 0
+        lifetime = max(min(total, Self.longest) - .seconds(age), .zero)
+    }
+
+    /// Until when, for a reply that came at this time.
+    public func until(receivedAt time: WallTime) -> WallTime { time.advanced(by: lifetime) }
+
+    /// What is no date means "already expired" (section 5.3).
+    private static func between(_ date: String?, _ expires: String) -> Duration {
+        guard let end = HTTPDate.secondsSince1970(expires), let begin = date.flatMap(HTTPDate.secondsSince1970)
+        else { return .zero }
+        return .seconds(max(end - begin, 0))
+    }
+}
+
+/// The directives of `Cache-Control` that concern this cache (RFC 9111, section 5.2.2).
+struct CacheDirectives: Equatable, Sendable {
+    /// `no-cache` or `no-store`.
+    private(set) var forbidsReuse = false
+    /// Seconds of `max-age`; 0 where it is there and makes no sense, which is to be taken as stale (section 4.2.1).
+    private(set) var maximumAge: Int64?
+
+    init(_ values: [String]) {
+        for directive in values.flatMap({ Self.split($0) }) {
+            let parts = directive.split(separator: "=", maxSplits: 1)
+            switch parts.first.map({ Self.trimmed($0).lowercased() }) {
+            // With field names behind it, it means those alone; asking once more is right for those as well.
+            case "no-cache", "no-store": forbidsReuse = true
+            case "max-age":
+                let text = parts.count == 2 ? Self.trimmed(parts[1]).filter { $0 != "\"" } : ""
+                // The shortest of several: they disagree, and that one is right for all.
+                maximumAge = min(maximumAge ?? .max, Self.seconds(text) ?? 0)
+            default: break
+            }
+        }
+    }
+
+    /// Whole seconds, not negative; more than fit are a lot (section 1.2.2).
+    static func seconds(_ text: String) -> Int64? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        return min(Int64(text) ?? .max, Int64(Int32.max))
+    }
+
+    /// Splits at commas outside quotes.
+    private static func split(_ value: String) -> [Substring] {
+        var isQuoted = false
+        return value.split { character in
+            if character == "\"" { isQuoted.toggle() }
+            return character == "," && !isQuoted
+        }
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        String(text.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+}

@@ -53,6 +53,7 @@ static const int outbox_o_tmpfile = O_TMPFILE;
 static const uint64_t outbox_resolve_beneath = RESOLVE_BENEATH;
 static const uint64_t outbox_resolve_no_symlinks = RESOLVE_NO_SYMLINKS;
 static const int outbox_statx_btime = STATX_BTIME;
+static const long outbox_utime_omit = UTIME_OMIT;
 static const int outbox_rename_noreplace = 1;
 static inline int outbox_renameat2(int olddir, const char *oldname, int newdir, const char *newname, unsigned flags) {
     return (int)syscall(SYS_renameat2, olddir, oldname, newdir, newname, flags);

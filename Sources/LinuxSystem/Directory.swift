@@ -141,6 +141,14 @@ public final class Directory: Sendable {
         }
     }
 
+    /// Gives a name in this directory another one in another directory of the same file system, replacing what bears
+    /// the new name.
+    ///
+    /// - Throws: `Errno` of renameat(2).
+    public func move(_ old: [UInt8], to new: [UInt8], in other: Directory) throws(Errno) {
+        try rename(old, to: new, in: other, flags: 0)
+    }
+
     private func rename(_ old: [UInt8], to new: [UInt8], flags: UInt32) throws(Errno) {
         try rename(old, to: new, in: self, flags: flags)
     }

@@ -46,7 +46,7 @@ enum MirrorPlace {
     }
 
     /// Names over 200 bytes end in a hash; so do those that only look as if, lest they be taken for one another.
-    private static func shortened(_ name: [UInt8]) -> [UInt8] {
+    static func shortened(_ name: [UInt8]) -> [UInt8] {
         let headLength = longestName - hashDigits - 1
         guard name.count > longestName || (name.count > headLength && looksShortened(name)) else { return name }
         var head = name[..<headLength]

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Avatars
 
-struct `Punycode` {
+struct `International labels` {
     /// Of RFC 3492, section 7.1, those that stand for a script each, and names people own.
     @Test(arguments: [
         ("bücher", "bcher-kva"), ("münchen", "mnchen-3ya"), ("straße", "strae-oqa"), ("例え", "r8jz45g"),

@@ -1,0 +1,86 @@
+import Glibc
+import LinuxSystem
+import SystemPackage
+import UploadCore
+
+extension MirrorDirectory {
+    /// Longest text that is read as a record: two URLs and what servers send as validators fit many times over.
+    private static let longestRecord: UInt64 = 1 << 20
+
+    /// The record of an address; nil where there is none that can be read.
+    func record(of address: AvatarAddress) throws(Errno) -> MirrorRecord? {
+        try record(named: MirrorRecord.name(for: address))?.record
+    }
+
+    /// A record by the name of its file, and when its pictures were used last.
+    func record(named name: [UInt8]) throws(Errno) -> (record: MirrorRecord, usedAt: WallTime)? {
+        do {
+            let file = SharedDescriptor(try root.open(Self.recordPath(name), flags: O_RDONLY | O_NOFOLLOW))
+            let status = try FileStatus(of: file.rawValue)
+            guard status.kind == .regular, status.size <= Self.longestRecord else { return nil }
+            var text = [UInt8](repeating: 0, count: Int(status.size))
+            let count = try Self.read(file, into: &text)
+            return MirrorRecord(Array(text.prefix(count)))
+                .map { ($0, WallTime(milliseconds: status.modified / 1_000_000)) }
+        } catch {
+            if error == .noSuchFileOrDirectory { return nil }
+            throw error
+        }
+    }
+
+    /// Names of all records.
+    func recordNames() throws(Errno) -> [[UInt8]] {
+        try root.directory(Self.records).entries().map(\.name)
+    }
+
+    /// Writes the record of an address. The lock must be held.
+    ///
+    /// - Parameter usedAt: when its pictures were used last.
+    func write(_ record: MirrorRecord, of address: AvatarAddress, usedAt: WallTime, isNew: Bool) throws(Errno) {
+        guard let text = try? record.text() else { throw .invalidArgument }
+        let (temporary, file) = try makeFile()
+        do {
+            try writeAll(text, to: file.rawValue)
+            // man 2 fdatasync: else a power cut could leave its name with nothing in it, and its pictures to nobody.
+            // File systems do the same by themselves where a file is replaced (man 5 ext4, auto_da_alloc).
+            if isNew { try retryingOnInterrupt { fdatasync(file.rawValue) } }
+            try FileTimes.set(usedAt, on: file.rawValue)
+            try workshop.move(temporary, to: MirrorRecord.name(for: address), in: try root.directory(Self.records))
+        } catch {
+            try? workshop.unlink(temporary)
+            throw error
+        }
+    }
+
+    /// Removes a record. The lock must be held.
+    func removeRecord(named name: [UInt8]) throws(Errno) {
+        do {
+            try root.unlink(Self.recordPath(name))
+        } catch {
+            if error != .noSuchFileOrDirectory { throw error }
+        }
+    }
+
+    /// Notes when an address was used, in the time of its record; nothing where there is none.
+    func setUse(of address: AvatarAddress, _ time: WallTime) throws(Errno) {
+        let file = try root.open(
+            Self.recordPath(MirrorRecord.name(for: address)), flags: O_RDONLY | O_NOFOLLOW)
+        try FileTimes.set(time, on: file.rawValue)
+    }
+
+    private static func recordPath(_ name: [UInt8]) -> [UInt8] { records + [UInt8(ascii: "/")] + name }
+
+    private static func read(_ file: SharedDescriptor, into text: inout [UInt8]) throws(Errno) -> Int {
+        var failure: Errno?
+        let count = text.withUnsafeMutableBytes { buffer in
+            do throws(Errno) {
+                return try file.read(into: buffer, at: 0)
+            } catch {
+                failure = error
+                return 0
+            }
+        }
+        if let failure { throw failure }
+        return count
+    }
+}

@@ -11,7 +11,7 @@ public final class FileSectionRemote: Remote {
     /// The server's address and the account.
     public let scope: RemoteScope
 
-    private let base: String
+    let base: String
     private let transport: any HTTPTransport
     private let credentials: any CredentialSource
 
@@ -117,7 +117,7 @@ public final class FileSectionRemote: Remote {
         return try await send(request, endpoint)
     }
 
-    private func send(_ request: HTTPRequest, _ endpoint: String) async throws(RemoteFailure) -> HTTPReply {
+    func send(_ request: HTTPRequest, _ endpoint: String) async throws(RemoteFailure) -> HTTPReply {
         var request = request
         if let token = credentials.bearerToken() {
             request.headers.append((name: "Authorization", value: "Bearer \(token)"))

@@ -49,6 +49,10 @@ enum Messages {
         var md5: [String: String?]?
     }
 
+    struct PortraitReply: Decodable {
+        var userImg: String
+    }
+
     /// An id as the server writes it: text, or a number where a server is careless.
     struct FileID: Decodable, Equatable {
         var text: String

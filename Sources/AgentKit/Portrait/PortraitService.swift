@@ -1,0 +1,248 @@
+import LinuxSystem
+import Logging
+import MediaTools
+import Remotes
+import UploadCore
+
+/// Who wants to hear of the profile picture.
+struct PortraitOutlets: Sendable {
+    /// Told each time something about a dropped file changed; in order.
+    var report: @Sendable (PortraitReport) -> Void = { _ in }
+    /// Told of a file that is not the one that was hashed: it is to be looked at again.
+    var reconsider: @Sendable (RelativePath) -> Void = { _ in }
+    /// Told when the server refuses the session.
+    var sessionRefused: @Sendable (FileError) -> Void = { _ in }
+    /// Told what happens to the profile picture.
+    var announce: @Sendable (PortraitEvent) -> Void = { _ in }
+}
+
+/// Where confirmed portraits are kept.
+struct PortraitCache: Sendable {
+    /// Takes a picture over under a URL and pins it; answers the absolute path of the file, nil where it has none.
+    var adopt: @Sendable (_ picture: SharedDescriptor, _ url: String) async throws -> String?
+    /// Pins what is kept under a URL.
+    var pin: @Sendable (_ url: String) async -> Void
+}
+
+/// The profile picture: takes pictures from the portrait folder, shows them at once and sends the newest to the server.
+///
+/// `PortraitMachine` decides, `PortraitFiles` keeps; this carries out, in the order *disk first, action second*. It runs
+/// on a thread of its own, since it waits for the disk.
+actor PortraitService {
+    /// What it is made of.
+    struct Parts: Sendable {
+        /// Absolute path of the state directory.
+        var state: String
+        /// Absolute path of the mirror of pictures.
+        var avatars: String
+        /// The outbox.
+        var files: OutboxFiles
+        /// Draws the pictures.
+        var pictures: any PictureWorking
+        /// Takes them; nil where the protocol knows no profile pictures.
+        var remote: (any PortraitRemote)?
+        /// Keeps those that were taken.
+        var cache: PortraitCache
+        /// The account that is signed in; nil where there is no token.
+        var account: @Sendable () -> String?
+        /// Quality of the JPEG, 1…100.
+        var quality: Int
+        /// Pictures with more pixels are refused.
+        var maximumPixels: Int
+        /// `upload.retry_interval`.
+        var retryInterval: Duration
+        var clock: any Clocks
+        var logger: Logger
+    }
+
+    private let thread = SerialThread(name: "portrait")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    let parts: Parts
+    var files: PortraitFiles
+    var machine: PortraitMachine
+    var outlets = PortraitOutlets()
+    var requests: [PortraitMachine.RequestID: Task<Void, Never>] = [:]
+    var preparation: Task<Void, Never>?
+    var hasStopped = false
+    private let seed: UInt64
+    private var timer: (at: MonotonicTime, task: Task<Void, Never>)?
+
+    /// A service that does nothing before `start`.
+    init(_ parts: Parts, disk: PortraitDisk = PortraitDisk(), seed: UInt64 = .random(in: .min ... .max)) {
+        self.parts = parts
+        self.seed = seed
+        files = PortraitFiles(state: parts.state, avatars: parts.avatars, disk: disk)
+        machine = PortraitMachine(restoring: nil, lastID: 0, retryInterval: parts.retryInterval, seed: seed)
+    }
+
+    // MARK: What the uploader tells; in order, and none of it waits
+
+    /// Brings back what was kept and goes on with it. To be called once, before anything else.
+    nonisolated func start(_ outlets: PortraitOutlets) {
+        run { $0.begin(outlets) }
+    }
+
+    /// A file of the portrait folder was hashed, and is another drop than the one that was known under its path.
+    nonisolated func dropped(_ drop: PortraitDrop, _ order: DropOrder) {
+        run { $0.take(drop, order) }
+    }
+
+    /// A file was removed from the portrait folder, or moved out of it.
+    nonisolated func removed(_ path: RelativePath) {
+        takeBack(path, "removed", "the file was removed before it was the profile picture on the server")
+    }
+
+    /// The user cancelled a file.
+    nonisolated func cancelled(_ path: RelativePath) {
+        takeBack(path, "cancelled", "cancelled by the user")
+    }
+
+    private nonisolated func takeBack(_ path: RelativePath, _ code: String, _ message: String) {
+        run { $0.process(.takenBack(path, FileError(code: code, message: message, retryable: false))) }
+    }
+
+    /// A file within the portrait folder has another name.
+    nonisolated func renamed(_ old: RelativePath, to new: RelativePath) {
+        run { $0.process(.renamed(old, new)) }
+    }
+
+    /// The user holds a file back, or lets it go on.
+    nonisolated func setPaused(_ isPaused: Bool, _ path: RelativePath) {
+        run { $0.process(.paused(path, isPaused)) }
+    }
+
+    /// The user holds everything back, or lets it go on.
+    nonisolated func setAllPaused(_ isPaused: Bool) {
+        run { $0.process(.allPaused(isPaused)) }
+    }
+
+    /// The user does not want to wait for the next attempt.
+    nonisolated func retry(_ path: RelativePath) {
+        run { $0.process(.retried(path)) }
+    }
+
+    /// There may be new credentials, of the same account or of the first that signs in.
+    nonisolated func credentialsChanged() {
+        run { $0.process(.credentialsChanged(account: $0.parts.account())) }
+    }
+
+    /// The server refused the session, as another request was told.
+    nonisolated func sessionRefused(_ error: FileError) {
+        run { $0.process(.sessionRefused(error)) }
+    }
+
+    /// The user signed out.
+    nonisolated func signedOut() {
+        run { service in
+            service.process(.signedOut)
+            // Another token than the one `login` kept may be left.
+            if let account = service.parts.account() { service.process(.credentialsChanged(account: account)) }
+        }
+    }
+
+    /// A network is there that was not before.
+    nonisolated func networkChanged() {
+        run { $0.process(.networkChanged) }
+    }
+
+    /// Takes over another `upload.retry_interval`.
+    nonisolated func setRetryInterval(_ interval: Duration) {
+        run { $0.machine.setRetryInterval(interval) }
+    }
+
+    /// What there is to say of the profile picture now.
+    func profile() -> ProfileView {
+        let isPending = machine.newest?.fate == .pending
+        return ProfileView(
+            confirmed: files.kept.profile, pending: isPending ? machine.newest.map(machine.report(of:)) : nil,
+            current: files.current)
+    }
+
+    /// Gives up what is under way; nothing is lost by it, and nothing is sent afterwards.
+    func stop() async {
+        hasStopped = true
+        timer?.task.cancel()
+        preparation?.cancel()
+        for request in requests.values { request.cancel() }
+        for request in requests.values { await request.value }
+    }
+
+    // MARK: Life
+
+    /// Runs work on the service's thread, behind what waits there already.
+    nonisolated func run(_ work: @escaping @Sendable (isolated PortraitService) -> Void) {
+        thread.run { self.assumeIsolated { work($0) } }
+    }
+
+    private func begin(_ outlets: PortraitOutlets) {
+        self.outlets = outlets
+        do {
+            note(trouble: try files.open())
+        } catch {
+            parts.logger.error(
+                "the profile picture can't be read; the newest one in the portrait folder is taken anew",
+                metadata: ["path": "\(parts.state)/portrait", "reason": "\(error)"])
+        }
+        machine = PortraitMachine(
+            restoring: files.kept.record, lastID: files.kept.lastID, retryInterval: parts.retryInterval, seed: seed)
+        if let url = files.kept.profile.map({ Profile.cacheURL(of: $0.portraitURL) }) {
+            Task { [cache = parts.cache] in await cache.pin(url) }
+        }
+        process(.started(account: parts.account()))
+    }
+
+    private func take(_ drop: PortraitDrop, _ order: DropOrder) {
+        var report = PortraitReport(path: drop.path, key: drop.key, state: .failed, finishedAt: parts.clock.now.wall)
+        if parts.remote == nil {
+            report.error = FileError(
+                code: "no_portrait", message: "this server's protocol has no profile pictures; fileSection has",
+                retryable: false)
+        } else if drop.type.kind != .image {
+            report.state = .rejected
+            report.error = FileError(
+                code: "unsupported_type", message: "a profile picture must be a picture", retryable: false)
+        } else {
+            return process(.dropped(drop, order))
+        }
+        outlets.report(report)
+    }
+
+    /// Lets the machine take an event in, and carries out what it decides.
+    func process(_ event: PortraitMachine.Event) {
+        if hasStopped { return }
+        for action in machine.handle(event, now: parts.clock.now) { perform(action) }
+        armTimer()
+    }
+
+    private func armTimer() {
+        let now = parts.clock.now.monotonic
+        guard let next = machine.nextDeadline else { return }
+        if let timer, timer.at <= next, timer.at > now { return }
+        timer?.task.cancel()
+        let pause = max(next - now, .milliseconds(1))
+        timer = (
+            next,
+            Task { [weak self] in
+                guard (try? await Task.sleep(for: pause)) != nil else { return }
+                await self?.timerFired()
+            }
+        )
+    }
+
+    private func timerFired() {
+        timer = nil
+        process(.tick)
+    }
+
+    /// Says that `current.jpg` can't be put right; everything else goes on.
+    func note(trouble: (any Error)?) {
+        guard let trouble else { return }
+        parts.logger.warning(
+            "the profile picture can't be shown",
+            metadata: [
+                "path": "\(parts.avatars)/current.jpg", "reason": "\(trouble)",
+                "remedy": "see that the directory can be written to, or set `avatars`",
+            ])
+    }
+}

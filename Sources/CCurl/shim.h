@@ -81,6 +81,30 @@ static inline void outbox_curl_set_sockets(
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, closed_context);
 }
 
+/// The address of a peer as inet_ntop(3) writes it, in at least INET6_ADDRSTRLEN bytes. Returns 0; -1 where it has none.
+static inline int outbox_peer_address(const struct curl_sockaddr *peer, char *text, unsigned int length) {
+    const void *bytes = peer->family == AF_INET ? (const void *)&((const struct sockaddr_in *)&peer->addr)->sin_addr
+                      : peer->family == AF_INET6 ? (const void *)&((const struct sockaddr_in6 *)&peer->addr)->sin6_addr
+                                                 : NULL;
+    return bytes && inet_ntop(peer->family, bytes, text, length) ? 0 : -1;
+}
+
+/// The socket libcurl would open itself, close-on-exec (man 3 CURLOPT_OPENSOCKETFUNCTION).
+static inline curl_socket_t outbox_open_socket(const struct curl_sockaddr *peer) {
+    return socket(peer->family, peer->socktype | SOCK_CLOEXEC, peer->protocol);
+}
+
+/// `opening` is called with each address before its socket is opened, `sending` before a request goes out, on a new
+/// connection or a re-used one (man 3 CURLOPT_PREREQFUNCTION).
+static inline void outbox_curl_set_peer_checks(
+    CURL *easy, curl_opensocket_callback opening, curl_prereq_callback sending, void *context
+) {
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, opening);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, context);
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, sending);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
+}
+
 /// The kernel gives a connection up whose sent bytes are not acknowledged, or not accepted, for this long (man 7 tcp,
 /// TCP_USER_TIMEOUT); reading and writing then fail with ETIMEDOUT.
 static inline void outbox_set_user_timeout(int socket, unsigned int milliseconds) {

@@ -27,7 +27,7 @@ extension RemoteFailure {
             case .replyTimeout: temporary("reply_timeout")
             case .replyTooLong, .badReply: temporary("bad_reply")
             case .badURL: temporary("wrong_url", slow: true)
-            case .other: temporary("no_connection")
+            case .refusedAddress, .sink, .other: temporary("no_connection")
             case .cancelled: .cancelled
             case .badRequest:
                 .permanent(FileError(code: "bad_request", message: "\(endpoint): \(error)", retryable: false))

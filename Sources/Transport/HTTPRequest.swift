@@ -39,15 +39,26 @@ public struct HTTPRequest: Sendable {
     public var headers: [(name: String, value: String)]
     /// What is sent after the header.
     public var body: Body
-    /// Most bytes of a reply's body that are taken; a longer reply is ``TransportError/replyTooLong(_:)``.
+    /// Most bytes of a reply's body that are taken; a longer reply is ``TransportError/replyTooLong(_:)``, at once where
+    /// its `Content-Length` says so.
     public var maximumReplyLength: Int
+    /// Who gets the reply's body while it comes; nil: it is kept in memory.
+    public var sink: (any ReplySink)?
+    /// Says of an address, as inet_ntop(3) writes it, whether this request may go there; nil: to any.
+    ///
+    /// Each address of a name is asked about before anything is sent to it, on a new connection and on one that is
+    /// re-used, so that it makes no difference what the name meant a moment ago; where all are refused, the request is
+    /// ``TransportError/refusedAddress(_:)``. A proxy of the environment is connected to without being asked about, and
+    /// looks up the name itself. Called on the transport's thread: it must not block.
+    public var mayConnect: (@Sendable (_ address: String) -> Bool)?
     /// Timeouts of this request alone; nil: the transport's own.
     public var timeouts: Timeouts?
 
     /// A request.
     public init(
         method: String, url: String, headers: [(name: String, value: String)] = [], body: Body = .none,
-        maximumReplyLength: Int = 1 << 20, timeouts: Timeouts? = nil
+        maximumReplyLength: Int = 1 << 20, timeouts: Timeouts? = nil, sink: (any ReplySink)? = nil,
+        mayConnect: (@Sendable (_ address: String) -> Bool)? = nil
     ) {
         self.method = method
         self.url = url
@@ -55,6 +66,8 @@ public struct HTTPRequest: Sendable {
         self.body = body
         self.maximumReplyLength = maximumReplyLength
         self.timeouts = timeouts
+        self.sink = sink
+        self.mayConnect = mayConnect
     }
 }
 

@@ -30,7 +30,12 @@ final class Transfer {
     private var fields = HTTPFields()
     private var headerLength = 0
     private var replyBody: [UInt8] = []
+    private var replyLength = 0
     private var isReplyTooLong = false
+    private var sinkError: (any Error)?
+    /// Whether the sink takes the body; nil until the header is complete.
+    private var isTakenBySink: Bool?
+    private var peers = PeerLog()
     private var wasSentAgain = false
 
     init(
@@ -106,6 +111,8 @@ final class Transfer {
         fields = HTTPFields()
         headerLength = 0
         replyBody = []
+        replyLength = 0
+        peers = PeerLog()
         return true
     }
 
@@ -144,12 +151,41 @@ final class Transfer {
     ///
     /// - Returns: whether to go on.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-        guard bytes.count <= submission.request.maximumReplyLength - replyBody.count else {
+        guard bytes.count <= submission.request.maximumReplyLength - replyLength else {
             isReplyTooLong = true
             return false
         }
-        replyBody.append(contentsOf: bytes)
-        return true
+        replyLength += bytes.count
+        guard let sink = submission.request.sink else {
+            replyBody.append(contentsOf: bytes)
+            return true
+        }
+        return hand(bytes, to: sink)
+    }
+
+    private func hand(_ bytes: UnsafeRawBufferPointer, to sink: any ReplySink) -> Bool {
+        let isTaken = isTakenBySink ?? sink.takesBody(of: replyWithoutBody)
+        isTakenBySink = isTaken
+        guard isTaken else { return true }
+        do {
+            try sink.write(bytes)
+            return true
+        } catch {
+            sinkError = error
+            return false
+        }
+    }
+
+    private var replyWithoutBody: HTTPReply {
+        HTTPReply(status: outbox_curl_long_info(easy, CURLINFO_RESPONSE_CODE), headers: fields)
+    }
+
+    // MARK: The other end
+
+    /// - Returns: whether a request may go to an address, as inet_ntop(3) writes it.
+    func mayConnect(to address: String) -> Bool {
+        guard let mayConnect = submission.request.mayConnect else { return true }
+        return peers.note(address, isAllowed: mayConnect(address))
     }
 
     // MARK: Judging
@@ -182,6 +218,10 @@ final class Transfer {
     /// What the caller gets for a transfer that libcurl says is over.
     func outcome(of code: CURLcode) -> Result<HTTPReply, TransportError> {
         if let bodyError { return .failure(.body(bodyError)) }
+        if let sinkError { return .failure(.sink(sinkError)) }
+        if code != CURLE_OK, let refused = peers.refused {
+            return .failure(.refusedAddress("connections to \(refused) are not allowed"))
+        }
         if isReplyTooLong { return .failure(.replyTooLong("the reply is longer than allowed")) }
         if code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR,
             outbox_curl_long_info(easy, CURLINFO_OS_ERRNO) == Int(ETIMEDOUT)
@@ -191,8 +231,9 @@ final class Transfer {
         let tunnel = outbox_curl_long_info(easy, CURLINFO_HTTP_CONNECTCODE)
         if code != CURLE_OK, tunnel >= 300 { return .failure(.connect(Self.refusedTunnel(tunnel))) }
         guard code == CURLE_OK else { return .failure(failure(code)) }
-        let status = outbox_curl_long_info(easy, CURLINFO_RESPONSE_CODE)
-        return .success(HTTPReply(status: status, headers: fields, body: replyBody))
+        var reply = replyWithoutBody
+        reply.body = replyBody
+        return .success(reply)
     }
 
     private func failure(_ code: CURLcode) -> TransportError {

@@ -17,6 +17,7 @@ struct TransferSetup {
     func apply() {
         applyConnection()
         applyRoute()
+        if request.mayConnect != nil { applyPeerChecks() }
         applyTrust()
         applyRequest()
         applyCallbacks()
@@ -56,6 +57,30 @@ struct TransferSetup {
         // The request's fields, a token among them, are for the server and never for the proxy that makes the tunnel.
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    }
+
+    /// Only with a route of its own choice is it known whether an address is the proxy's.
+    private func applyPeerChecks() {
+        let proxy = LoopbackHost.isNamed(in: request.url) ? nil : ProxyEnvironment.current.proxy(for: request.url)
+        set(CURLOPT_PROXY, proxy ?? "")
+        // An empty list overrides the environment (man 3 CURLOPT_NOPROXY).
+        set(CURLOPT_NOPROXY, "")
+        if proxy != nil { return }
+        outbox_curl_set_peer_checks(
+            easy,
+            { context, _, peer in
+                guard let peer, let address = String(peer: peer),
+                    Transfer.from(context)?.mayConnect(to: address) == true
+                else { return CURL_SOCKET_BAD }
+                return outbox_open_socket(peer)
+            },
+            { context, address, _, _, _ in
+                // The connection may have been made for a request that asked for no check.
+                guard let address, Transfer.from(context)?.mayConnect(to: String(cString: address)) == true else {
+                    return CURL_PREREQFUNC_ABORT
+                }
+                return CURL_PREREQFUNC_OK
+            }, Unmanaged.passUnretained(transfer).toOpaque())
     }
 
     private func applyTrust() {
@@ -143,6 +168,20 @@ struct TransferSetup {
 
     private func set(_ option: CURLoption, _ value: String) {
         outbox_curl_set_string(easy, option, value)
+    }
+}
+
+extension String {
+    /// As inet_ntop(3) writes it; nil where it is of no IP family.
+    fileprivate init?(peer: UnsafePointer<curl_sockaddr>) {
+        let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text -> String? in
+            guard let start = text.baseAddress, outbox_peer_address(peer, start, UInt32(text.count)) == 0 else {
+                return nil
+            }
+            return String(cString: start)
+        }
+        guard let text else { return nil }
+        self = text
     }
 }
 

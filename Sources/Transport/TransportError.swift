@@ -1,4 +1,4 @@
-/// Why a request has no reply. Each case but the last carries a sentence for people, mostly libcurl's own; none names
+/// Why a request has no reply. Each case but the last two carries a sentence for people, mostly libcurl's own; none names
 /// a header, a token or a body.
 public enum TransportError: Error, Sendable, CustomStringConvertible {
     /// The host name, or the proxy's, has no address now.
@@ -23,20 +23,25 @@ public enum TransportError: Error, Sendable, CustomStringConvertible {
     case badURL(String)
     /// Method or header fields that cannot be sent; nothing was sent.
     case badRequest(String)
+    /// The request may go to no address its host has (``HTTPRequest/mayConnect``); nothing was sent.
+    case refusedAddress(String)
     /// Anything else libcurl knows of.
     case other(String)
     /// The body could not be read or rewound; the server got no complete request.
     case body(any Error)
+    /// The sink did not take the reply's body.
+    case sink(any Error)
 
     /// What happened, in one line.
     public var description: String {
         switch self {
         case .resolve(let message), .connect(let message), .tls(let message), .reset(let message),
             .stalled(let message), .replyTimeout(let message), .replyTooLong(let message), .badReply(let message),
-            .badURL(let message), .badRequest(let message), .other(let message):
+            .badURL(let message), .badRequest(let message), .refusedAddress(let message), .other(let message):
             message
         case .cancelled: "cancelled"
         case .body(let error): "the body cannot be sent: \(error)"
+        case .sink(let error): "the reply cannot be stored: \(error)"
         }
     }
 }

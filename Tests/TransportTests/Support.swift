@@ -110,6 +110,8 @@ extension TransportError {
         case .badRequest: "badRequest"
         case .other: "other"
         case .body: "body"
+        case .refusedAddress: "refusedAddress"
+        case .sink: "sink"
         }
     }
 }

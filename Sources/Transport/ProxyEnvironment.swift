@@ -1,0 +1,49 @@
+import Glibc
+
+/// The proxies that the environment names, read as libcurl reads it (man 1 curl, "ENVIRONMENT"): for requests that have
+/// to know whether they go through one.
+struct ProxyEnvironment: Sendable {
+    /// Value of a variable; empty ones count as missing.
+    private let value: @Sendable (String) -> String?
+
+    init(value: @escaping @Sendable (String) -> String?) {
+        self.value = value
+    }
+
+    /// That of this process.
+    static let current = ProxyEnvironment { name in
+        guard let raw = getenv(name), raw.pointee != 0 else { return nil }
+        return String(cString: raw)
+    }
+
+    /// The proxy for an absolute http or https URL; nil: none.
+    func proxy(for url: String) -> String? {
+        guard let mark = url.firstRange(of: "://") else { return nil }
+        let scheme = url[..<mark.lowerBound].lowercased()
+        // HTTP_PROXY in capitals is left out: a CGI program gets it from whoever asks ("httpoxy").
+        let names =
+            scheme == "https"
+            ? ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] : ["http_proxy", "all_proxy", "ALL_PROXY"]
+        guard let proxy = names.lazy.compactMap(value).first else { return nil }
+        return isExempt(Self.host(in: url[mark.upperBound...])) ? nil : proxy
+    }
+
+    /// `no_proxy`: names that stand for themselves and all below them, addresses, or `*`. Networks with a mask are not
+    /// read: a host in one goes through the proxy.
+    private func isExempt(_ host: String) -> Bool {
+        guard let list = value("no_proxy") ?? value("NO_PROXY") else { return false }
+        return list.split(whereSeparator: { ", \t".contains($0) }).contains { entry in
+            if entry == "*" { return true }
+            let name = entry.lowercased().drop { $0 == "." || $0 == "[" }.prefix { $0 != "]" }
+            return !name.isEmpty && (host == name || host.hasSuffix(".\(name)"))
+        }
+    }
+
+    private static func host(in rest: Substring) -> String {
+        let authority = rest.prefix { !"/?#".contains($0) }
+        let place = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
+        if place.first == "[" { return place.dropFirst().prefix { $0 != "]" }.lowercased() }
+        let host = place.prefix { $0 != ":" }.lowercased()
+        return host.hasSuffix(".") ? String(host.dropLast()) : host
+    }
+}

@@ -1,0 +1,112 @@
+import Glibc
+
+/// Which addresses pictures may be fetched from: those of the public internet, unless private ones are asked for.
+///
+/// A URL may come from anybody, and the agent runs inside a network that trusts it: without this, a picture's URL could
+/// make it knock at a router's or a cloud's metadata service's door.
+public struct AddressPolicy: Equatable, Sendable {
+    /// Whether any address will do.
+    public var allowsPrivate: Bool
+
+    /// A policy.
+    public init(allowsPrivate: Bool) {
+        self.allowsPrivate = allowsPrivate
+    }
+
+    /// Whether a connection may be made to an address.
+    ///
+    /// - Parameter address: as inet_ntop(3) writes it; anything else is not allowed.
+    public func allows(_ address: String) -> Bool {
+        allowsPrivate || Self.bytes(of: address).map(Self.isPublic) ?? false
+    }
+
+    /// Whether the host of a URL may be asked, as far as its name tells: it is a name other than `localhost`, or an
+    /// allowed address in any of the forms inet_aton(3) reads (`0x7f.1`, `2130706433`).
+    ///
+    /// The address of a name is checked when it is connected to; through a proxy, this is all that can be checked.
+    public func allows(host: String) -> Bool {
+        if allowsPrivate { return true }
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        if let literal = Self.literal(name) { return Self.isPublic(literal) }
+        return name != "localhost" && !name.hasSuffix(".localhost")
+    }
+
+    private static func literal(_ host: String) -> [UInt8]? {
+        if host.first == "[" { return bytes(of: String(host.dropFirst().prefix { $0 != "]" })) }
+        var four = in_addr()
+        return inet_aton(host, &four) == 1 ? withUnsafeBytes(of: four) { Array($0) } : bytes(of: host)
+    }
+
+    /// 4 or 16 bytes in network order; nil where the text is no address.
+    private static func bytes(of text: String) -> [UInt8]? {
+        var four = in_addr()
+        if inet_pton(AF_INET, text, &four) == 1 { return withUnsafeBytes(of: four) { Array($0) } }
+        var six = in6_addr()
+        return inet_pton(AF_INET6, text, &six) == 1 ? withUnsafeBytes(of: six) { Array($0) } : nil
+    }
+
+    private static func isPublic(_ address: [UInt8]) -> Bool {
+        if address.count == 4 { return !specialNetworks4.contains { $0.contains(address) } }
+        // An IPv4 address in another dress is judged by what it is.
+        for network in translations where network.prefix.contains(address) {
+            return isPublic(Array(address[network.offset..<network.offset + 4]))
+        }
+        return globalUnicast.contains(address) && !specialNetworks6.contains { $0.contains(address) }
+    }
+
+    /// The first bits of an address.
+    private struct Network {
+        let start: [UInt8]
+        let length: Int
+
+        init(_ start: [UInt8], _ length: Int) {
+            self.start = start
+            self.length = length
+        }
+
+        func contains(_ address: [UInt8]) -> Bool {
+            (0..<length).allSatisfy { bit in
+                let mask = UInt8(0x80) >> UInt8(bit % 8)
+                let expected = bit / 8 < start.count ? start[bit / 8] & mask : 0
+                return address[bit / 8] & mask == expected
+            }
+        }
+    }
+
+    /// IANA IPv4 Special-Purpose Address Registry (RFC 6890), and multicast.
+    private static let specialNetworks4 = [
+        Network([0], 8),  // "this network"; 0.0.0.0 connects to this machine
+        Network([10], 8),  // private, RFC 1918
+        Network([100, 64], 10),  // shared by carriers, RFC 6598
+        Network([127], 8),  // loopback
+        Network([169, 254], 16),  // link-local, RFC 3927; 169.254.169.254 is where clouds keep metadata
+        Network([172, 16], 12),  // private, RFC 1918
+        Network([192, 0, 0], 24),  // protocol assignments, RFC 6890
+        Network([192, 0, 2], 24),  // documentation, RFC 5737
+        Network([192, 88, 99], 24),  // relays of 6to4, RFC 7526
+        Network([192, 168], 16),  // private, RFC 1918
+        Network([198, 18], 15),  // benchmarks, RFC 2544
+        Network([198, 51, 100], 24),  // documentation, RFC 5737
+        Network([203, 0, 113], 24),  // documentation, RFC 5737
+        Network([224], 4),  // multicast, RFC 5771
+        Network([240], 4),  // reserved, RFC 1112, and 255.255.255.255, broadcast
+    ]
+
+    /// RFC 4291, section 2.4: what is global unicast today; loopback, unspecified, link-local fe80::/10, unique local
+    /// fc00::/7 and multicast ff00::/8 are all outside of it.
+    private static let globalUnicast = Network([0x20], 3)
+
+    /// IANA IPv6 Special-Purpose Address Registry, within global unicast.
+    private static let specialNetworks6 = [
+        Network([0x20, 0x01], 23),  // protocol assignments, RFC 2928: Teredo, benchmarks, ORCHID
+        Network([0x20, 0x01, 0x0D, 0xB8], 32),  // documentation, RFC 3849
+        Network([0x3F, 0xFF], 20),  // documentation, RFC 9637
+    ]
+
+    /// Networks whose addresses hold an IPv4 address, from this byte on.
+    private static let translations: [(prefix: Network, offset: Int)] = [
+        (Network([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 96), 12),  // ::ffff:0:0/96, mapped, RFC 4291
+        (Network([0, 0x64, 0xFF, 0x9B], 96), 12),  // 64:ff9b::/96, NAT64, RFC 6052
+        (Network([0x20, 0x02], 16), 2),  // 2002::/16, 6to4, RFC 3056
+    ]
+}

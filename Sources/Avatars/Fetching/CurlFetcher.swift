@@ -1,0 +1,129 @@
+public import LinuxSystem
+public import Transport
+
+/// Fetches pictures over HTTP: conditional GETs without any credentials, redirects followed by hand so that every hop
+/// is checked.
+public struct CurlFetcher: AvatarFetching {
+    /// Most redirects that are followed.
+    static let maximumRedirects = 5
+
+    private let transport: any HTTPTransport
+    private let policy: AddressPolicy
+    private let allowedHosts: [String]
+    private let timeouts: HTTPRequest.Timeouts
+
+    /// A fetcher.
+    ///
+    /// - Parameters:
+    ///   - transport: best one of its own, whose connections nobody else uses.
+    ///   - policy: the addresses that may be connected to.
+    ///   - allowedHosts: names of hosts, `*.` in front for all below one; empty: any. Redirects obey it as well.
+    ///   - timeouts: `reply` is the time for a whole picture.
+    public init(
+        transport: any HTTPTransport, policy: AddressPolicy, allowedHosts: [String] = [],
+        timeouts: HTTPRequest.Timeouts = .init(connect: .seconds(15), stall: .seconds(30), reply: .seconds(120))
+    ) {
+        self.transport = transport
+        self.policy = policy
+        self.allowedHosts = allowedHosts.map { $0.lowercased() }
+        self.timeouts = timeouts
+    }
+
+    /// See ``AvatarFetching/fetch(_:into:)``.
+    public func fetch(_ request: AvatarRequest, into draft: SharedDescriptor) async throws(AvatarFetchError)
+        -> AvatarAnswer
+    {
+        guard let start = HopURL(request.url) else { throw .refused("not an http or https URL") }
+        let sink = DraftSink(draft)
+        var hop = start
+        for _ in 0...Self.maximumRedirects {
+            try check(hop)
+            let reply = try await ask(hop, request, sink)
+            guard let next = try Self.redirect(reply, from: hop) else {
+                return AvatarAnswer(
+                    content: try Self.content(of: reply, for: request, length: sink.length), fields: reply.headers,
+                    isFromElsewhere: hop.host != start.host)
+            }
+            hop = next
+        }
+        throw .refused("more than \(Self.maximumRedirects) redirects")
+    }
+
+    /// Whether a reply with this status has the picture as its body.
+    static func isPicture(_ status: Int) -> Bool { status == 200 || status == 203 }
+
+    // MARK: One hop
+
+    private func check(_ hop: HopURL) throws(AvatarFetchError) {
+        guard policy.allows(host: hop.host) else {
+            throw .notAllowed("\(hop.host) is a private address; set avatar_cache.allow_private to allow it")
+        }
+        guard allowedHosts.isEmpty || allowedHosts.contains(where: { Self.matches(hop.host, $0) }) else {
+            throw .notAllowed("\(hop.host) is not one of avatar_cache.allowed_hosts")
+        }
+    }
+
+    private static func matches(_ host: String, _ pattern: String) -> Bool {
+        pattern.hasPrefix("*.") ? host.hasSuffix(pattern.dropFirst()) : host == pattern
+    }
+
+    private func ask(_ hop: HopURL, _ request: AvatarRequest, _ sink: DraftSink) async throws(AvatarFetchError)
+        -> HTTPReply
+    {
+        var headers = [(name: "Accept", value: "image/*, */*;q=0.1")]
+        for case (let name, let value?) in [
+            ("If-None-Match", request.entityTag), ("If-Modified-Since", request.lastModified),
+        ] where value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
+            headers.append((name, value))
+        }
+        let policy = policy
+        let get = HTTPRequest(
+            method: "GET", url: hop.text, headers: headers, maximumReplyLength: request.maximumLength,
+            timeouts: timeouts, sink: sink, mayConnect: { policy.allows($0) })
+        do {
+            return try await transport.send(get)
+        } catch {
+            throw Self.failure(error, host: hop.host, limit: request.maximumLength)
+        }
+    }
+
+    private static func failure(_ error: TransportError, host: String, limit: Int) -> AvatarFetchError {
+        switch error {
+        case .refusedAddress(let message):
+            .notAllowed("\(host): \(message); set avatar_cache.allow_private to allow it")
+        case .replyTooLong: .tooLarge("larger than \(limit) bytes (avatar_cache.max_picture)")
+        case .sink(let cause): .storage("the picture can't be written: \(cause)")
+        case .cancelled: .cancelled
+        case .badURL(let message), .badRequest(let message): .refused(message)
+        case .resolve, .connect, .tls, .reset, .stalled, .replyTimeout, .badReply, .other, .body:
+            .unreachable("\(host): \(error)")
+        }
+    }
+
+    // MARK: Replies
+
+    /// Where a reply sends us; nil where it is not a redirect.
+    private static func redirect(_ reply: HTTPReply, from hop: HopURL) throws(AvatarFetchError) -> HopURL? {
+        guard [301, 302, 303, 307, 308].contains(reply.status) else { return nil }
+        guard let location = reply.headers["Location"], let next = hop.following(location) else {
+            throw .refused("\(hop.host) redirects to something that is no http or https URL")
+        }
+        // Whoever sits between could put any picture there, and https was asked for to keep him out.
+        if hop.isSecure, !next.isSecure { throw .refused("\(hop.host) redirects from https to http") }
+        return next
+    }
+
+    private static func content(of reply: HTTPReply, for request: AvatarRequest, length: UInt64)
+        throws(AvatarFetchError) -> AvatarAnswer.Content
+    {
+        let status = "the server answers \(reply.status)"
+        switch reply.status {
+        case 200, 203: return .body(length: length)
+        case 304 where request.entityTag != nil || request.lastModified != nil: return .unchanged
+        case 404, 410: throw .gone(status)
+        // 511 is a network that wants a log-in (RFC 6585, section 6).
+        case 407, 408, 425, 429, 500...: throw .unreachable(status)
+        default: throw .refused(status)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import CLinux
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+/// Somebody who says that the machine runs out of memory.
+public protocol MemoryPressureSource: Sendable {
+    /// How it knows, for the log.
+    var description: String { get }
+
+    /// Tells each time memory is short, until whoever listens goes away.
+    func warnings() -> AsyncStream<Void>
+}
+
+/// The kernel's own word for it (Documentation/accounting/psi.rst), or, where it can't be had, a look at the available
+/// memory once a minute.
+public struct KernelMemoryPressure: MemoryPressureSource {
+    /// Some task waited for memory for 200 ms within 2 s. Windows that are a multiple of 2 s need no privilege.
+    private static let trigger = "some 200000 2000000"
+    /// Memory is short where less than one part in this many is available.
+    private static let shortage: UInt64 = 20
+
+    private let pressureFile: String
+    private let memoryFile: String
+    private let trigger: SharedDescriptor?
+
+    /// Registers a trigger with the kernel, where that is possible.
+    ///
+    /// - Parameters:
+    ///   - pressureFile: of the machine, or of a control group.
+    ///   - memoryFile: where `MemTotal` and `MemAvailable` stand (man 5 proc).
+    public init(pressureFile: String = "/proc/pressure/memory", memoryFile: String = "/proc/meminfo") {
+        self.pressureFile = pressureFile
+        self.memoryFile = memoryFile
+        trigger = Self.register(pressureFile)
+    }
+
+    /// How it knows.
+    public var description: String {
+        trigger != nil ? "a trigger on \(pressureFile)" : "a look at \(memoryFile) every 60 s"
+    }
+
+    /// See ``MemoryPressureSource/warnings()``.
+    public func warnings() -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let raw = outbox_eventfd()
+        if raw < 0 {
+            continuation.finish()
+            return stream
+        }
+        let ending = SharedDescriptor(Descriptor(owning: raw))
+        continuation.onTermination = { _ in _ = eventfd_write(ending.rawValue, 1) }
+        startThread(name: "memory-pressure") { [self] in
+            while let isShort = wait(for: ending) {
+                if isShort { continuation.yield() }
+            }
+            continuation.finish()
+        }
+        return stream
+    }
+
+    /// Waits for the kernel, or a minute.
+    ///
+    /// - Returns: whether memory is short; nil at the end.
+    private func wait(for ending: SharedDescriptor) -> Bool? {
+        var entries = [
+            pollfd(fd: ending.rawValue, events: Int16(POLLIN), revents: 0),
+            // A negative descriptor is left out (man 2 poll).
+            pollfd(fd: trigger?.rawValue ?? -1, events: Int16(POLLPRI), revents: 0),
+        ]
+        _ = poll(&entries, nfds_t(entries.count), trigger == nil ? 60_000 : -1)
+        if entries[0].revents != 0 { return nil }
+        guard trigger != nil else { return isShort }
+        // POLLERR: the control group is gone, and poll would return at once for ever.
+        if Int32(entries[1].revents) & Int32(POLLERR) != 0 { return nil }
+        return Int32(entries[1].revents) & Int32(POLLPRI) != 0
+    }
+
+    private static func register(_ path: String) -> SharedDescriptor? {
+        // The trigger lives as long as the file is open; its text ends with a NUL.
+        guard let file = try? SharedDescriptor(opening: path, flags: O_RDWR | O_NONBLOCK) else { return nil }
+        let written = try? writeAll(Array(trigger.utf8) + [0], to: file.rawValue)
+        return written == nil ? nil : file
+    }
+
+    private var isShort: Bool {
+        guard let file = try? SharedDescriptor(opening: memoryFile, flags: O_RDONLY) else { return false }
+        let text = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) { buffer in
+            let count = (try? file.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)) ?? 0
+            return String(decoding: buffer[..<count], as: UTF8.self)
+        }
+        guard let total = Self.kibibytes("MemTotal:", in: text), let free = Self.kibibytes("MemAvailable:", in: text)
+        else { return false }
+        return free < total / Self.shortage
+    }
+
+    private static func kibibytes(_ name: String, in text: String) -> UInt64? {
+        text.split(separator: "\n").first { $0.hasPrefix(name) }
+            .flatMap { $0.split(separator: " ").dropFirst().first }.flatMap { UInt64($0) }
+    }
+}

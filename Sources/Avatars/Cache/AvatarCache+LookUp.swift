@@ -22,12 +22,12 @@ extension AvatarCache {
     /// - Throws: what is known of the address on the blacklist, or a failure of the store.
     func lookUp(_ wish: AvatarDesk.Wish) throws(AvatarFailure) -> Finding {
         let now = clock.now()
-        if let picture = memory.get(wish, now: now.monotonic) {
+        if let shown = memory.picture(wish.address, wish.style), now.monotonic < shown.until {
             store.touch(wish.address, at: now.wall)
-            return .picture(picture)
+            return .picture(shown.picture)
         }
         guard let original = try inStore({ () throws(AvatarStoreError) in try store.original(of: wish.address) }) else {
-            if let failure = blacklisted(wish.address) { throw failure }
+            if let verdict = blacklist.verdict(on: wish.address, now: now.monotonic) { throw AvatarFailure(verdict) }
             return .nothing
         }
         let goodUntil = goodUntil(original.record, of: wish.address, now)
@@ -35,35 +35,40 @@ extension AvatarCache {
         let finding = try look(for: wish, from: original)
         switch finding {
         case .picture(let picture):
-            memory.insert(picture, for: wish, cost: picture.bytes.count, until: goodUntil)
-            store.touch(wish.address, at: now.wall)
+            show(picture, wish, until: goodUntil, now)
         case .original:
-            // Drawn before, and found to be damaged.
-            if let failure = blacklisted(wish.address), failure.code == PictureRefusal.Reason.damaged.rawValue {
-                throw failure
-            }
+            if let verdict = undrawable.verdict(on: wish.address, now: now.monotonic) { throw AvatarFailure(verdict) }
         case .nothing: break
         }
         return finding
     }
 
-    /// Until when an original is shown without asking its server.
+    private func show(_ picture: AvatarPicture, _ wish: AvatarDesk.Wish, until: MonotonicTime, _ now: Now) {
+        let shown = Shown(picture: picture, until: until)
+        memory.insert(shown, cost: picture.bytes.count, for: wish.address, wish.style)
+        store.touch(wish.address, at: now.wall)
+    }
+
+    /// Until when an original is shown without asking its server: while it is fresh, and where asking was put off.
+    ///
+    /// The only comparison with the wall clock, since freshness lasts over restarts. What a clock that was set wrong can
+    /// do is bounded by ``Freshness/longest``.
     private func goodUntil(_ record: AvatarRecord, of address: AvatarAddress, _ now: Now) -> MonotonicTime {
         let left = Duration.milliseconds(record.freshUntil.subtractingReportingOverflow(now.wall.milliseconds).0)
-        let fresh = now.monotonic + left
-        // A server that failed us is not asked for a picture that is at hand; and after so long without asking it, a
-        // clock that was set wrong must not keep a picture for ever.
-        let asked = blacklist.until(address, now: now.monotonic) ?? patience[address] ?? now.monotonic
-        return max(left > .zero ? fresh : now.monotonic, asked)
+        let fresh = now.monotonic + min(max(left, .zero), Freshness.longest)
+        let listed = blacklist.verdict(on: address, now: now.monotonic).map {
+            now.monotonic + .milliseconds($0.until.milliseconds - now.wall.milliseconds)
+        }
+        return max(fresh, listed ?? now.monotonic, patience[address] ?? now.monotonic)
     }
 
     /// What can be had from an original that is kept: the picture, if it is drawn already.
     func look(for wish: AvatarDesk.Wish, from original: Original) throws(AvatarFailure) -> Finding {
         let isOriginal = wish.style.isOriginal
-        let stored =
-            isOriginal
-            ? original.picture
-            : try inStore { () throws(AvatarStoreError) in try store.styled(wish.address, wish.style) }
+        var stored: StoredPicture? = original.picture
+        if !isOriginal {
+            stored = try inStore { () throws(AvatarStoreError) in try store.styled(wish.address, wish.style) }
+        }
         guard let stored else { return .original }
         return .picture(
             AvatarPicture(
@@ -75,22 +80,22 @@ extension AvatarCache {
 
     /// Hands out a picture that is in the store now.
     func deliver(_ wish: AvatarDesk.Wish, to waiters: Set<AvatarDesk.Waiter>) {
-        do {
-            let now = clock.now()
-            guard
-                let original = try inStore({ () throws(AvatarStoreError) in try store.original(of: wish.address) }),
-                case .picture(let picture) = try look(for: wish, from: original)
-            else { throw AvatarFailure.storage("\(wish.address.url): the picture was removed meanwhile") }
-            let until = goodUntil(original.record, of: wish.address, now)
-            memory.insert(picture, for: wish, cost: picture.bytes.count, until: until)
-            store.touch(wish.address, at: now.wall)
-            answer(waiters, .success(picture))
+        do throws(AvatarFailure) {
+            answer(waiters, .success(try shown(wish)))
         } catch {
             answer(waiters, .failure(error))
         }
     }
 
-    func blacklisted(_ address: AvatarAddress) -> AvatarFailure? { nil }
+    private func shown(_ wish: AvatarDesk.Wish) throws(AvatarFailure) -> AvatarPicture {
+        let now = clock.now()
+        let original = try inStore { () throws(AvatarStoreError) in try store.original(of: wish.address) }
+        guard let original, case .picture(let picture) = try look(for: wish, from: original) else {
+            throw .storage("\(wish.address.url): the picture was removed meanwhile")
+        }
+        show(picture, wish, until: goodUntil(original.record, of: wish.address, now), now)
+        return picture
+    }
 
     func inStore<Value>(_ body: () throws(AvatarStoreError) -> Value) throws(AvatarFailure) -> Value {
         do {

@@ -1,8 +1,8 @@
 public import Logging
-public import LinuxSystem
+import LinuxSystem
 public import MediaTools
 public import PictureJobs
-public import UploadCore
+import UploadCore
 
 /// Pictures of the web, mirrored and drawn in styles: one download for each URL, one drawing for each style of it,
 /// however many ask.
@@ -12,6 +12,14 @@ public import UploadCore
 public actor AvatarCache {
     /// A picture that is stale is shown without asking for this long after its server could not be asked.
     static let stalePause = Duration.seconds(30)
+
+    private typealias Continuation = CheckedContinuation<Result<AvatarPicture, AvatarFailure>, Never>
+
+    /// A picture in memory, and until when it is shown without asking its server.
+    struct Shown: Sendable {
+        var picture: AvatarPicture
+        var until: MonotonicTime
+    }
 
     let store: any AvatarStore
     let fetcher: any AvatarFetching
@@ -23,14 +31,20 @@ public actor AvatarCache {
     let logger: Logger
 
     var desk: AvatarDesk
-    var memory: PictureMemory
+    var memory: PictureMemory<Shown>
+    /// URLs that are not asked again for now.
     var blacklist: Blacklist
-    var upkeep: Upkeep
+    /// Originals that are kept and can't be drawn.
+    var undrawable: Blacklist
+    /// Where to tell what concerns the wanted pictures, while somebody looks after them.
+    var wanted: AsyncStream<WantedSignal>.Continuation?
+    /// Bytes in the mirror; nil until somebody counts them.
+    var mirroredSize: UInt64?
     var pinned: AvatarAddress?
     /// Until when a stale original is shown without asking its server, which could not be reached.
     var patience: [AvatarAddress: MonotonicTime] = [:]
     var jobs: [AvatarDesk.Job: Task<Void, Never>] = [:]
-    private var waiters: [AvatarDesk.Waiter: CheckedContinuation<Result<AvatarPicture, AvatarFailure>, Never>] = [:]
+    private var waiters: [AvatarDesk.Waiter: Continuation] = [:]
     private var lastWaiter: UInt64 = 0
     private let thread = SerialThread(name: "avatars")
 
@@ -64,8 +78,8 @@ public actor AvatarCache {
         self.logger = logger
         desk = AvatarDesk(maximumDownloads: options.maximumDownloads)
         memory = PictureMemory(costLimit: options.memoryLimit)
-        blacklist = Blacklist(retryAfter: options.retryFailedAfter)
-        upkeep = Upkeep()
+        blacklist = Blacklist(pause: options.retryFailedAfter)
+        undrawable = Blacklist(pause: options.retryFailedAfter)
     }
 
     /// A picture in a style, fetched and drawn where need be.
@@ -106,7 +120,7 @@ public actor AvatarCache {
         lastWaiter += 1
         let waiter = AvatarDesk.Waiter(number: lastWaiter)
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withCheckedContinuation { (continuation: Continuation) in
                 if Task.isCancelled { return continuation.resume(returning: .failure(.cancelled)) }
                 waiters[waiter] = continuation
                 perform(ask(&desk, waiter))

@@ -61,16 +61,10 @@ public struct AvatarAnswer: Equatable, Sendable {
 
 /// Why there is no answer.
 public enum AvatarFetchError: Error, Equatable, Sendable {
-    /// The server says there is no such picture: 404, 410.
-    case gone(String)
-    /// The server won't give it to us: any other 4xx, redirects that lead nowhere.
-    case refused(String)
-    /// Longer than allowed.
-    case tooLarge(String)
+    /// The server, the network or the URL is to blame; the fault tells which.
+    case failed(AvatarFault, String)
     /// The host, or every address it has, is not one to be asked (``AddressPolicy``).
     case notAllowed(String)
-    /// The network's or the server's fault, for now: nothing can be said of the URL.
-    case unreachable(String)
     /// The draft can't be written.
     case storage(String)
     /// The task was cancelled.

@@ -33,7 +33,7 @@ public struct CurlFetcher: AvatarFetching {
     public func fetch(_ request: AvatarRequest, into draft: SharedDescriptor) async throws(AvatarFetchError)
         -> AvatarAnswer
     {
-        guard let start = HopURL(request.url) else { throw .refused("not an http or https URL") }
+        guard let start = HopURL(request.url) else { throw .failed(.badRedirect, "\(request.url) is no http or https URL") }
         let sink = DraftSink(draft)
         var hop = start
         for _ in 0...Self.maximumRedirects {
@@ -46,7 +46,7 @@ public struct CurlFetcher: AvatarFetching {
             }
             hop = next
         }
-        throw .refused("more than \(Self.maximumRedirects) redirects")
+        throw .failed(.badRedirect, "\(start.host) redirects more than \(Self.maximumRedirects) times")
     }
 
     /// Whether a reply with this status has the picture as its body.
@@ -91,12 +91,12 @@ public struct CurlFetcher: AvatarFetching {
         switch error {
         case .refusedAddress(let message):
             .notAllowed("\(host): \(message); set avatar_cache.allow_private to allow it")
-        case .replyTooLong: .tooLarge("larger than \(limit) bytes (avatar_cache.max_picture)")
+        case .replyTooLong:
+            .failed(.tooLarge, "\(host) sends more than \(limit) bytes (avatar_cache.max_picture)")
         case .sink(let cause): .storage("the picture can't be written: \(cause)")
         case .cancelled: .cancelled
-        case .badURL(let message), .badRequest(let message): .refused(message)
-        case .resolve, .connect, .tls, .reset, .stalled, .replyTimeout, .badReply, .other, .body:
-            .unreachable("\(host): \(error)")
+        case .resolve, .connect, .tls, .reset, .stalled, .replyTimeout, .badReply, .badURL, .badRequest, .other, .body:
+            .failed(.notItsFault, "\(host): \(error)")
         }
     }
 
@@ -106,24 +106,34 @@ public struct CurlFetcher: AvatarFetching {
     private static func redirect(_ reply: HTTPReply, from hop: HopURL) throws(AvatarFetchError) -> HopURL? {
         guard [301, 302, 303, 307, 308].contains(reply.status) else { return nil }
         guard let location = reply.headers["Location"], let next = hop.following(location) else {
-            throw .refused("\(hop.host) redirects to something that is no http or https URL")
+            throw .failed(.badRedirect, "\(hop.host) redirects to what is no http or https URL")
         }
         // Whoever sits between could put any picture there, and https was asked for to keep him out.
-        if hop.isSecure, !next.isSecure { throw .refused("\(hop.host) redirects from https to http") }
+        if hop.isSecure, !next.isSecure {
+            throw .failed(.badRedirect, "\(hop.host) redirects from https to plain http")
+        }
         return next
     }
 
     private static func content(of reply: HTTPReply, for request: AvatarRequest, length: UInt64)
         throws(AvatarFetchError) -> AvatarAnswer.Content
     {
-        let status = "the server answers \(reply.status)"
+        if isPicture(reply.status) { return .body(length: length) }
+        let message = "the server answers \(reply.status)"
         switch reply.status {
-        case 200, 203: return .body(length: length)
         case 304 where request.entityTag != nil || request.lastModified != nil: return .unchanged
-        case 404, 410: throw .gone(status)
-        // 511 is a network that wants a log-in (RFC 6585, section 6).
-        case 407, 408, 425, 429, 500...: throw .unreachable(status)
-        default: throw .refused(status)
+        // A proxy or a network that wants a log-in first (RFC 6585, section 6).
+        case 407, 511: throw .failed(.notItsFault, message)
+        default: throw .failed(AvatarFault(status: reply.status, retryAfter: pause(in: reply.headers)), message)
         }
+    }
+
+    /// `Retry-After` (RFC 9110, section 10.2.3); a date only counts from the reply's own.
+    private static func pause(in headers: HTTPFields) -> Duration? {
+        guard let value = headers["Retry-After"] else { return nil }
+        if let seconds = CacheDirectives.seconds(value) { return .seconds(seconds) }
+        guard let until = HTTPDate.secondsSince1970(value), let sent = headers["Date"].flatMap(HTTPDate.secondsSince1970)
+        else { return nil }
+        return .seconds(max(until - sent, 0))
     }
 }

@@ -79,8 +79,12 @@ public struct KernelMemoryPressure: MemoryPressureSource {
     private static func register(_ path: String) -> SharedDescriptor? {
         // The trigger lives as long as the file is open; its text ends with a NUL.
         guard let file = try? SharedDescriptor(opening: path, flags: O_RDWR | O_NONBLOCK) else { return nil }
-        let written = try? writeAll(Array(trigger.utf8) + [0], to: file.rawValue)
-        return written == nil ? nil : file
+        do {
+            try writeAll(Array(trigger.utf8) + [0], to: file.rawValue)
+            return file
+        } catch {
+            return nil
+        }
     }
 
     private var isShort: Bool {

@@ -1,86 +1,92 @@
 import UploadCore
 
-/// Which wanted pictures have to be fetched, and when. A value: it is told what happens and what time it is.
+/// Which wanted pictures have to be looked after, and when. A value: it is told what happens and what time it is.
 struct WantedPlan {
-    /// How a fetch ended.
-    enum Outcome: Equatable {
+    /// How looking after one ended.
+    enum Outcome: Equatable, Sendable {
         /// It is mirrored, and the server need not be asked for this long.
         case fresh(Duration)
-        /// It failed, and is not to be tried for this long.
+        /// It can't be had, and is not to be tried for this long.
         case failed(Duration)
-        /// The network or the server is to blame, or memory ran low: it will do later.
+        /// It was no fault of the picture's: it will do later.
         case interrupted
     }
 
     /// Pause after a first interruption; it doubles up to `longestPause`.
     static let firstPause = Duration.seconds(60)
-    /// Also the shortest time between two looks at one picture, whatever its server says about freshness.
+    /// The longest pause after interruptions.
     static let longestPause = Duration.seconds(3600)
-    /// No picture is looked at more often.
+    /// No picture is looked at more often, whatever its server says about freshness.
     static let shortestLife = Duration.seconds(60)
 
     private struct Entry {
-        var due: MonotonicTime
-        var isRunning = false
+        /// nil while it is being looked after.
+        var due: MonotonicTime?
         var pause = WantedPlan.firstPause
     }
 
     private let maximumRunning: Int
-    private var order: [AvatarDesk.Wish] = []
     private var entries: [AvatarDesk.Wish: Entry] = [:]
+    private var queue = DueQueue<AvatarDesk.Wish>()
     private var running = 0
 
     /// Nothing is wanted.
+    ///
+    /// - Parameter maximumRunning: how many are looked after at once.
     init(maximumRunning: Int) {
         self.maximumRunning = maximumRunning
     }
 
-    /// Everything that is wanted now; what was there before keeps its place in time.
+    /// Everything that is wanted now; what was wanted before keeps its time.
     ///
-    /// - Returns: what is under way and no longer wanted.
+    /// - Returns: what is being looked after and no longer wanted.
     mutating func replace(_ wishes: [AvatarDesk.Wish], now: MonotonicTime) -> [AvatarDesk.Wish] {
-        order = wishes
-        let kept = Set(wishes)
-        let dropped = entries.filter { !kept.contains($0.key) }
-        for (wish, entry) in dropped {
+        let wanted = Set(wishes)
+        var stopped: [AvatarDesk.Wish] = []
+        for (wish, entry) in entries where !wanted.contains(wish) {
             entries[wish] = nil
-            if entry.isRunning { running -= 1 }
+            if entry.due == nil { stopped.append(wish) }
         }
-        for wish in wishes where entries[wish] == nil { entries[wish] = Entry(due: now) }
-        return dropped.filter(\.value.isRunning).map(\.key)
+        running -= stopped.count
+        for wish in wishes where entries[wish] == nil {
+            entries[wish] = Entry(due: now)
+            queue.insert(wish, due: now)
+        }
+        return stopped
     }
 
-    /// What has to be fetched now; it counts as running until ``ended(_:_:now:)``.
+    /// What has to be looked after now; it counts as running until ``ended(_:_:now:)``.
     mutating func start(now: MonotonicTime) -> [AvatarDesk.Wish] {
         var started: [AvatarDesk.Wish] = []
-        for wish in order {
-            if running >= maximumRunning { break }
-            guard let entry = entries[wish], !entry.isRunning, entry.due <= now else { continue }
-            entries[wish]?.isRunning = true
+        while running < maximumRunning, let (wish, due) = queue.first, due <= now {
+            queue.removeFirst()
+            // Otherwise it is an older time of a picture that has another one now.
+            guard entries[wish]?.due == due else { continue }
+            entries[wish]?.due = nil
             running += 1
             started.append(wish)
         }
         return started
     }
 
-    /// A fetch is over.
+    /// Looking after one is over.
     mutating func ended(_ wish: AvatarDesk.Wish, _ outcome: Outcome, now: MonotonicTime) {
-        guard var entry = entries[wish], entry.isRunning else { return }
+        guard var entry = entries[wish], entry.due == nil else { return }
         running -= 1
-        entry.isRunning = false
+        let due: MonotonicTime
         switch outcome {
         case .fresh(let life), .failed(let life):
-            entry.due = now + max(life, Self.shortestLife)
+            due = now + max(life, Self.shortestLife)
             entry.pause = Self.firstPause
         case .interrupted:
-            entry.due = now + entry.pause
+            due = now + entry.pause
             entry.pause = min(entry.pause * 2, Self.longestPause)
         }
+        entry.due = due
         entries[wish] = entry
+        queue.insert(wish, due: due)
     }
 
-    /// When ``start(now:)`` has something to give; nil where that depends on something else.
-    var nextDue: MonotonicTime? {
-        running >= maximumRunning ? nil : entries.values.lazy.filter { !$0.isRunning }.map(\.due).min()
-    }
+    /// When ``start(now:)`` may have something to give; nil where it won't before something ends or changes.
+    var nextDue: MonotonicTime? { running < maximumRunning ? queue.first?.due : nil }
 }

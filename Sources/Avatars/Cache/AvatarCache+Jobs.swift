@@ -1,0 +1,223 @@
+import LinuxSystem
+import MediaTools
+import PictureJobs
+import Transport
+import UploadCore
+
+extension AvatarCache {
+    /// Does what the desk asks for.
+    func perform(_ actions: [AvatarDesk.Action]) {
+        for action in actions {
+            switch action {
+            case .download(let address, let job): jobs[job] = Task { await self.download(address, job) }
+            case .draw(let wish, let job): jobs[job] = Task { await self.draw(wish, job) }
+            case .stop(let job): jobs.removeValue(forKey: job)?.cancel()
+            case .deliver(let wish, let waiters): deliver(wish, to: waiters)
+            case .fail(let waiters, let failure): answer(waiters, .failure(failure))
+            }
+        }
+    }
+
+    // MARK: Downloads
+
+    private func download(_ address: AvatarAddress, _ job: AvatarDesk.Job) async {
+        defer { jobs[job] = nil }
+        // Listed since it was asked for: it waited for its turn, or lost its original.
+        if let verdict = blacklist.verdict(on: address, now: clock.now().monotonic), !isKept(address) {
+            return perform(desk.downloadFailed(job, AvatarFailure(verdict)))
+        }
+        do {
+            let isNew = try await refresh(address, job)
+            guard desk.isWanted(job) else { return }
+            patience[address] = nil
+            perform(desk.downloadSucceeded(job, isNew: isNew))
+        } catch {
+            guard desk.isWanted(job) else { return }
+            end(job, address, error)
+        }
+    }
+
+    private func isKept(_ address: AvatarAddress) -> Bool { (try? store.original(of: address)) != nil }
+
+    /// Asks the server for an original, or whether the one at hand is still the right one, and keeps what comes.
+    ///
+    /// - Returns: whether it is another one than before.
+    private func refresh(_ address: AvatarAddress, _ job: AvatarDesk.Job) async throws(AvatarFailure) -> Bool {
+        let draft = try inStore { () throws(AvatarStoreError) in try store.makeDraft() }
+        let old = try inStore { () throws(AvatarStoreError) in try store.original(of: address) }?.record
+        let request = AvatarRequest(
+            // Once it came over TLS, nobody gets it asked for without.
+            url: old.flatMap { $0.url.hasPrefix("https:") ? $0.url : nil } ?? address.url, entityTag: old?.entityTag,
+            lastModified: old?.lastModified, maximumLength: options.maximumPictureLength)
+        let answer: AvatarAnswer
+        do {
+            answer = try await fetcher.fetch(request, into: draft.file)
+        } catch {
+            throw note(error, address)
+        }
+        guard desk.isWanted(job) else { throw .cancelled }
+        let now = clock.now()
+        var record = AvatarRecord(
+            url: request.url, type: old?.type ?? "", entityTag: answer.fields["ETag"],
+            lastModified: answer.fields["Last-Modified"], fetchedAt: now.wall.milliseconds,
+            freshUntil: Freshness(answer.fields).until(receivedAt: now.wall).milliseconds)
+        switch answer.content {
+        case .unchanged:
+            record = record.refreshing(old, by: answer.fields)
+            try inStore { () throws(AvatarStoreError) in try store.update(record, of: address) }
+            memory.removeAll(of: address)
+            blacklist.forget(address)
+            return false
+        case .body(let length):
+            record.type = try await check(draft.file, address, isFromElsewhere: answer.isFromElsewhere)
+            guard desk.isWanted(job) else { throw .cancelled }
+            try keep(draft, length: length, as: address, record)
+            return true
+        }
+    }
+
+    /// Makes a draft the original of an address.
+    func keep(_ draft: any AvatarDraft, length: UInt64, as address: AvatarAddress, _ record: AvatarRecord)
+        throws(AvatarFailure)
+    {
+        _ = try inStore { () throws(AvatarStoreError) in try store.keep(draft, asOriginalOf: address, record) }
+        memory.removeAll(of: address)
+        blacklist.forget(address)
+        undrawable.forget(address)
+        onEvent(.kept(url: record.url, type: record.type))
+        grow(by: length)
+    }
+
+    /// Whether a draft is a picture that is taken.
+    ///
+    /// Without a worker, the first bytes are believed: nothing is decoded then.
+    ///
+    /// - Parameter isFromElsewhere: what is no picture may be the page of a network that wants a log-in, and then says
+    ///   nothing of the URL.
+    /// - Returns: its media type.
+    func check(_ file: SharedDescriptor, _ address: AvatarAddress, isFromElsewhere: Bool = false)
+        async throws(AvatarFailure) -> String
+    {
+        let prefix = withUnsafeTemporaryAllocation(byteCount: MediaSignatures.prefixLength, alignment: 1) { buffer in
+            Array(buffer[..<((try? file.read(into: buffer, at: 0)) ?? 0)])
+        }
+        guard let type = MediaSignatures.sniff(prefix), type.kind == .image else {
+            let message = "\(address.url) is not a picture that is known"
+            throw note(.failed(isFromElsewhere ? .notItsFault : .notAPicture, message), address)
+        }
+        do {
+            _ = try await pictures.perform(.measure, on: file, into: nil, maximumPixels: options.maximumPixels)
+        } catch {
+            switch error {
+            case .unavailable: break
+            case .refused(let refusal): throw note(.failed(refusal.fault, refusal.message), address)
+            case .killedWorker(let message): throw note(.failed(.killedWorker, message), address)
+            case .failed(let message): throw .noWorker(message)
+            case .cancelled: throw .cancelled
+            }
+        }
+        return type.mime
+    }
+
+    /// Remembers what is the URL's fault.
+    private func note(_ error: AvatarFetchError, _ address: AvatarAddress) -> AvatarFailure {
+        switch error {
+        case .failed(let fault, let message):
+            let line = message.contains(address.url) ? message : "\(address.url): \(message)"
+            let until = blacklist.note(fault, line, of: address, now: clock.now())
+            return until.map { .listed(fault, message: line, until: $0) } ?? .unreachable(line)
+        case .notAllowed(let message): return .notAllowed("\(address.url): \(message)")
+        case .storage(let message): return .storage(message)
+        case .cancelled: return .cancelled
+        }
+    }
+
+    /// A download failed. An original that is at hand will do, unless its server says that there is none any more.
+    private func end(_ job: AvatarDesk.Job, _ address: AvatarAddress, _ failure: AvatarFailure) {
+        if failure != .cancelled {
+            onEvent(
+                .failed(url: address.url, code: failure.code, message: failure.description, until: failure.until))
+        }
+        guard isKept(address) else { return perform(desk.downloadFailed(job, failure)) }
+        if case .listed(.status(let status), _, _) = failure, status == 404 || status == 410, address != pinned,
+            (try? store.remove(address)) != nil
+        {
+            perform(desk.downloadFailed(job, failure))
+            return forgetRemoved([address])
+        }
+        patience[address] = clock.now().monotonic + Self.stalePause
+        perform(desk.downloadSucceeded(job, isNew: false))
+    }
+
+    // MARK: Drawings
+
+    private func draw(_ wish: AvatarDesk.Wish, _ job: AvatarDesk.Job) async {
+        defer { jobs[job] = nil }
+        do {
+            try await drawStyled(wish, job)
+            guard desk.isWanted(job) else { return }
+            perform(desk.drawingEnded(job))
+        } catch {
+            guard desk.isWanted(job) else { return }
+            perform(desk.drawingEnded(job, failure: error))
+        }
+    }
+
+    private func drawStyled(_ wish: AvatarDesk.Wish, _ job: AvatarDesk.Job) async throws(AvatarFailure) {
+        let drawn = try inStore { () throws(AvatarStoreError) in try store.styled(wish.address, wish.style) }
+        if drawn != nil { return }
+        let original = try inStore { () throws(AvatarStoreError) in try store.original(of: wish.address) }
+        guard let original else { return perform(desk.contentRemoved(wish.address)) }
+        let draft = try inStore { () throws(AvatarStoreError) in try store.makeDraft() }
+        do {
+            _ = try await pictures.perform(
+                .draw(steps: wish.style.steps.map(\.description)), on: original.picture.file, into: draft.file,
+                maximumPixels: options.maximumPixels)
+        } catch {
+            throw failure(error, drawing: wish)
+        }
+        guard desk.isWanted(job) else { return }
+        let kept = try inStore { () throws(AvatarStoreError) in
+            try store.keep(draft, asStyled: wish.address, wish.style, drawnFrom: original.picture)
+        }
+        grow(by: kept.size)
+    }
+
+    private func failure(_ error: PictureFailure, drawing wish: AvatarDesk.Wish) -> AvatarFailure {
+        let fault: AvatarFault
+        let message: String
+        switch error {
+        case .refused(let refusal): (fault, message) = (refusal.fault, refusal.message)
+        case .killedWorker(let text): (fault, message) = (.killedWorker, text)
+        case .unavailable(let text), .failed(let text): return .noWorker("\(wish.address.url): \(text)")
+        case .cancelled: return .cancelled
+        }
+        let line = "\(wish.address.url): \(message)"
+        let until = undrawable.note(fault, line, of: wish.address, now: clock.now())
+        return until.map { .listed(fault, message: line, until: $0) } ?? .noWorker(line)
+    }
+}
+
+extension AvatarRecord {
+    /// What a 304 leaves of what was known (RFC 9111, section 4.3.4): fields it does not bear stand.
+    fileprivate func refreshing(_ old: AvatarRecord?, by fields: HTTPFields) -> AvatarRecord {
+        guard let old else { return self }
+        var record = self
+        record.entityTag = entityTag ?? old.entityTag
+        record.lastModified = lastModified ?? old.lastModified
+        if fields["Cache-Control"] == nil, fields["Expires"] == nil {
+            let lifetime = old.freshUntil.subtractingReportingOverflow(old.fetchedAt).0
+            record.freshUntil = fetchedAt.addingReportingOverflow(max(lifetime, 0)).0
+        }
+        return record
+    }
+}
+
+extension PictureRefusal {
+    fileprivate var fault: AvatarFault {
+        switch reason {
+        case .notAPicture, .damaged: .notAPicture
+        case .tooManyPixels: .tooManyPixels
+        }
+    }
+}

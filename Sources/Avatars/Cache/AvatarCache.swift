@@ -13,7 +13,7 @@ public actor AvatarCache {
     /// A picture that is stale is shown without asking for this long after its server could not be asked.
     static let stalePause = Duration.seconds(30)
 
-    private typealias Continuation = CheckedContinuation<Result<AvatarPicture, AvatarFailure>, Never>
+    typealias Continuation = CheckedContinuation<Result<AvatarPicture, AvatarFailure>, Never>
 
     /// A picture in memory, and until when it is shown without asking its server.
     struct Shown: Sendable {
@@ -44,7 +44,7 @@ public actor AvatarCache {
     /// Until when a stale original is shown without asking its server, which could not be reached.
     var patience: [AvatarAddress: MonotonicTime] = [:]
     var jobs: [AvatarDesk.Job: Task<Void, Never>] = [:]
-    private var waiters: [AvatarDesk.Waiter: Continuation] = [:]
+    private(set) var waiters: [AvatarDesk.Waiter: Continuation] = [:]
     private var lastWaiter: UInt64 = 0
     private let thread = SerialThread(name: "avatars")
 

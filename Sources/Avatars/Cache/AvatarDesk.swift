@@ -155,16 +155,17 @@ struct AvatarDesk {
     /// An address has no original any more: what was to be drawn from it is downloaded, and a question whether it is
     /// still the right one is asked anew, without reference to it.
     mutating func contentRemoved(_ address: AvatarAddress) -> [Action] {
-        var actions = restarted(drawings.keys.filter { $0.address == address }) { desk, wish, waiters in
-            waiters.flatMap { desk.download(wish, for: $0, isUrgent: true) }
-        }
+        var actions: [Action] = []
         if let job = downloads[address]?.job {
             work[job] = nil
             let next = newJob(.download(address))
             downloads[address]?.job = next
-            actions += [.stop(job), .download(address, next)]
+            actions = [.stop(job), .download(address, next)]
         }
         return actions
+            + restarted(drawings.keys.filter { $0.address == address }) { desk, wish, waiters in
+                waiters.flatMap { desk.download(wish, for: $0, isUrgent: true) }
+            }
     }
 
     private mutating func restarted(

@@ -33,7 +33,9 @@ public struct CurlFetcher: AvatarFetching {
     public func fetch(_ request: AvatarRequest, into draft: SharedDescriptor) async throws(AvatarFetchError)
         -> AvatarAnswer
     {
-        guard let start = HopURL(request.url) else { throw .failed(.badRedirect, "\(request.url) is no http or https URL") }
+        guard let start = HopURL(request.url) else {
+            throw .failed(.badRedirect, "\(request.url) is no http or https URL")
+        }
         let sink = DraftSink(draft)
         var hop = start
         for _ in 0...Self.maximumRedirects {
@@ -132,7 +134,8 @@ public struct CurlFetcher: AvatarFetching {
     private static func pause(in headers: HTTPFields) -> Duration? {
         guard let value = headers["Retry-After"] else { return nil }
         if let seconds = CacheDirectives.seconds(value) { return .seconds(seconds) }
-        guard let until = HTTPDate.secondsSince1970(value), let sent = headers["Date"].flatMap(HTTPDate.secondsSince1970)
+        guard let until = HTTPDate.secondsSince1970(value),
+            let sent = headers["Date"].flatMap(HTTPDate.secondsSince1970)
         else { return nil }
         return .seconds(max(until - sent, 0))
     }

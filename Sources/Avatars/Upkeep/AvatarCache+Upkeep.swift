@@ -86,7 +86,8 @@ extension AvatarCache {
             return life > 0 ? .fresh(.milliseconds(life)) : .interrupted
         } catch {
             switch error {
-            case .listed(_, _, let until): return .failed(.milliseconds(until.milliseconds - clock.now().wall.milliseconds))
+            case .listed(_, _, let until):
+                return .failed(.milliseconds(until.milliseconds - clock.now().wall.milliseconds))
             case .notAllowed: return .failed(WantedPlan.longestPause)
             case .unreachable, .noWorker, .storage, .cancelled: return .interrupted
             }
@@ -98,7 +99,9 @@ extension AvatarCache {
     private func mirroredLife(of wish: AvatarDesk.Wish) -> Duration? {
         guard let record = (try? store.original(of: wish.address))?.record else { return nil }
         let life = record.freshUntil.subtractingReportingOverflow(clock.now().wall.milliseconds).0
-        guard life > 0, wish.style.isOriginal || (try? store.styled(wish.address, wish.style)) != nil else { return nil }
+        guard life > 0, wish.style.isOriginal || (try? store.styled(wish.address, wish.style)) != nil else {
+            return nil
+        }
         return .milliseconds(life)
     }
 
@@ -110,7 +113,8 @@ extension AvatarCache {
         } catch {
             // Without a file, nothing is wanted; one that can't be read for now wants what it wanted before.
             if error == .noSuchFileOrDirectory { return [] }
-            logger.warning("The list of wanted pictures can't be read.", metadata: ["path": "\(path)", "error": "\(error)"])
+            logger.warning(
+                "The list of wanted pictures can't be read.", metadata: ["path": "\(path)", "error": "\(error)"])
             return keeper.wishes
         }
         for problem in list.problems where keeper.told.insert(problem).inserted {

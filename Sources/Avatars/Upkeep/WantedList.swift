@@ -49,7 +49,8 @@ struct WantedList: Equatable, Sendable {
     {
         if words.count > 2 { throw Unreadable(message: "more than a URL and a style; spaces in a URL are %20") }
         guard let style = words.count < 2 ? .original : PictureStyle(String(words[1]), named: styles) else {
-            throw Unreadable(message: "\"\(words[1])\" is no style: original, rect:WxH, round:WxH,r=R,b=B or a named one")
+            throw Unreadable(
+                message: "\"\(words[1])\" is no style: original, rect:WxH, round:WxH,r=R,b=B or a named one")
         }
         do {
             return AvatarDesk.Wish(address: try AvatarAddress(String(words[0])), style: style)

@@ -96,7 +96,11 @@ struct RunningAgent: Service {
         transport.setBandwidthLimit(upload.bandwidthLimit ?? 0)
         transport.setTimeouts(stall: upload.stallTimeout, reply: upload.replyTimeout)
         credentials.setTokenFile(configuration.remote.tokenFile)
-        uploader.run { $0.process([.setLimits(UploadLimits(upload)), .credentialsChanged]) }
+        uploader.run { uploader in
+            uploader.process([.setLimits(UploadLimits(upload))])
+            uploader.credentialsChanged()
+            uploader.parts.portrait?.service.setRetryInterval(upload.retryInterval)
+        }
     }
 
     /// The control interface to this agent.
@@ -221,7 +225,7 @@ struct RunningAgent: Service {
                     if change.causes != .clockSet {
                         transport.networkChanged(goneAddresses: Set(change.goneAddresses.map(\.description)))
                     }
-                    uploader.run { $0.process([.networkChanged]) }
+                    uploader.run { $0.networkChanged() }
                 })
         } catch {
             throw .inputOutput(path: "eventfd", reason: "\(error)")

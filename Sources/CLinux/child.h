@@ -213,11 +213,6 @@ static inline pid_t outbox_start_child(const struct outbox_child *child, int *st
 /// man 2 pidfd_open: readable once the process has ended.
 static inline int outbox_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 
-/// man 2 memfd_create, close-on-exec.
-static inline int outbox_memory_file(const char *name) {
-    return (int)syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */);
-}
-
 /// man 2 landlock_create_ruleset: the ABI version, 0 where the kernel has no Landlock or doesn't use it.
 static inline int outbox_landlock_version(void) {
     int version = (int)syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, 1U);

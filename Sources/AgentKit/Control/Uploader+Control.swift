@@ -128,12 +128,15 @@ extension Uploader: ControlBackend {
         let session = try StoredSession(token: token, user: user)
         let isOther = user != nil && user != parts.account.name
         // Nothing of the account before may be sent with the new token.
-        if isOther { process([.stop]) }
+        if isOther {
+            process([.stop])
+            await parts.portrait?.service.stop()
+        }
         try await onReader { [store = parts.account.session] in
             Result { () throws(SessionError) in try store.save(session) }
         }.get()
         parts.logger.notice("a new token is kept", metadata: ["user": "\(user ?? "not named")"])
-        if isOther { parts.account.change() } else { process([.credentialsChanged]) }
+        if isOther { parts.account.change() } else { credentialsChanged() }
     }
 
     func signOut() async throws(SessionError) {
@@ -142,5 +145,6 @@ extension Uploader: ControlBackend {
         }.get()
         if hadOne { parts.logger.notice("the token that was kept is discarded") }
         process([.credentialsChanged])
+        parts.portrait?.service.signedOut()
     }
 }

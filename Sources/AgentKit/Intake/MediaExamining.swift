@@ -6,15 +6,18 @@ protocol MediaExamining: Sendable {
     /// Measures a file; quick for pictures.
     ///
     /// - Returns: what could be told; nil where asking another time may tell more.
-    func facts(of file: SharedDescriptor, _ type: MediaType) async -> MediaFacts?
+    func measure(_ file: SharedDescriptor, _ type: MediaType) async -> MediaFacts?
 
     /// Makes the thumbnail of a content, whole or not at all; does nothing where it is there.
     ///
+    /// - Parameter duration: of a video, where it is known.
     /// - Returns: whether that is settled: it is there, or can't be had of this content.
-    func makeThumbnail(of file: SharedDescriptor, _ type: MediaType, key: ContentKey) async -> Bool
+    func drawThumbnail(
+        of file: SharedDescriptor, _ type: MediaType, key: ContentKey, duration: Double?
+    ) async -> Bool
 
     /// Removes the thumbnail of a content that nobody has any more.
-    func removeThumbnail(of key: ContentKey)
+    func dropThumbnail(of key: ContentKey)
 }
 
 /// Contents that are to be looked into, in the order they came, a few at a time.

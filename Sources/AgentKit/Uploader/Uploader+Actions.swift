@@ -64,6 +64,7 @@ extension Uploader {
     }
 
     private func setAll(_ action: FileAction) {
+        if action == .pause || action == .resume { parts.portrait?.service.setAllPaused(action == .pause) }
         switch action {
         case .pause: process([.setAllPaused(true)], writes: [.setting(Setting.allPaused, [1])])
         case .resume: process([.setAllPaused(false)], writes: [.setting(Setting.allPaused, nil)])
@@ -78,6 +79,9 @@ extension Uploader {
     /// - Returns: why not, where nothing was to be done.
     private func act(_ action: FileAction, on path: RelativePath) -> String? {
         guard let record = record(of: path) else { return "it is gone" }
+        if record.key != nil, record.state != .settling, !record.state.isFinal, let service = portrait(for: path) {
+            return act(action, onPortrait: record, of: service)
+        }
         switch action {
         case .pause: return pause(record)
         case .resume: return resume(record)

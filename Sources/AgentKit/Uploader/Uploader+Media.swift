@@ -19,7 +19,7 @@ extension Uploader {
         return { [weak self] path, identity, type, file in
             guard type.kind != .other, looks.begin() else { return }
             Task {
-                let facts = await media.facts(of: file, type)
+                let facts = await media.measure(file, type)
                 looks.end()
                 if let facts { self?.run { $0.measured(path, identity, facts) } }
             }
@@ -75,8 +75,9 @@ extension Uploader {
             }
             let type = record.type ?? .other
             Task { [weak self] in
-                let measured = record.facts == nil ? await media.facts(of: file, type) : record.facts
-                let isSettled = await media.makeThumbnail(of: file, type, key: key)
+                let measured = record.facts == nil ? await media.measure(file, type) : record.facts
+                let isSettled = await media.drawThumbnail(
+                    of: file, type, key: key, duration: measured?.duration)
                 self?.run { uploader in
                     if let measured { uploader.learn(measured, of: key, isAll: isSettled) }
                     uploader.end(key, media)
@@ -123,7 +124,7 @@ extension Uploader {
         examinations.end(key)
         let records = records(of: key)
         // Everybody may have left meanwhile.
-        if records.isEmpty { media.removeThumbnail(of: key) }
+        if records.isEmpty { media.dropThumbnail(of: key) }
         for record in records { retire(record.path) }
     }
 
@@ -135,7 +136,7 @@ extension Uploader {
         guard let key, let media = parts.media else { return }
         commit([]) { uploader in
             if !uploader.examinations.covers(key) && uploader.records(of: key).isEmpty {
-                media.removeThumbnail(of: key)
+                media.dropThumbnail(of: key)
             }
         }
     }

@@ -98,6 +98,11 @@ extension Uploader {
         case .done, .rejected: forget(path)
         case .failed, .cancelled: break
         default:
+            if record.key != nil, let service = portrait(for: path) {
+                record.identity = nil
+                process([], writes: [keep(record)])
+                return service.removed(path)
+            }
             let events = record.key.map { [MachineEvent.leave(path, $0)] } ?? []
             record.state = .cancelled
             record.identity = nil

@@ -47,7 +47,9 @@ extension Uploader {
         self.events.publish(gone: old)
         drops[old] = nil
         parts.sidecars.remove(old)
-        if record.isDecided {
+        if portrait(for: old) != nil || portrait(for: new) != nil {
+            move(portrait: record, to: new, events)
+        } else if record.isDecided {
             carry(record, to: new, wasHashing: wasHashing, events)
         } else {
             settleAgain(record, as: new, events)
@@ -55,7 +57,7 @@ extension Uploader {
     }
 
     /// Not hashed yet, or to be hashed again: it settles under its new name.
-    private func settleAgain(_ old: DropRecord, as path: RelativePath, _ events: [MachineEvent]) {
+    func settleAgain(_ old: DropRecord, as path: RelativePath, _ events: [MachineEvent]) {
         let record = DropRecord(path: path, state: .settling, acceptedAt: old.acceptedAt)
         drops[path] = record
         var writes = [LedgerWrite.forgetDrop(old.path)]
@@ -66,7 +68,7 @@ extension Uploader {
     }
 
     /// Upload, record and sidecar go along.
-    private func carry(_ old: DropRecord, to path: RelativePath, wasHashing: Bool, _ events: [MachineEvent]) {
+    func carry(_ old: DropRecord, to path: RelativePath, wasHashing: Bool, _ events: [MachineEvent]) {
         var record = old
         record.path = path
         // A rename changes ctime; where nothing else changed the hash still holds.

@@ -22,6 +22,8 @@ extension Uploader {
         var report = reportContext.report(record)
         if record.state == .settling || record.state == .hashing {
             if wishes.paused.contains(record.path) { report.state = .paused }
+        } else if let told = portraits[record.path], !record.state.isFinal {
+            describe(told, in: &report)
         } else if let key = record.key, !record.state.isFinal, let view = machine.view(of: key, from: record.path) {
             describe(view, key, in: &report)
         }

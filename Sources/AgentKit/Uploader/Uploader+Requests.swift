@@ -78,6 +78,7 @@ extension Uploader {
         }
         let metadata: Logger.Metadata = ["code": "\(error.code)", "reason": "\(error.message)"]
         if error.code == "signed_out" {
+            parts.portrait?.service.sessionRefused(error)
             parts.logger.warning(
                 "the server wants another token: `outbox login`, or write one to remote.token_file; uploads then go on",
                 metadata: metadata)
@@ -88,8 +89,20 @@ extension Uploader {
         }
     }
 
+    /// There may be new credentials.
+    func credentialsChanged() {
+        process([.credentialsChanged])
+        parts.portrait?.service.credentialsChanged()
+    }
+
+    /// The network, or the outbox, is back: what waits is tried at once.
+    func networkChanged() {
+        process([.networkChanged])
+        parts.portrait?.service.networkChanged()
+    }
+
     /// Looks for new credentials as long as the old ones are refused.
-    private func pollCredentials() {
+    func pollCredentials() {
         guard tokenPoll == nil else { return }
         tokenPoll = Task { [weak self, credentials = parts.credentials] in
             var refused = credentials.bearerToken()
@@ -97,7 +110,7 @@ extension Uploader {
                 let token = credentials.bearerToken()
                 if token == refused { continue }
                 refused = token
-                self?.run { $0.process([.credentialsChanged]) }
+                self?.run { $0.credentialsChanged() }
             }
         }
     }

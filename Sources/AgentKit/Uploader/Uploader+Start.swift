@@ -49,6 +49,7 @@ extension Uploader {
             examine(record)
         }
         await ledger.commit([])
+        startPortrait()
         parts.acknowledgements.clear()
     }
 
@@ -61,7 +62,9 @@ extension Uploader {
         var waiters: [ContentKey: [RestoredWaiter]] = [:]
         var forgotten: [LedgerWrite] = []
         forEachStoredDrop { record in
-            if let key = record.key, !record.state.isFinal {
+            if record.key != nil, !record.state.isFinal, portrait(for: record.path) != nil {
+                drops[record.path] = record
+            } else if let key = record.key, !record.state.isFinal {
                 drops[record.path] = record
                 waiters[key, default: []].append(
                     RestoredWaiter(
@@ -143,6 +146,7 @@ extension Uploader {
     /// Gives up what is under way and makes everything durable; nothing is lost by it.
     func stop() async {
         process([.stop])
+        await parts.portrait?.service.stop()
         putBackHeldFiles()
         timer?.task.cancel()
         tokenPoll?.cancel()

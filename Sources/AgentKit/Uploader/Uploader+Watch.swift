@@ -146,6 +146,7 @@ extension Uploader {
         takeFacts(of: content.key, into: &record)
         defer { examine(record) }
         if let oldKey = old?.key, oldKey != content.key { releaseThumbnail(of: oldKey) }
+        if let service = portrait(for: path) { return accept(portrait: record, instead: old, to: service) }
         let known = confirmation(of: content.key)
         if let known, parts.afterUpload == .keep || known.seal != content.seal {
             confirmed(&record, known, content)

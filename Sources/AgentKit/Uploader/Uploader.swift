@@ -30,6 +30,10 @@ actor Uploader {
         var sidecars: SidecarWriter
         /// Measures pictures and videos; nil where that is not wanted.
         var media: (any MediaExamining)?
+        /// Takes what is dropped in a folder of the outbox as the profile picture; nil where nothing is.
+        var portrait: (service: PortraitService, folder: RelativePath)?
+        /// Told what happens to the profile picture.
+        var onPortrait: @Sendable (PortraitEvent) -> Void = { _ in }
         var credentials: Credentials
         var account: Account
         var retention: Duration
@@ -61,6 +65,8 @@ actor Uploader {
     /// What was learned of files before their hash was known.
     var earlyFacts: [RelativePath: (identity: FileIdentity, facts: MediaFacts)] = [:]
     let earlyLooks = EarlyLooks()
+    /// What was told last of profile pictures on their way.
+    var portraits: [RelativePath: PortraitReport] = [:]
     /// Mount points below the outbox whose file system is away: nothing below them counts as removed.
     var lostMounts: Set<RelativePath> = []
     /// Names that are gone, until it counts, and names that may be theirs now.

@@ -49,14 +49,14 @@ public final class MediaExaminer: Sendable {
     /// - Returns: what is known, and whether asking again would answer the same.
     public func facts(of file: SharedDescriptor, _ type: MediaType) async -> (facts: MediaFacts, isFinal: Bool) {
         if VideoTools.takes(type) { return await videoFacts(of: file, type) }
-        guard Self.pictures.contains(type.mime) else { return (.unknown, true) }
+        guard Self.pictures.contains(type.mime) else { return (MediaFacts(), true) }
         do {
             let size = try await pictures.perform(
                 .measure, on: file, into: nil, maximumPixels: Self.mostPixelsMeasured)
             return (MediaFacts(width: size.width, height: size.height), true)
         } catch {
             note("A picture could not be measured", error.message)
-            return (.unknown, error.isFinal)
+            return (MediaFacts(), error.isFinal)
         }
     }
 
@@ -66,7 +66,7 @@ public final class MediaExaminer: Sendable {
             return (MediaFacts(width: facts.width, height: facts.height, duration: facts.duration), true)
         } catch {
             note("A video could not be looked into", error.message)
-            return (.unknown, error.isFinal)
+            return (MediaFacts(), error.isFinal)
         }
     }
 

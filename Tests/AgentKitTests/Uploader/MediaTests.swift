@@ -159,13 +159,15 @@ private final class ScriptedExaminer: MediaExamining {
     func hold() { state.withLock { $0.isHeld = true } }
     func release() { state.withLock { $0.isHeld = false } }
 
-    func facts(of file: SharedDescriptor, _ type: MediaType) async -> MediaFacts? {
+    func measure(_ file: SharedDescriptor, _ type: MediaType) async -> MediaFacts? {
         state.withLock { $0.questions += 1 }
         try? await Poll.until("the examiner may answer") { !self.state.withLock { $0.isHeld } }
         return answer
     }
 
-    func makeThumbnail(of file: SharedDescriptor, _ type: MediaType, key: ContentKey) async -> Bool {
+    func drawThumbnail(
+        of file: SharedDescriptor, _ type: MediaType, key: ContentKey, duration: Double?
+    ) async -> Bool {
         guard answer != nil else { return false }
         return state.withLock { state in
             if state.thumbnails.insert(key).inserted { state.made += 1 }
@@ -173,5 +175,5 @@ private final class ScriptedExaminer: MediaExamining {
         }
     }
 
-    func removeThumbnail(of key: ContentKey) { state.withLock { _ = $0.thumbnails.remove(key) } }
+    func dropThumbnail(of key: ContentKey) { state.withLock { _ = $0.thumbnails.remove(key) } }
 }

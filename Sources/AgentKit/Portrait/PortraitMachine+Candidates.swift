@@ -65,6 +65,7 @@ extension PortraitMachine {
     }
 
     mutating func stored(_ id: UInt64, now: Now) {
+        if case .settling = phase { return }
         guard let index = candidates.firstIndex(where: { $0.id == id }) else { return }
         let taken = candidates[index]
         let older = candidates[..<index]
@@ -94,10 +95,13 @@ extension PortraitMachine {
     }
 
     /// What is ready becomes the newest, but for the short time in which the end of the one before is made durable.
-    mutating func storeNext() {
-        if case .settling = phase { return }
-        guard let candidate = candidates.last(where: { $0.isPrepared && $0.pause == nil }) else { return }
+    ///
+    /// - Returns: whether something is to be stored.
+    mutating func storeNext() -> Bool {
+        if case .settling = phase { return false }
+        guard let candidate = candidates.last(where: { $0.isPrepared && $0.pause == nil }) else { return false }
         actions.append(.store(record(of: candidate)))
+        return true
     }
 
     /// Takes a candidate out and removes what was made ready of it.

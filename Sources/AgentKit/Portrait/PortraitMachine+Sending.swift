@@ -26,7 +26,7 @@ extension PortraitMachine {
         record.attempts += 1
         record.startedAt = record.startedAt ?? now.wall
         newest = record
-        request = Request(id: id)
+        request = Request(id: id, portrait: record.id)
         phase = .sending
         actions.append(.note(record))
         actions.append(.upload(id, record.id))
@@ -37,8 +37,9 @@ extension PortraitMachine {
     mutating func uploaded(_ id: RequestID, url: String, now: Now) {
         guard let request, request.id == id else { return }
         self.request = nil
-        // It reached the server just before it was given up: what replaced it is sent after it.
-        if request.isGivenUp { return }
+        // One that reached the server just before it was given up counts only if nothing else was wanted by then: what
+        // replaced it is sent after it.
+        guard isPending, request.portrait == newest?.id else { return }
         refusal = nil
         settle(.done, url: url, now: now)
     }

@@ -7,7 +7,8 @@ import UploadCore
 /// most one request is under way; the next begins when the one before it has really ended, so that an older picture never
 /// reaches the server after a newer one.
 ///
-/// It knows no clock, disk or network. Its actions are carried out in their order.
+/// It knows no clock, disk or network. Its actions are carried out in their order, and what `store` leads to is told
+/// before anything else.
 struct PortraitMachine: Equatable, Sendable {
     /// What happens.
     enum Event: Equatable, Sendable {
@@ -121,7 +122,9 @@ struct PortraitMachine: Equatable, Sendable {
 
     struct Request: Equatable, Sendable {
         var id: RequestID
-        /// Whatever it brings is of no interest any more.
+        /// The picture it sends.
+        var portrait: UInt64
+        /// It was cancelled; the next one waits for its end.
         var isGivenUp = false
         /// New credentials came since it began.
         var hasOldCredentials = false
@@ -194,8 +197,8 @@ struct PortraitMachine: Equatable, Sendable {
         case .tick: tick(now.monotonic)
         }
         prepareNext()
-        storeNext()
-        sendNext(now: now)
+        // What is about to be superseded is not sent any more.
+        if !storeNext() { sendNext(now: now) }
         defer { actions = [] }
         return actions
     }

@@ -66,6 +66,7 @@ actor PortraitService {
     var preparation: Task<Void, Never>?
     var hasStopped = false
     private let seed: UInt64
+    private var events: [PortraitMachine.Event] = []
     private var timer: (at: MonotonicTime, task: Task<Void, Never>)?
 
     /// A service that does nothing before `start`.
@@ -209,13 +210,22 @@ actor PortraitService {
     }
 
     /// Lets the machine take an event in, and carries out what it decides.
+    ///
+    /// What that leads to at once is taken in when all of it is done.
     func process(_ event: PortraitMachine.Event) {
-        if hasStopped { return }
-        for action in machine.handle(event, now: parts.clock.now) { perform(action) }
+        events.append(event)
+        if events.count > 1 { return }
+        while let event = events.first {
+            if !hasStopped {
+                for action in machine.handle(event, now: parts.clock.now) { perform(action) }
+            }
+            events.removeFirst()
+        }
         armTimer()
     }
 
     private func armTimer() {
+        if hasStopped { return }
         let now = parts.clock.now.monotonic
         guard let next = machine.nextDeadline else { return }
         if let timer, timer.at <= next, timer.at > now { return }

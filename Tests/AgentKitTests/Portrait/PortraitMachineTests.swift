@@ -1,0 +1,345 @@
+import Testing
+import UploadCore
+
+@testable import AgentKit
+
+@Suite("The life of a profile picture")
+struct PortraitMachineTests {
+    private func states(_ life: PortraitLife, _ name: String) -> [FileState] {
+        life.log.compactMap { action in
+            if case .report(let report) = action, report.path == PortraitLife.path(name) { report.state } else { nil }
+        }
+    }
+
+    @Test("goes from a dropped file to a confirmed picture")
+    func straightWay() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.uploaded(life.request, url: "http://h/u/1.jpg!150x150"))
+        life(.settled)
+        #expect(states(life, "a.jpg") == [.queued, .queued, .uploading, .verifying, .done])
+        #expect(life.report("a.jpg")?.remoteURL == "http://h/u/1.jpg!150x150")
+        #expect(life.report("a.jpg")?.attempts == 1)
+        #expect(life.machine.newest?.fate == .done)
+        #expect(life.machine.nextDeadline == nil)
+    }
+
+    @Test("is stored before it is sent, and its end before it is told")
+    func order() {
+        var life = PortraitLife()
+        life(.dropped(PortraitLife.drop("a.jpg"), .arrived))
+        #expect(PortraitLife.words(life(.prepared(1))) == "store 1")
+        #expect(
+            PortraitLife.words(life(.stored(1)))
+                == "shown: a.jpg, a.jpg queued, note 1, upload 1 as #1, sending: a.jpg, a.jpg uploading")
+        #expect(PortraitLife.words(life(.uploaded(life.request, url: "u"))) == "settle 1 done, a.jpg verifying")
+        #expect(PortraitLife.words(life(.settled)) == "done: a.jpg u, a.jpg done")
+    }
+
+    @Test("a newer picture stops the upload of the older one, and goes when that has ended")
+    func newer() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        let first = life.request
+        life.take("b.jpg", content: 2)
+        #expect(life.report("a.jpg")?.state == .cancelled)
+        #expect(life.report("a.jpg")?.error?.code == "superseded")
+        #expect(life.log.contains(.cancel(first)))
+        #expect(life.request == first)
+        life(.failed(first, .cancelled))
+        #expect(life.request != first)
+        #expect(life.report("b.jpg")?.state == .uploading)
+    }
+
+    @Test("a success of the older one that comes too late does not count")
+    func lateSuccess() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        let first = life.request
+        life.take("b.jpg", content: 2)
+        let actions = life(.uploaded(first, url: "old"))
+        #expect(PortraitLife.words(actions) == "note 2, upload 2 as #2, sending: b.jpg, b.jpg uploading")
+        life(.uploaded(life.request, url: "new"))
+        life(.settled)
+        #expect(life.machine.newest?.url == "new")
+    }
+
+    @Test("a file that can't become a portrait leaves the one before alone")
+    func unfit() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived))
+        life(.unfit(2, .rejected, FileError(code: "damaged", message: "cut off", retryable: false)))
+        #expect(life.report("b.jpg")?.state == .rejected)
+        #expect(life.phase == "sending")
+        #expect(life.machine.newest?.id == 1)
+    }
+
+    @Test("of several that wait to be drawn the newest goes first, and ends the others")
+    func several() {
+        var life = PortraitLife()
+        for (index, name) in ["a.jpg", "b.jpg", "c.jpg"].enumerated() {
+            life(.dropped(PortraitLife.drop(name, content: UInt64(index + 1)), .arrived))
+        }
+        life(.prepared(1))
+        life(.stored(1))
+        #expect(life.machine.preparing == 3)
+        life(.prepared(3))
+        life(.stored(3))
+        for name in ["a.jpg", "b.jpg"] { #expect(life.report(name)?.error?.code == "superseded") }
+        #expect(life.machine.newest?.id == 3)
+        #expect(life.machine.candidates.isEmpty)
+    }
+
+    @Test("overwriting the file tells of the new content only")
+    func overwritten() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life.take("a.jpg", content: 2)
+        #expect(!states(life, "a.jpg").contains(.cancelled))
+        life(.failed(life.request, .cancelled))
+        #expect(life.report("a.jpg")?.key == ContentKey(high: 0, low: 2))
+        #expect(life.report("a.jpg")?.state == .uploading)
+    }
+
+    // MARK: Found by a scan
+
+    @Test("what was found is ordered by when it changed")
+    func found() {
+        var life = PortraitLife()
+        life(.dropped(PortraitLife.drop("new.jpg", content: 1, changed: 900), .found))
+        life(.dropped(PortraitLife.drop("old.jpg", content: 2, changed: 500), .found))
+        life(.dropped(PortraitLife.drop("newest.jpg", content: 3, changed: 950), .found))
+        life(.prepared(1))
+        life(.stored(1))
+        #expect(life.report("old.jpg")?.error?.code == "superseded")
+        life(.prepared(3))
+        life(.stored(3))
+        #expect(life.report("new.jpg")?.error?.code == "superseded")
+        life(.dropped(PortraitLife.drop("between.jpg", content: 4, changed: 940), .found))
+        #expect(life.report("between.jpg")?.error?.code == "superseded")
+        #expect(life.machine.newest?.drop.path == PortraitLife.path("newest.jpg"))
+    }
+
+    @Test("a time that is still to come makes nothing the newest for ever")
+    func steppedClock() {
+        var life = PortraitLife()
+        life.milliseconds = 9_000_000
+        life.take("a.jpg")
+        life.milliseconds = 1_000_000
+        life(.dropped(PortraitLife.drop("b.jpg", content: 2, changed: 900_000), .found))
+        #expect(life.machine.candidates.count == 1)
+    }
+
+    @Test("what was dealt with is told again, and not taken again")
+    func foundAgain() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.uploaded(life.request, url: "u"))
+        life(.settled)
+        guard let record = life.machine.newest else { return }
+        var next = PortraitLife(restoring: record)
+        #expect(next.log.isEmpty)
+        var drop = record.drop
+        drop.identity.changed += 1
+        #expect(PortraitLife.words(next(.dropped(drop, .found))) == "a.jpg done")
+        drop.identity.modified += 1
+        #expect(PortraitLife.words(next(.dropped(drop, .arrived))) == "a.jpg queued, prepare 2")
+    }
+
+    // MARK: Trouble
+
+    @Test("pauses grow to two minutes and never end")
+    func pauses() throws {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        var last = Duration.zero
+        for attempt in 1...200 {
+            life(.failed(life.request, .temporary(PortraitLife.trouble)))
+            let deadline = try #require(life.machine.nextDeadline)
+            last = deadline - life.now.monotonic
+            #expect(last <= .seconds(120))
+            #expect(life.report("a.jpg")?.state == .waiting)
+            life.milliseconds += last.wholeNanoseconds / 1_000_000 + 1
+            life(.tick)
+            #expect(life.report("a.jpg")?.attempts == attempt + 1)
+        }
+        #expect(last >= .seconds(90))
+    }
+
+    @Test("Retry-After is obeyed")
+    func retryAfter() throws {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.failed(life.request, .temporary(PortraitLife.trouble, retryAfter: .seconds(900))))
+        #expect(try #require(life.machine.nextDeadline) - life.now.monotonic == .seconds(900))
+    }
+
+    @Test("a network that comes back is tried at once")
+    func network() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.failed(life.request, .temporary(PortraitLife.trouble)))
+        life(.networkChanged)
+        #expect(life.report("a.jpg")?.state == .uploading)
+    }
+
+    @Test("a disk that is full is tried again, without drawing anew")
+    func fullDisk() throws {
+        var life = PortraitLife()
+        life(.dropped(PortraitLife.drop("a.jpg"), .arrived))
+        life(.prepared(1))
+        life(.postponed(1, FileError(code: "storage", message: "ENOSPC", retryable: true)))
+        #expect(life.report("a.jpg")?.state == .waiting)
+        life.milliseconds += 5000
+        #expect(PortraitLife.words(life(.tick)) == "store 1")
+    }
+
+    @Test("an end that can't be stored is stored later, and told then")
+    func unsettled() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.uploaded(life.request, url: "u"))
+        life(.unsettled(PortraitLife.trouble))
+        life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived))
+        life(.prepared(2))
+        #expect(life.machine.newest?.id == 1)
+        life.milliseconds += 5000
+        #expect(PortraitLife.words(life(.tick)) == "settle 1 done")
+        #expect(PortraitLife.words(life(.settled)) == "done: a.jpg u, a.jpg done, store 2")
+    }
+
+    // MARK: Sessions
+
+    @Test("a session that is refused discards what was dropped in it")
+    func refused() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.failed(life.request, .signedOut(PortraitLife.refusal)))
+        life(.settled)
+        #expect(life.report("a.jpg")?.state == .cancelled)
+        #expect(life.report("a.jpg")?.error?.code == "session_refused")
+    }
+
+    @Test("dropped while the session is known to be refused, it waits for the next login")
+    func waitsForLogin() {
+        var life = PortraitLife()
+        life(.sessionRefused(PortraitLife.refusal))
+        life.take("a.jpg")
+        #expect(life.report("a.jpg")?.state == .signedOut)
+        life(.credentialsChanged(account: "anna"))
+        #expect(life.report("a.jpg")?.state == .uploading)
+    }
+
+    @Test("it waits over a restart, and whoever signs in takes it")
+    func waitsOverRestart() {
+        var life = PortraitLife()
+        life(.sessionRefused(PortraitLife.refusal))
+        life.take("a.jpg")
+        var next = PortraitLife(restoring: life.machine.newest, account: "bert")
+        #expect(next.report("a.jpg")?.state == .uploading)
+        next(.failed(next.request, .signedOut(PortraitLife.refusal)))
+        #expect(next.report("a.jpg")?.state == .signedOut)
+    }
+
+    @Test("only the newest of those that waited is taken")
+    func newestWaits() {
+        var life = PortraitLife(account: nil)
+        life(.sessionRefused(PortraitLife.refusal))
+        life.take("a.jpg")
+        life.take("b.jpg", content: 2)
+        life(.credentialsChanged(account: "anna"))
+        #expect(life.report("a.jpg")?.error?.code == "superseded")
+        #expect(life.report("b.jpg")?.state == .uploading)
+    }
+
+    @Test("signing in as somebody else discards it")
+    func somebodyElse() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        var next = PortraitLife(restoring: life.machine.newest, account: "bert")
+        #expect(PortraitLife.words(next.log) == "settle 1 cancelled")
+        next(.settled)
+        #expect(next.report("a.jpg")?.error?.code == "session_refused")
+    }
+
+    @Test("signing out discards it, whoever's it was")
+    func signedOut() {
+        for account in ["anna", nil] {
+            var life = PortraitLife(account: account)
+            life.take("a.jpg")
+            life(.signedOut)
+            life(.settled)
+            #expect(life.report("a.jpg")?.error?.code == "session_refused")
+            life.take("b.jpg", content: 2)
+            #expect(life.report("b.jpg")?.state == .signedOut)
+        }
+    }
+
+    @Test("a refusal of credentials that were exchanged meanwhile does not count")
+    func oldCredentials() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.credentialsChanged(account: "anna"))
+        life(.failed(life.request, .signedOut(PortraitLife.refusal)))
+        #expect(life.report("a.jpg")?.state == .uploading)
+    }
+
+    @Test("what was taken at a login belongs to that session from its first attempt on")
+    func adopted() {
+        var life = PortraitLife(account: nil)
+        life.take("a.jpg")
+        life(.failed(life.request, .signedOut(PortraitLife.refusal)))
+        #expect(life.report("a.jpg")?.state == .signedOut)
+        life(.credentialsChanged(account: "anna"))
+        life(.failed(life.request, .temporary(PortraitLife.trouble)))
+        #expect(life.machine.newest?.account == "anna")
+    }
+
+    // MARK: Users
+
+    @Test("held back it is shown and not sent, also after a restart")
+    func paused() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.paused(PortraitLife.path("a.jpg"), true))
+        #expect(life.report("a.jpg")?.state == .paused)
+        life(.failed(life.request, .cancelled))
+        #expect(life.machine.request == nil)
+        var next = PortraitLife(restoring: life.machine.newest)
+        #expect(next.report("a.jpg")?.state == .paused)
+        next(.paused(PortraitLife.path("a.jpg"), false))
+        #expect(next.report("a.jpg")?.state == .uploading)
+    }
+
+    @Test("held back too late, it is done all the same")
+    func pausedTooLate() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.allPaused(true))
+        life(.uploaded(life.request, url: "u"))
+        life(.settled)
+        #expect(life.report("a.jpg")?.state == .done)
+    }
+
+    @Test("removed before it is confirmed, it is taken back")
+    func removed() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        let error = FileError(code: "removed", message: "", retryable: false)
+        life(.takenBack(PortraitLife.path("a.jpg"), error))
+        life(.settled)
+        #expect(life.report("a.jpg")?.state == .cancelled)
+        #expect(life.report("a.jpg")?.error == error)
+    }
+
+    @Test("renamed, it goes on under its new name")
+    func renamed() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.renamed(PortraitLife.path("a.jpg"), PortraitLife.path("b.jpg")))
+        life(.uploaded(life.request, url: "u"))
+        life(.settled)
+        #expect(life.report("b.jpg")?.state == .done)
+    }
+}

@@ -139,8 +139,9 @@ static inline void outbox_child_descriptors(const struct outbox_child *child, in
 /// The child's half; never returns.
 __attribute__((noreturn)) static inline void outbox_become(const struct outbox_child *child, pid_t parent, int report) {
     static const char first_victim[] = "1000";
-    struct sigaction usual = {.sa_handler = SIG_DFL};
-    for (int number = 1; number < 65; number++) sigaction(number, &usual, NULL);
+    // The kernel's struct sigaction, SIG_DFL; glibc's function leaves out the two signals it uses itself.
+    const unsigned long usual[4] = {0};
+    for (int number = 1; number < 65; number++) syscall(SYS_rt_sigaction, number, usual, NULL, (size_t)8);
     setsid();
     // Sent when the thread that forked ends; the parent may have gone before this was asked for.
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)

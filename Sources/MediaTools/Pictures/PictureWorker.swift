@@ -82,6 +82,9 @@ public final class PictureWorker: PictureWorking {
         }
     }
 
+    /// How many jobs have no answer yet.
+    var waitingJobs: Int { state.withLock { $0.waiting.count } }
+
     func perform(
         _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
         maximumPixels: Int, _ priority: WorkerPool.Priority

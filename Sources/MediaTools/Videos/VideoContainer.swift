@@ -37,7 +37,6 @@ enum VideoContainer: String, Sendable, CaseIterable {
     func inputOptions(maximumPixels: Int) -> [String] {
         var options = [
             "-protocol_whitelist", "file", "-format_whitelist", rawValue,
-            "-codec_whitelist", Self.decoders.joined(separator: ","),
             "-max_pixels", String(maximumPixels), "-threads", "1", "-f", rawValue,
         ]
         // A QuickTime file may name other files that hold its pictures.
@@ -48,6 +47,8 @@ enum VideoContainer: String, Sendable, CaseIterable {
     /// Everything for one picture near a moment, in seconds, written to standard output.
     func frameOptions(at moment: Double) -> [String] {
         var options = inputOptions(maximumPixels: VideoTools.maximumPixels)
+        // Not for ffprobe: it looks at sound and subtitles too, and gives up over one stream of a kind not named here.
+        options += ["-codec_whitelist", Self.decoders.joined(separator: ",")]
         // The key frame before the moment will do, and costs one frame to decode.
         if moment > 0 { options += ["-noaccurate_seek", "-ss", "\(moment)"] }
         return options + [

@@ -1,0 +1,305 @@
+import Foundation
+import Glibc
+import LinuxSystem
+import Logging
+import PictureJobs
+import Synchronization
+import SystemPackage
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import MediaTools
+
+@Suite("The examiner of media", .timeLimit(.minutes(3)))
+struct MediaExaminerTests {
+    private let directory: TemporaryDirectory
+    private let samples: SampleVideos
+    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    private let key = ContentKey(high: 1, low: 2)
+    private let png = MediaType(kind: .image, mime: "image/png")
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        samples = SampleVideos(directory: directory)
+    }
+
+    private var thumbnails: String { directory.path("state/thumbnails") }
+
+    private func examiner(
+        _ pictures: any PictureWorking, videos: VideoTools = VideoPrograms.found, thumbnails: Bool = true
+    ) -> MediaExaminer {
+        MediaExaminer(
+            pictures: pictures, videos: videos, thumbnails: thumbnails ? self.thumbnails : nil, logger: logger)
+    }
+
+    private func realExaminer() throws -> MediaExaminer {
+        examiner(PictureWorker(program: try Program.path(of: "outbox-media"), processes: 1, logger: logger).background)
+    }
+
+    private func picture(_ size: String = "300x200") async throws -> SharedDescriptor {
+        try await samples.ffmpeg("-f lavfi -i testsrc=size=\(size) -frames:v 1 \(directory.path("picture.png"))")
+        return try opened(directory.path("picture.png"))
+    }
+
+    private func files() throws -> [String] {
+        guard FileManager.default.fileExists(atPath: thumbnails) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: thumbnails)
+    }
+
+    private func thumbnailSize() async throws -> [Int?] {
+        let path = "\(thumbnails)/00000000000000010000000000000002.jpg"
+        let facts = try await realExaminer().facts(of: opened(path), MediaType(kind: .image, mime: "image/jpeg")).facts
+        return [facts.width, facts.height]
+    }
+
+    @Test func `a picture has a size and gets a thumbnail`() async throws {
+        let examiner = try realExaminer()
+        let picture = try await picture()
+        let (facts, isFinal) = await examiner.facts(of: picture, png)
+        #expect(facts == MediaFacts(width: 300, height: 200))
+        #expect(isFinal)
+        #expect(await examiner.makeThumbnail(of: picture, png, key: key) == .there)
+        #expect(try files() == ["00000000000000010000000000000002.jpg"])
+        #expect(try await thumbnailSize() == [150, 150])
+    }
+
+    @Test func `a video has a size and a duration, and gets a thumbnail`() async throws {
+        let examiner = try realExaminer()
+        let video = try opened(try await samples.make("v.mp4", "-c:v libx264"))
+        let type = MediaType(video: "mp4")
+        let (facts, isFinal) = await examiner.facts(of: video, type)
+        #expect(facts == MediaFacts(width: 320, height: 240, duration: 2))
+        #expect(isFinal)
+        #expect(await examiner.makeThumbnail(of: video, type, key: key, duration: 2) == .there)
+        #expect(try await thumbnailSize() == [150, 150])
+    }
+
+    @Test func `what is no picture has no size, for good, and gets no thumbnail`() async throws {
+        let examiner = try realExaminer()
+        let file = try opened(try directory.file("a.png", "not a picture at all"))
+        let (facts, isFinal) = await examiner.facts(of: file, png)
+        #expect(facts == .unknown && isFinal)
+        guard case .none = await examiner.makeThumbnail(of: file, png, key: key) else {
+            Issue.record("it got a thumbnail")
+            return
+        }
+        #expect(try files() == [])
+    }
+
+    @Test func `a thumbnail that is there is not made again`() async throws {
+        let pictures = MadeUpPictures { _ in .success(PictureFacts(width: 1, height: 1)) }
+        let examiner = examiner(pictures)
+        try FileManager.default.createDirectory(atPath: thumbnails, withIntermediateDirectories: true)
+        try Data([0xFF, 0xD8, 1, 2, 3, 0xFF, 0xD9]).write(to: URL(fileURLWithPath: "\(thumbnails)/\(key).jpg"))
+        #expect(await examiner.makeThumbnail(of: try nullDevice(), png, key: key) == .there)
+        #expect(pictures.jobs == 0)
+    }
+
+    @Test(arguments: [[], [0xFF, 0xD8, 1, 2, 3, 0, 0]] as [[UInt8]])
+    func `a thumbnail that a power cut left unfinished is made anew`(left: [UInt8]) async throws {
+        let examiner = try realExaminer()
+        try FileManager.default.createDirectory(atPath: thumbnails, withIntermediateDirectories: true)
+        try Data(left).write(to: URL(fileURLWithPath: "\(thumbnails)/\(key).jpg"))
+        #expect(await examiner.makeThumbnail(of: try await picture(), png, key: key) == .there)
+        #expect(try await thumbnailSize() == [150, 150])
+    }
+
+    @Test func `a removed thumbnail is gone, and removing it again does no harm`() async throws {
+        let examiner = try realExaminer()
+        _ = await examiner.makeThumbnail(of: try await picture(), png, key: key)
+        await examiner.removeThumbnail(of: key)
+        await examiner.removeThumbnail(of: key)
+        #expect(try files() == [])
+    }
+
+    @Test(arguments: [
+        (PictureFailure.refused(PictureRefusal(.damaged, "torn")), true), (.killedWorker("signal 11"), true),
+        (.unavailable("no libvips"), false), (.failed("no space"), false), (.cancelled, false),
+    ])
+    func `a failure that is not the picture's fault may go away`(failure: PictureFailure, isFinal: Bool) async throws {
+        let examiner = examiner(MadeUpPictures { _ in .failure(failure) })
+        let answer = await examiner.facts(of: try nullDevice(), png)
+        #expect(answer.facts == .unknown && answer.isFinal == isFinal)
+        let thumbnail = await examiner.makeThumbnail(of: try nullDevice(), png, key: key)
+        #expect(thumbnail == (isFinal ? .none(failure.message) : .notNow(failure.message)))
+        #expect(try files() == [])
+    }
+
+    @Test(arguments: ["image/bmp", "image/jxl", "image/x-canon-cr2", "application/octet-stream"])
+    func `types without a reader are not tried`(mime: String) async throws {
+        let pictures = MadeUpPictures { _ in .success(PictureFacts(width: 1, height: 1)) }
+        let examiner = examiner(pictures)
+        let answer = await examiner.facts(of: try nullDevice(), MediaType(kind: .image, mime: mime))
+        #expect(answer.facts == .unknown && answer.isFinal)
+        #expect(pictures.jobs == 0)
+    }
+
+    @Test func `without thumbnails none are made`() async throws {
+        let pictures = MadeUpPictures { _ in .success(PictureFacts(width: 1, height: 1)) }
+        let outcome = await examiner(pictures, thumbnails: false).makeThumbnail(of: try nullDevice(), png, key: key)
+        #expect(outcome == .none("no thumbnails are made"))
+        #expect(pictures.jobs == 0)
+    }
+
+    @Test func `tools that are missing are named`() async throws {
+        let without = examiner(
+            MadeUpPictures { _ in .failure(.unavailable("no libvips")) },
+            videos: VideoTools(prober: nil, converter: nil))
+        let lines = await without.missingTools()
+        try #require(lines.count == 2)
+        #expect(lines[0].contains("no libvips"))
+        #expect(lines[1].contains("ffmpeg"))
+        #expect(await (try realExaminer()).missingTools() == [])
+    }
+}
+
+@Suite("The queue of examinations", .timeLimit(.minutes(1)))
+struct ExaminationQueueTests {
+    private let directory: TemporaryDirectory
+    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    private let png = MediaType(kind: .image, mime: "image/png")
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func key(_ number: UInt64) -> ContentKey { ContentKey(high: 0, low: number) }
+
+    private func queue(
+        _ pictures: MadeUpPictures, atOnce: Int = 2, report: @escaping ExaminationQueue.Report = { _, _, _ in }
+    ) -> ExaminationQueue {
+        let examiner = MediaExaminer(
+            pictures: pictures, videos: VideoTools(prober: nil, converter: nil), thumbnails: directory.path("t"),
+            logger: logger)
+        return ExaminationQueue(examiner: examiner, atOnce: atOnce, report: report)
+    }
+
+    private func request(_ number: UInt64) -> ExaminationQueue.Request {
+        ExaminationQueue.Request(key: key(number), type: png) { try? nullDevice() }
+    }
+
+    private func finish(_ queue: ExaminationQueue) async throws {
+        try await Poll.until("all is done") { await queue.pending == 0 }
+    }
+
+    @Test func `each content is reported once, and gets its thumbnail`() async throws {
+        let reported = Mutex<[ContentKey]>([])
+        let queue = queue(MadeUpPictures { _ in .success(PictureFacts(width: 3, height: 2)) }) { key, facts, isFinal in
+            reported.withLock { $0.append(key) }
+            #expect(facts == MediaFacts(width: 3, height: 2) && isFinal)
+        }
+        for number in 1...100 as ClosedRange<UInt64> { await queue.add(request(number)) }
+        try await finish(queue)
+        #expect(reported.withLock { Set($0) } == Set((1...100).map(key)))
+        #expect(reported.withLock { $0.count } == 100)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path("t")).count == 100)
+    }
+
+    @Test func `no more than so many are worked on at once, and only those are open`() async throws {
+        let most = Mutex((now: 0, most: 0))
+        let pictures = MadeUpPictures { _ in
+            most.withLock { count in
+                count.now += 1
+                count.most = max(count.most, count.now)
+            }
+            await Task.yield()
+            most.withLock { $0.now -= 1 }
+            return .success(PictureFacts(width: 1, height: 1))
+        }
+        let queue = queue(pictures, atOnce: 3)
+        for number in 1...50 as ClosedRange<UInt64> { await queue.add(request(number)) }
+        try await finish(queue)
+        #expect(most.withLock { $0.most } <= 3)
+    }
+
+    @Test func `all sizes come before all thumbnails`() async throws {
+        let order = Mutex<[String]>([])
+        let gate = Gate()
+        let pictures = MadeUpPictures { operation in
+            await gate.wait()
+            order.withLock { $0.append(operation == .measure ? "measure" : "draw") }
+            return .success(PictureFacts(width: 1, height: 1))
+        }
+        let queue = queue(pictures, atOnce: 1)
+        for number in 1...3 as ClosedRange<UInt64> { await queue.add(request(number)) }
+        await gate.open()
+        try await finish(queue)
+        #expect(order.withLock { $0 } == ["measure", "measure", "measure", "draw", "draw", "draw"])
+    }
+
+    @Test func `a file that is gone is passed over`() async throws {
+        let pictures = MadeUpPictures { _ in .success(PictureFacts(width: 1, height: 1)) }
+        let queue = queue(pictures) { _, _, _ in Issue.record("it was reported") }
+        await queue.add(ExaminationQueue.Request(key: key(1), type: png) { nil })
+        try await finish(queue)
+        #expect(pictures.jobs == 0)
+    }
+
+    @Test func `what waits can be forgotten`() async throws {
+        let reported = Mutex<[ContentKey]>([])
+        let gate = Gate()
+        let pictures = MadeUpPictures { _ in
+            await gate.wait()
+            return .success(PictureFacts(width: 1, height: 1))
+        }
+        let queue = queue(pictures, atOnce: 1) { key, _, _ in reported.withLock { $0.append(key) } }
+        for number in 1...3 as ClosedRange<UInt64> { await queue.add(request(number)) }
+        await queue.remove(key(2))
+        await gate.open()
+        try await finish(queue)
+        #expect(reported.withLock { $0 } == [key(1), key(3)])
+    }
+
+    @Test func `after shutdown nothing runs and nothing is reported`() async throws {
+        let gate = Gate()
+        let pictures = MadeUpPictures { _ in
+            await gate.wait()
+            return .success(PictureFacts(width: 1, height: 1))
+        }
+        let queue = queue(pictures, atOnce: 1) { _, _, _ in Issue.record("it was reported") }
+        for number in 1...3 as ClosedRange<UInt64> { await queue.add(request(number)) }
+        async let over: Void = queue.shutdown()
+        try await Poll.until("nothing waits") { await queue.pending <= 1 }
+        await gate.open()
+        await over
+        #expect(await queue.pending == 0)
+    }
+}
+
+/// Answers as it is told, and writes a JPEG of no content.
+final class MadeUpPictures: PictureWorking {
+    private let answer: @Sendable (PictureJob.Operation) async -> Result<PictureFacts, PictureFailure>
+    private let count = Mutex(0)
+
+    init(_ answer: @escaping @Sendable (PictureJob.Operation) async -> Result<PictureFacts, PictureFailure>) {
+        self.answer = answer
+    }
+
+    var jobs: Int { count.withLock { $0 } }
+
+    func perform(
+        _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
+        maximumPixels: Int
+    ) async throws(PictureFailure) -> PictureFacts {
+        count.withLock { $0 += 1 }
+        let facts = try await answer(operation).get()
+        if let output { try? writeAll([0xFF, 0xD8, 0, 0xFF, 0xD9], to: output.rawValue) }
+        return facts
+    }
+}
+
+/// Closed until it is opened, once.
+private actor Gate {
+    private var isOpen = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func wait() async {
+        if isOpen { return }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func open() {
+        isOpen = true
+        for continuation in waiting { continuation.resume() }
+        waiting = []
+    }
+}

@@ -6,7 +6,6 @@ extension Configuration {
         let wishes: [(Bool, String)] = [
             (media.compressImages != defaults.compressImages, "media.compress_images: pictures are sent as they are"),
             (media.transcodeVideo != defaults.transcodeVideo, "media.transcode_video: videos are sent as they are"),
-            (!avatarStyles.isEmpty, "avatar_styles: there is no avatar cache"),
         ]
         return wishes.filter(\.0).map { "not built yet, has no effect: \($0.1)" }
     }

@@ -106,7 +106,9 @@ struct RunningAgent: Service {
     /// The control interface to this agent.
     func controlServer() -> ControlServer {
         let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
-        return ControlServer(socket: socket, backend: uploader, logger: logger) { [controlIsUp] in
+        let pictures = ControlServer.Pictures(
+            placeholder: PlaceholderPicture.load(path: configuration.avatarCache.placeholder, logger: logger))
+        return ControlServer(socket: socket, backend: uploader, pictures: pictures, logger: logger) { [controlIsUp] in
             controlIsUp.continuation.finish()
         }
     }

@@ -8,6 +8,7 @@ extension AgentMetrics {
         writeUploads(into: &text)
         writeIntake(into: &text)
         writeLedger(into: &text)
+        avatars?.write(into: &text)
         writeAgent(into: &text)
         process.write(into: &text)
         return text.text

@@ -51,6 +51,9 @@ struct AgentMetrics: Equatable, Sendable {
     /// How long the last full scan took; nil before the first ended.
     var lastScan: Duration?
 
+    /// The mirror of the server's pictures; nil where there is none.
+    var avatars: AvatarFigures?
+
     /// What needs a person's attention, by code.
     var problems: Set<String> = []
     /// Whether everything is paused.

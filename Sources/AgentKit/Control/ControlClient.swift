@@ -86,7 +86,7 @@ public struct ControlClient: Sendable {
 
     // MARK: Asking
 
-    private func get<Value: Decodable>(
+    func get<Value: Decodable>(
         _ target: String, method: String = "GET", as type: Value.Type = Value.self
     ) async throws(ControlError) -> Value {
         try Self.decode(try await answer(target, method: method), from: target)

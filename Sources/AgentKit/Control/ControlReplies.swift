@@ -39,6 +39,27 @@ enum ControlReply {
         return response
     }
 
+    /// `{"error":{"code":…,"message":…,"until":…}}`
+    static func trouble(_ trouble: AvatarTrouble) -> Response {
+        var text = JSONText(layout: .line)
+        text.object { text in
+            text.nested("error") { text in
+                text.member("code", trouble.code)
+                text.member("message", trouble.description)
+                text.member("until", trouble.until)
+            }
+        }
+        let status: HTTPResponse.Status =
+            switch trouble.kind {
+            case .usage: .badRequest
+            case .notAllowed: .forbidden
+            case .refused: .notFound
+            case .later, .noWorker: .serviceUnavailable
+            case .storage: .internalServerError
+            }
+        return json(text.bytes, status: status)
+    }
+
     /// `{"files":[…]}`, one on each line.
     static func list(_ files: [FileReport]) -> Response {
         Response(

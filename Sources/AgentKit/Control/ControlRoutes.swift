@@ -7,9 +7,12 @@ import UploadCore
 /// The addresses of files, uploads, events and metrics (docs/control.md): what may be asked on every way to the agent.
 struct ControlRoutes: Sendable {
     private let backend: any ControlBackend
+    private let avatars: (any AvatarBackend)?
 
-    init(backend: any ControlBackend) {
+    /// - Parameter avatars: asked for what is counted of them; nil where there is no mirror.
+    init(backend: any ControlBackend, avatars: (any AvatarBackend)?) {
         self.backend = backend
+        self.avatars = avatars
     }
 
     /// Adds the addresses to a router.
@@ -39,8 +42,10 @@ struct ControlRoutes: Sendable {
         table.add(.get, "/v1/events") { [backend] request, _ in
             EventStream(hub: backend.events, request: request).response()
         }
-        table.add(.get, "/metrics") { [backend] _, _ in
-            let text = await backend.metrics().prometheusText(process: .now())
+        table.add(.get, "/metrics") { [backend, avatars] _, _ in
+            var metrics = await backend.metrics()
+            metrics.avatars = await avatars?.figures()
+            let text = metrics.prometheusText(process: .now())
             return Response(
                 status: .ok, headers: [.contentType: PrometheusText.contentType],
                 body: ResponseBody(byteBuffer: ByteBuffer(string: text)))

@@ -11,18 +11,32 @@ import ServiceLifecycle
 struct ControlServer: Service {
     private let socket: ControlSocketPath
     private let backend: any ControlBackend
+    private let pictures: Pictures
     private let logger: Logger
     private let onRunning: @Sendable () -> Void
+
+    /// Where pictures come from.
+    struct Pictures: Sendable {
+        /// The mirror of the server's pictures; nil where its directory can't be used.
+        var avatars: (any AvatarBackend)?
+        /// The user's own picture; nil where nobody looks after it.
+        var profile: (any ProfileBackend)?
+        /// Served in place of a picture that is not there.
+        var placeholder = PlaceholderPicture.builtIn
+    }
 
     /// A server.
     ///
     /// - Parameters:
     ///   - socket: path of the socket, at most 107 bytes; what a killed agent left there is replaced.
-    ///   - backend: asked for everything.
+    ///   - backend: asked for everything about files.
+    ///   - pictures: asked for everything about avatars and the portrait.
     ///   - onRunning: told once it answers, and when it never will.
     init(
-        socket: String, backend: any ControlBackend, logger: Logger, onRunning: @escaping @Sendable () -> Void = {}
+        socket: String, backend: any ControlBackend, pictures: Pictures, logger: Logger,
+        onRunning: @escaping @Sendable () -> Void = {}
     ) {
+        self.pictures = pictures
         self.onRunning = onRunning
         self.socket = ControlSocketPath(socket)
         self.backend = backend
@@ -44,7 +58,9 @@ struct ControlServer: Service {
         quiet.logLevel = max(quiet.logLevel, .warning)
         let router = Router(options: .autoGenerateHeadEndpoints)
         router.add(middleware: ControlErrors())
-        ControlRoutes(backend: backend).add(to: router)
+        ControlRoutes(backend: backend, avatars: pictures.avatars).add(to: router)
+        AvatarRoutes(backend: pictures.avatars, placeholder: pictures.placeholder).add(to: router)
+        if let profile = pictures.profile { ProfileRoutes(backend: profile).add(to: router) }
         SessionRoutes(backend: backend).add(to: router)
         let responder = router.buildResponder()
         // Without `Application`, whose clock for `Date` headers wakes an idle agent every second.

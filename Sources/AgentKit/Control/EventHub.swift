@@ -16,6 +16,10 @@ final class EventHub: Sendable {
         case gone(RelativePath)
         /// Something needs attention, by a code; nil once it no longer does.
         case problem(code: String, message: String?)
+        /// The user's picture is another, or something about it is new: the answer of `/v1/profile`.
+        case portrait([UInt8])
+        /// A picture of the server was mirrored or removed, or could not be had.
+        case avatar(AvatarNews)
     }
 
     /// Something that happened, with its place in the run of events.
@@ -89,6 +93,24 @@ final class EventHub: Sendable {
     func publish(problem code: String, _ message: String?) {
         update { state in
             state.ring.add(.problem(code: code, message: message))
+            return true
+        }
+    }
+
+    /// Says how it stands with the user's picture.
+    ///
+    /// - Parameter text: one line of JSON, as `/v1/profile` answers it.
+    func publish(profile text: [UInt8]) {
+        update { state in
+            state.ring.add(.portrait(text))
+            return true
+        }
+    }
+
+    /// Says what became of a picture of the server.
+    func publish(avatar news: AvatarNews) {
+        update { state in
+            state.ring.add(.avatar(news))
             return true
         }
     }

@@ -77,36 +77,3 @@ struct EventStream: Sendable {
         "event: \(content.name)\nid: \(id)\ndata: \(String(decoding: content.controlText(), as: UTF8.self))\n\n"
     }
 }
-
-extension EventHub.Content {
-    /// The event's type.
-    fileprivate var name: String {
-        switch self {
-        case .state: "state"
-        case .progress: "progress"
-        case .gone: "gone"
-        case .problem: "problem"
-        }
-    }
-
-    /// The event's data: one line of JSON.
-    fileprivate func controlText() -> [UInt8] {
-        switch self {
-        case .state(let report), .progress(let report): return report.controlText()
-        case .gone(let path):
-            var text = JSONText(layout: .line)
-            text.object { text in
-                text.member("id", FileReport.id(of: path))
-                text.member("path", path.description)
-            }
-            return text.bytes
-        case .problem(let code, let message):
-            var text = JSONText(layout: .line)
-            text.object { text in
-                text.member("code", code)
-                text.member("message", message)
-            }
-            return text.bytes
-        }
-    }
-}

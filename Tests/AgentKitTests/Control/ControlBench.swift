@@ -1,6 +1,8 @@
+import Glibc
 import LinuxSystem
 import Logging
 import ServiceLifecycle
+import SystemPackage
 import TestSupport
 
 @testable import AgentKit
@@ -9,10 +11,15 @@ import TestSupport
 struct ControlBench {
     let directory: TemporaryDirectory
     let backend = ScriptedBackend()
+    let avatars = ScriptedAvatars()
+    let profile = ScriptedProfile()
     let socket: String
     let client: ControlClient
+    private let hasMirror: Bool
 
-    init() throws {
+    /// - Parameter hasMirror: whether the directory of avatars can be used.
+    init(hasMirror: Bool = true) throws {
+        self.hasMirror = hasMirror
         directory = try TemporaryDirectory(prefix: "control")
         socket = directory.path("control.sock")
         client = ControlClient(socket: socket)
@@ -43,7 +50,9 @@ struct ControlBench {
 
     func serviceGroup() -> ServiceGroup {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let server = ControlServer(socket: socket, backend: backend, logger: logger)
+        let server = ControlServer(
+            socket: socket, backend: backend, pictures: .init(avatars: hasMirror ? avatars : nil, profile: profile),
+            logger: logger)
         return ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
     }
 
@@ -56,6 +65,23 @@ struct ControlBench {
         let request = ControlRequest(socket: socket, method: method, target: target, body: body.map { Array($0.utf8) })
         let reply = try await onThread { request.perform() }.get()
         return (reply.status, String(decoding: reply.body, as: UTF8.self))
+    }
+
+    /// One request by hand; the reply as it comes, head and all.
+    func exchange(_ target: String, fields: [String] = []) async throws -> String {
+        try await onThread {
+            Result { () throws(Errno) in
+                let descriptor = try UnixSocket.connect(to: socket)
+                let head = ["GET \(target) HTTP/1.1", "Host: localhost", "Connection: close"] + fields
+                try writeAll(Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8), to: descriptor.rawValue)
+                var reply: [UInt8] = []
+                var buffer = [UInt8](repeating: 0, count: 4096)
+                while case let count = recv(descriptor.rawValue, &buffer, buffer.count, 0), count > 0 {
+                    reply += buffer[..<count]
+                }
+                return String(decoding: reply, as: UTF8.self)
+            }
+        }.get()
     }
 
     private func onThread<Value: Sendable>(_ work: @Sendable @escaping () -> Value) async -> Value {

@@ -1,0 +1,35 @@
+/// What is counted of avatars, for `GET /metrics` (docs/control.md).
+struct AvatarFigures: Equatable, Sendable {
+    /// Pictures of the server that are mirrored.
+    var kept = 0
+    /// Their bytes on disk, styled pictures included.
+    var keptBytes: UInt64 = 0
+    /// URLs that are not asked again for now.
+    var blacklisted = 0
+    /// Pictures that were asked for, by what was given: `picture`, `placeholder` (counter).
+    var requests: [String: UInt64] = ["picture": 0, "placeholder": 0]
+    /// Pictures that were downloaded (counter).
+    var downloads: UInt64 = 0
+    /// Pictures that went from the mirror (counter).
+    var removals: UInt64 = 0
+    /// Pictures that could not be had, by code (counter).
+    var failures: [String: UInt64] = [:]
+
+    func write(into text: inout PrometheusText) {
+        text.add(.gauge, "avatars", kept, "Pictures of the server that are mirrored.")
+        text.add(.gauge, "avatars_size_bytes", keptBytes, "Size of the mirrored pictures, styled ones included.")
+        text.add(.gauge, "avatars_blacklisted", blacklisted, "URLs that failed and are not asked again for now.")
+        text.add(
+            .counter, "avatar_requests_total", Self.samples(requests, "answer"),
+            "Pictures that were asked for, by what was given.")
+        text.add(.counter, "avatar_downloads_total", downloads, "Pictures that were downloaded.")
+        text.add(.counter, "avatar_removals_total", removals, "Pictures that went from the mirror.")
+        text.add(
+            .counter, "avatar_failures_total", Self.samples(failures, "code"),
+            "Pictures that could not be had, by reason.")
+    }
+
+    private static func samples(_ counts: [String: UInt64], _ label: String) -> [PrometheusText.Sample] {
+        counts.sorted { $0.key < $1.key }.map { .init(labels: [(label, $0.key)], value: Double($0.value)) }
+    }
+}

@@ -1,0 +1,72 @@
+extension ControlClient {
+    /// The longest time the agent is asked to wait at once: well below the time after which a silent agent counts as
+    /// hanging.
+    private static let longestWait = Duration.seconds(20)
+
+    /// Where a picture stands in the mirror, once it is there.
+    ///
+    /// - Parameters:
+    ///   - url: the picture's address, in any spelling.
+    ///   - style: a step or the name of a style.
+    ///   - patience: how long is waited; the agent goes on fetching after that.
+    /// - Throws: `AvatarTrouble` where there is none; `ControlError`.
+    public func avatar(url: String, style: String, patience: Duration) async throws -> AvatarFile {
+        let clock = ContinuousClock()
+        let end = clock.now + patience
+        let target = "/v1/avatar/file?url=\(Self.escaped(url))&style=\(Self.escaped(style))"
+        while true {
+            let left = max(.zero, end - clock.now)
+            do {
+                let wait = min(left, Self.longestWait).components.seconds
+                return try await ask(target + "&wait=\(wait)")
+            } catch let trouble as AvatarTrouble {
+                guard trouble.code == AvatarTrouble.pending, left > .seconds(1) else { throw trouble }
+            }
+        }
+    }
+
+    /// What the mirror keeps.
+    ///
+    /// - Throws: `AvatarTrouble`, `ControlError`.
+    public func avatars() async throws -> AvatarList {
+        try await ask("/v1/avatars")
+    }
+
+    /// Clears the mirror.
+    ///
+    /// - Parameter age: only what was fetched longer ago; everything where nil.
+    /// - Throws: `AvatarTrouble`, `ControlError`.
+    public func clearAvatars(olderThan age: Duration?) async throws -> AvatarClearance {
+        try await ask("/v1/avatars" + (age.map { "?older_than=\(Units.spell($0))" } ?? ""), method: "DELETE")
+    }
+
+    /// How it stands with the user's picture.
+    public func profile() async throws(ControlError) -> ProfileReport {
+        try await get("/v1/profile")
+    }
+
+    private func ask<Value: Decodable>(_ target: String, method: String = "GET") async throws -> Value {
+        do {
+            return try await get(target, method: method)
+        } catch {
+            guard case .refused(let code, let reason) = error else { throw error }
+            throw AvatarTrouble(code, reason)
+        }
+    }
+
+    /// Everything but unreserved characters percent-encoded (RFC 3986, section 2.3).
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                result += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return result
+    }
+}

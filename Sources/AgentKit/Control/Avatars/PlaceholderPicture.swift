@@ -1,0 +1,74 @@
+import Glibc
+import LinuxSystem
+import Logging
+import SystemPackage
+import UploadCore
+
+/// The picture that stands in for one that is not there.
+struct PlaceholderPicture: Equatable, Sendable {
+    /// The file's bytes.
+    let bytes: [UInt8]
+    /// Its media type.
+    let type: String
+
+    /// The longest file that is taken: it stays in memory as long as the agent runs.
+    static let longest: UInt64 = 1 << 20
+    /// What browsers show.
+    private static let types: Set<String> = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/avif"]
+
+    /// Reads `avatar_cache.placeholder`.
+    ///
+    /// - Throws: `Unusable`.
+    init(path: String) throws(Unusable) {
+        let bytes = try Self.read(path)
+        guard let type = MediaSignatures.sniff(bytes)?.mime, Self.types.contains(type) else {
+            throw Unusable(reason: "it is no JPEG, PNG, GIF, WebP or AVIF picture")
+        }
+        self.bytes = bytes
+        self.type = type
+    }
+
+    private init(bytes: [UInt8], type: String) {
+        self.bytes = bytes
+        self.type = type
+    }
+
+    /// A grey figure on a light ground.
+    static let builtIn = PlaceholderPicture(bytes: builtInBytes, type: "image/png")
+
+    /// The picture a configuration names; the built-in one where it names none or one that can't be used, which is told.
+    static func load(path: String?, logger: Logger) -> PlaceholderPicture {
+        guard let path else { return builtIn }
+        do throws(Unusable) {
+            return try PlaceholderPicture(path: path)
+        } catch {
+            logger.warning(
+                "avatar_cache.placeholder can't be used; the built-in picture is served",
+                metadata: ["path": "\(path)", "reason": "\(error.reason)"])
+            return builtIn
+        }
+    }
+
+    /// Why a file is no placeholder.
+    struct Unusable: Error, Equatable {
+        let reason: String
+    }
+
+    private static func read(_ path: String) throws(Unusable) -> [UInt8] {
+        do throws(Errno) {
+            let file = try SharedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK)
+            let status = try FileStatus(of: file.rawValue)
+            guard status.kind == .regular else { return [] }
+            guard status.size <= longest else { throw .fileTooLarge }
+            var bytes = [UInt8](repeating: 0, count: Int(status.size))
+            var result = Result<Int, Errno>.success(0)
+            bytes.withUnsafeMutableBytes { buffer in
+                result = Result { () throws(Errno) in try file.read(into: buffer, at: 0) }
+            }
+            let count = try result.get()
+            return Array(bytes.prefix(count))
+        } catch {
+            throw Unusable(reason: error == .fileTooLarge ? "it has more than \(longest) bytes" : "\(error)")
+        }
+    }
+}

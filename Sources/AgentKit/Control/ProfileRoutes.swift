@@ -1,0 +1,23 @@
+import Hummingbird
+
+/// Whoever knows how it stands with the user's picture.
+protocol ProfileBackend: Sendable {
+    /// How it stands now: one line of JSON, which `ProfileReport` can read.
+    func profileText() async -> [UInt8]
+}
+
+/// The address of the user's profile (docs/control.md).
+struct ProfileRoutes: Sendable {
+    private let backend: any ProfileBackend
+
+    init(backend: any ProfileBackend) {
+        self.backend = backend
+    }
+
+    /// Adds the address to a router.
+    func add(to router: Router<BasicRequestContext>) {
+        let table = RouteTable(router)
+        table.add(.get, "/v1/profile") { [backend] _, _ in ControlReply.json(await backend.profileText()) }
+        table.close()
+    }
+}

@@ -1,0 +1,70 @@
+import Synchronization
+
+@testable import AgentKit
+
+/// A mirror that answers as it is told, and remembers what it was asked.
+final class ScriptedAvatars: AvatarBackend {
+    struct Question: Equatable {
+        var url: String
+        var style: String
+        var patience: Duration
+    }
+
+    struct State {
+        /// Answers in order; the last one stays.
+        var answers: [Result<ServedPicture, AvatarTrouble>] = [.failure(.init("pending", "it is being fetched"))]
+        var questions: [Question] = []
+        var cleared: [Duration?] = []
+        var figures = AvatarFigures()
+    }
+
+    let state = Mutex(State())
+
+    func answer(_ answers: Result<ServedPicture, AvatarTrouble>...) {
+        state.withLock { $0.answers = answers }
+    }
+
+    func picture(url: String, style: String, patience: Duration) async throws(AvatarTrouble) -> ServedPicture {
+        let answer = state.withLock { state in
+            state.questions.append(Question(url: url, style: style, patience: patience))
+            return state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0]
+        }
+        return try answer.get()
+    }
+
+    func list() async throws(AvatarTrouble) -> AvatarList { .sample }
+
+    func clear(olderThan age: Duration?) async throws(AvatarTrouble) -> AvatarClearance {
+        state.withLock { $0.cleared.append(age) }
+        return AvatarClearance(removed: ["https://example.org/42.jpg"], bytes: 1234)
+    }
+
+    func figures() async -> AvatarFigures { state.withLock(\.figures) }
+}
+
+extension AvatarList {
+    /// A picture in two styles, and one that failed.
+    static var sample: AvatarList {
+        AvatarList(
+            avatars: [
+                Picture(
+                    url: "https://example.org/42.jpg", type: "image/jpeg", size: 20_480,
+                    styles: ["list", "rect:96x96"], styled_size: 4096, fetched_at: "2026-11-21T09:30:00.000Z",
+                    fresh_until: "2026-11-22T09:30:00.000Z", fresh: true, used_at: "2026-11-21T10:30:00.000Z",
+                    age: 7200, unused: 3600)
+            ],
+            failures: [
+                Failure(
+                    url: "https://example.org/43.jpg", code: "not_found",
+                    message: "https://example.org/43.jpg: the server has no such picture (404)",
+                    until: "2026-11-21T11:40:00.000Z", remaining: 570)
+            ], bytes: 24_576, max_size: 1 << 30)
+    }
+}
+
+/// A portrait as it is told.
+final class ScriptedProfile: ProfileBackend {
+    let text = Mutex("{\"portraitURL\":null,\"current\":null,\"pending\":null}")
+
+    func profileText() async -> [UInt8] { text.withLock { Array($0.utf8) } }
+}

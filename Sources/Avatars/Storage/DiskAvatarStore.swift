@@ -251,12 +251,11 @@ extension DiskAvatarStore {
         }
     }
 
-    /// Looks once more when nobody is replacing anything.
+    /// Looks once more while nobody replaces anything.
     private func settled<Found>(_ look: () throws(Errno) -> Look<Found>) throws(Errno) -> Look<Found> {
         let first = try look()
         guard case .unsettled = first else { return first }
-        try current.withLock {}
-        return try look()
+        return try current.withLock(look)
     }
 
     private func changing<Result>(

@@ -55,6 +55,8 @@ struct MirrorRecord: Codable, Equatable, Sendable {
     var styled: [String: Styled] = [:]
 
     private static let currentVersion = 1
+    /// Of a picture; more is damage, and would overflow sums.
+    private static let largestSize: UInt64 = 1 << 40
 
     init(record: AvatarRecord, original: Stamp) {
         self.record = record
@@ -64,7 +66,8 @@ struct MirrorRecord: Codable, Equatable, Sendable {
     /// Reads the text of a record; nil for anything else.
     init?(_ text: [UInt8]) {
         guard let read = try? JSONDecoder().decode(MirrorRecord.self, from: Data(text)),
-            read.version == Self.currentVersion
+            read.version == Self.currentVersion,
+            ([read.original] + read.styled.values.map(\.stamp)).allSatisfy({ $0.size <= Self.largestSize })
         else { return nil }
         self = read
     }

@@ -47,6 +47,7 @@ public struct PictureMemory<Picture: Sendable>: Sendable {
     /// Takes a picture in, in place of one that is there; one that costs more than the limit is not kept.
     public mutating func insert(_ picture: Picture, cost: Int, for address: AvatarAddress, _ style: PictureStyle) {
         remove(address, style)
+        if cost > costLimit { return }
         let slot = Slot(address: address, style: style, picture: picture, cost: cost)
         let place: Int
         if let free = freeSlots.popLast() {

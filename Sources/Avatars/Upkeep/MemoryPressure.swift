@@ -87,7 +87,8 @@ public struct KernelMemoryPressure: MemoryPressureSource {
         }
     }
 
-    private var isShort: Bool {
+    /// Whether less than a twentieth of the memory is available now.
+    var isShort: Bool {
         guard let file = try? SharedDescriptor(opening: memoryFile, flags: O_RDONLY) else { return false }
         let text = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) { buffer in
             let count = (try? file.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)) ?? 0

@@ -1,0 +1,111 @@
+import Glibc
+import LinuxSystem
+import PictureJobs
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Avatars
+
+@Suite(.timeLimit(.minutes(2)))
+struct CareTests {
+    private func portrait(_ directory: TemporaryDirectory) throws -> SharedDescriptor {
+        try SampleMedia.jpeg.write(to: directory.path("p.jpg"), size: 4000, seed: 7)
+        return try SharedDescriptor(opening: directory.path("p.jpg"), flags: O_RDONLY)
+    }
+
+    @Test func `a picture at hand becomes an original without asking the server`() async throws {
+        let directory = try TemporaryDirectory()
+        let bench = try Bench(try .serving())
+        let address = try bench.address("/u/42.jpg")
+        _ = try await bench.picture("/u/42.jpg", .rect(10))
+        let adopted = try await bench.cache.adopt(try portrait(directory), as: address)
+        #expect(adopted.type == "image/jpeg")
+        #expect(adopted.bytes == SampleMedia.jpeg.bytes(size: 4000, seed: 7))
+        #expect(try await bench.picture("/u/42.jpg").bytes == adopted.bytes)
+        _ = try await bench.picture("/u/42.jpg", .rect(10))
+        #expect(bench.pictures.drawn.count == 2)
+        #expect(bench.server.startedRequests == 1)
+    }
+
+    @Test func `what is adopted must be a picture`() async throws {
+        let directory = try TemporaryDirectory()
+        let bench = try Bench(try .serving())
+        let file = try SharedDescriptor(opening: directory.path("x"), flags: O_RDWR | O_CREAT, mode: 0o600)
+        try writeAll(Array("text".utf8), to: file.rawValue)
+        let address = try bench.address("/u/42.jpg")
+        await #expect(throws: AvatarFailure.self) { try await bench.cache.adopt(file, as: address) }
+        #expect(try await bench.cache.entries().isEmpty)
+    }
+
+    @Test func `clearing leaves the pinned picture, and forgets failures`() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try ScriptedServer {
+            $0.target == "/no" ? .response(status: 404) : .response(status: 200, body: png())
+        }
+        let bench = try Bench(server)
+        let mine = try bench.address("/u/42.jpg")
+        _ = try await bench.cache.adopt(try portrait(directory), as: mine)
+        _ = try await bench.picture("/a.png", .rect(10))
+        _ = try await bench.failure("/no")
+        let gone = try await bench.cache.clear(olderThan: nil)
+        #expect(gone.map(\.address.url) == [server.url + "/a.png"])
+        #expect(try await bench.cache.entries().map(\.address) == [mine])
+        #expect(await bench.cache.failures().isEmpty)
+        let requests = server.startedRequests
+        _ = try await bench.picture("/a.png")
+        #expect(server.startedRequests == requests + 1)
+    }
+
+    @Test func `clearing spares what is younger`() async throws {
+        let bench = try Bench(try .serving())
+        _ = try await bench.picture("/old.png")
+        bench.clock.advance(by: .seconds(1000))
+        _ = try await bench.picture("/new.png")
+        _ = try await bench.cache.clear(olderThan: .seconds(500))
+        #expect(try await bench.cache.entries().map(\.address.url) == [bench.server.url + "/new.png"])
+    }
+
+    @Test func `what the link to the current picture points at is spared, pinned or not`() async throws {
+        let directory = try TemporaryDirectory()
+        let store = try DiskAvatarStore(directory: directory.path("mirror"))
+        let link = directory.path("current.jpg")
+        let bench = try Bench(try .serving(), store: store, options: AvatarOptions(currentPicture: link))
+        let path = try #require(try await bench.picture("/mine.png").path)
+        _ = try await bench.picture("/other.png")
+        #expect(symlink(path, link) == 0)
+        let gone = try await bench.cache.clear(olderThan: nil)
+        #expect(gone.map(\.address.url) == [bench.server.url + "/other.png"])
+        #expect(access(link, R_OK) == 0)
+    }
+
+    @Test func `over the size limit the least recently used go`() async throws {
+        let bench = try Bench(try .serving(), options: AvatarOptions(maximumSize: 10_000))
+        for number in 0..<8 {
+            _ = try await bench.picture("/\(number).png")
+            bench.clock.advance(by: .seconds(1))
+            await bench.cache.forgetMemory()
+            if number > 0 { _ = try await bench.picture("/0.png") }
+        }
+        let left = try await bench.cache.entries()
+        #expect(left.reduce(0) { $0 + $1.size } <= 10_000)
+        #expect(left.contains { $0.address.url.hasSuffix("/0.png") })
+        #expect(left.contains { $0.address.url.hasSuffix("/7.png") })
+        #expect(bench.events().contains(.removed(url: bench.server.url + "/1.png")))
+    }
+
+    @Test func `the mirror on disk gives paths of files that hold what is shown`() async throws {
+        let directory = try TemporaryDirectory()
+        let store = try DiskAvatarStore(directory: directory.path("mirror"))
+        let bench = try Bench(try .serving(), store: store)
+        for style in [PictureStyle.original, .rect(10)] {
+            let picture = try await bench.picture("/d/a.png", style)
+            let path = try #require(picture.path)
+            let file = try SharedDescriptor(opening: path, flags: O_RDONLY)
+            var bytes = [UInt8](repeating: 0, count: 1 << 16)
+            let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+            #expect(Array(bytes[..<count]) == picture.bytes)
+        }
+        #expect(access(directory.path("mirror/127.0.0.1_\(bench.server.port)/d/a.png"), R_OK) == 0)
+    }
+}

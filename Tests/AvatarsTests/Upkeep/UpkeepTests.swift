@@ -1,0 +1,122 @@
+import Foundation
+import PictureJobs
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Avatars
+
+@Suite(.timeLimit(.minutes(2)))
+struct UpkeepTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private var wanted: String { directory.path("wanted.txt") }
+
+    private func write(_ lines: [String]) throws {
+        try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: wanted))
+    }
+
+    private func running(_ bench: Bench, _ body: () async throws -> Void) async throws {
+        let upkeep = Task { await bench.cache.run() }
+        do {
+            try await body()
+        } catch {
+            upkeep.cancel()
+            throw error
+        }
+        upkeep.cancel()
+        await upkeep.value
+    }
+
+    private func urls(_ bench: Bench) async -> Set<String> {
+        Set(((try? await bench.cache.entries()) ?? []).map { String($0.address.url.dropFirst(bench.server.url.count)) })
+    }
+
+    @Test func `wanted pictures are mirrored, and edits are noticed, in place or by rename`() async throws {
+        let bench = try Bench(try .serving(), options: AvatarOptions(wantedFile: wanted))
+        let url = bench.server.url
+        try write(["\(url)/1.png", "nonsense"])
+        try await running(bench) {
+            try await Poll.until("the first is mirrored") { await urls(bench) == ["/1.png"] }
+            try write(["\(url)/1.png", "\(url)/2.png rect:10x10"])
+            try await Poll.until("the second is drawn") { bench.pictures.drawn == ["rect:10x10"] }
+            try Data("\(url)/3.png\n".utf8).write(to: URL(fileURLWithPath: directory.path("new")))
+            #expect(rename(directory.path("new"), wanted) == 0)
+            try await Poll.until("the third is mirrored") { await urls(bench).contains("/3.png") }
+        }
+        #expect(bench.server.startedRequests == 3)
+    }
+
+    @Test func `a list that comes later is found`() async throws {
+        let bench = try Bench(try .serving(), options: AvatarOptions(wantedFile: wanted))
+        try await running(bench) {
+            try write(["\(bench.server.url)/1.png"])
+            try await Poll.until("it is mirrored") { await urls(bench) == ["/1.png"] }
+        }
+    }
+
+    @Test func `many wanted pictures come, a few at a time`() async throws {
+        let bench = try Bench(try .serving(), options: AvatarOptions(maximumDownloads: 3, wantedFile: wanted))
+        try write((0..<40).map { "\(bench.server.url)/\($0).png" })
+        try await running(bench) {
+            try await Poll.until("all are mirrored") { await urls(bench).count == 40 }
+        }
+        #expect(bench.server.startedRequests == 40)
+    }
+
+    @Test func `low memory cancels prefetching and empties the memory`() async throws {
+        let server = try ScriptedServer { $0.target == "/slow.png" ? .hang : .response(status: 200, body: png()) }
+        let bench = try Bench(server, options: AvatarOptions(wantedFile: wanted))
+        _ = try await bench.picture("/a.png")
+        #expect(await bench.cache.memory.count == 1)
+        try write(["\(server.url)/slow.png"])
+        try await running(bench) {
+            try await Poll.until("somebody listens") { bench.pressure.isHeard }
+            try await Poll.until("the slow one is asked for") { server.requests.contains { $0.target == "/slow.png" } }
+            bench.pressure.warn()
+            try await Poll.until("memory is empty") { await bench.cache.memory.count == 0 }
+            try await Poll.until("the slow one is given up") { await bench.cache.desk.isIdle }
+        }
+        #expect(await bench.cache.failures().isEmpty)
+        #expect(try await bench.picture("/a.png").bytes == png())
+        #expect(server.requests.filter { $0.target == "/a.png" }.count == 1)
+    }
+
+    @Test func `upkeep ends when it is cancelled, with nothing left under way`() async throws {
+        let server = try ScriptedServer { _ in .hang }
+        let bench = try Bench(server, options: AvatarOptions(wantedFile: wanted))
+        try write(["\(server.url)/slow.png"])
+        try await running(bench) {
+            try await Poll.until("it is asked for") { server.requests.count == 1 }
+        }
+        try await Poll.until("it is given up") { await bench.cache.desk.isIdle }
+    }
+}
+
+struct KernelMemoryPressureTests {
+    @Test func `without the kernel's word the available memory is looked at`() throws {
+        let directory = try TemporaryDirectory()
+        let source = KernelMemoryPressure(pressureFile: directory.path("none"))
+        #expect(source.description.contains("/proc/meminfo"))
+    }
+
+    @Test(.enabled(if: FileManager.default.isWritableFile(atPath: "/proc/pressure/memory")))
+    func `where the kernel has it, a trigger is set`() {
+        #expect(KernelMemoryPressure().description == "a trigger on /proc/pressure/memory")
+    }
+
+    @Test(arguments: [
+        ("MemTotal: 1000000 kB\nMemFree: 1 kB\nMemAvailable: 49999 kB\n", true),
+        ("MemTotal: 1000000 kB\nMemFree: 1 kB\nMemAvailable: 50000 kB\n", false), ("", false),
+        ("MemTotal: x kB\n", false),
+    ])
+    func `memory is short where a twentieth is left`(text: String, isShort: Bool) throws {
+        let directory = try TemporaryDirectory()
+        try Data(text.utf8).write(to: URL(fileURLWithPath: directory.path("meminfo")))
+        let source = KernelMemoryPressure(
+            pressureFile: directory.path("none"), memoryFile: directory.path("meminfo"))
+        #expect(source.isShort == isShort)
+    }
+}

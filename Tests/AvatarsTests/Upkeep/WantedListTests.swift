@@ -1,0 +1,111 @@
+import PictureJobs
+import Testing
+import UploadCore
+
+@testable import Avatars
+
+struct WantedListTests {
+    private func read(_ text: String) -> WantedList {
+        WantedList(text, styles: ["list": [.rect(width: 96, height: 96)]])
+    }
+
+    @Test func `each line is a URL and perhaps a style`() throws {
+        let list = read(
+            "http://h/a\n\n# a comment\r\n  https://h/b rect:10x10\r\nhttp://h/a\nhttp://h/c\tlist  \nhttp://h/a list")
+        #expect(list.problems.isEmpty)
+        #expect(list.wishes.map(\.address.url) == ["http://h/a", "https://h/b", "http://h/c", "http://h/a"])
+        #expect(list.wishes.map(\.style.name) == ["original", "rect:10x10", "list", "list"])
+    }
+
+    @Test func `lines that can't be read are told by number, and the others count`() {
+        let list = read("ftp://h/a\nhttp://h/b\nhttp://h/c star:5\nhttp://h/d original more\n")
+        #expect(list.problems.map(\.line) == [1, 3, 4])
+        #expect(list.wishes.map(\.address.url) == ["http://h/b"])
+    }
+
+    @Test func `an empty file wants nothing`() {
+        #expect(read("") == WantedList())
+        #expect(read("\n\n#x") == WantedList())
+    }
+}
+
+struct WantedPlanTests {
+    private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+    private let wishes: [AvatarDesk.Wish]
+
+    init() throws {
+        wishes = try (0..<3).map { .init(address: try AvatarAddress("http://h/\($0)"), style: .original) }
+    }
+
+    @Test func `what is new is due at once, as many as may run`() {
+        var plan = WantedPlan(maximumRunning: 2)
+        #expect(plan.replace(wishes, now: start).isEmpty)
+        #expect(plan.start(now: start) == Array(wishes[..<2]))
+        #expect(plan.start(now: start).isEmpty)
+        #expect(plan.nextDue == nil)
+        plan.ended(wishes[0], .fresh(.seconds(500)), now: start)
+        #expect(plan.start(now: start) == [wishes[2]])
+    }
+
+    @Test func `a fresh picture comes again when its freshness is over, but not sooner than in a minute`() {
+        var plan = WantedPlan(maximumRunning: 4)
+        _ = plan.replace(Array(wishes[..<2]), now: start)
+        _ = plan.start(now: start)
+        plan.ended(wishes[0], .fresh(.seconds(500)), now: start)
+        plan.ended(wishes[1], .fresh(.seconds(1)), now: start)
+        #expect(plan.nextDue == start + .seconds(60))
+        #expect(plan.start(now: start + .seconds(59)).isEmpty)
+        #expect(plan.start(now: start + .seconds(60)) == [wishes[1]])
+        #expect(plan.nextDue == start + .seconds(500))
+    }
+
+    @Test func `pauses after interruptions double up to an hour, and end with a success`() {
+        var plan = WantedPlan(maximumRunning: 4)
+        _ = plan.replace([wishes[0]], now: start)
+        var now = start
+        var pauses: [Duration] = []
+        for _ in 0..<8 {
+            #expect(plan.start(now: now) == [wishes[0]])
+            plan.ended(wishes[0], .interrupted, now: now)
+            let due = plan.nextDue ?? now
+            pauses.append(due - now)
+            now = due
+        }
+        #expect(pauses == [60, 120, 240, 480, 960, 1920, 3600, 3600].map { .seconds($0) })
+        _ = plan.start(now: now)
+        plan.ended(wishes[0], .fresh(.seconds(100)), now: now)
+        _ = plan.start(now: now + .seconds(100))
+        plan.ended(wishes[0], .interrupted, now: now + .seconds(100))
+        #expect(plan.nextDue == now + .seconds(160))
+    }
+
+    @Test func `what is no longer wanted stops, and what stays keeps its time`() {
+        var plan = WantedPlan(maximumRunning: 4)
+        _ = plan.replace(wishes, now: start)
+        _ = plan.start(now: start)
+        plan.ended(wishes[0], .fresh(.seconds(500)), now: start)
+        #expect(plan.replace([wishes[0], wishes[2]], now: start) == [wishes[1]])
+        plan.ended(wishes[1], .fresh(.seconds(500)), now: start)
+        plan.ended(wishes[2], .failed(.seconds(600)), now: start)
+        #expect(plan.nextDue == start + .seconds(500))
+        #expect(plan.replace([], now: start).isEmpty)
+        #expect(plan.start(now: start + .seconds(10_000)).isEmpty)
+        #expect(plan.nextDue == nil)
+    }
+}
+
+struct DueQueueTests {
+    @Test func `the earliest comes first, equals in their order`() {
+        var queue = DueQueue<Int>()
+        let times: [UInt64] = [5, 3, 9, 3, 1, 7, 3, 0, 9, 2]
+        for (number, time) in times.enumerated() { queue.insert(number, due: MonotonicTime(nanoseconds: time)) }
+        var order: [Int] = []
+        while let first = queue.first {
+            order.append(first.element)
+            queue.removeFirst()
+        }
+        #expect(order == [7, 4, 9, 1, 3, 6, 0, 5, 2, 8])
+        queue.removeFirst()
+        #expect(queue.first == nil)
+    }
+}

@@ -49,7 +49,8 @@ public final class DiskAvatarStore: AvatarStore {
     public func styled(_ address: AvatarAddress, _ style: PictureStyle) throws(AvatarStoreError) -> StoredPicture? {
         let mirror = current
         return try reading(address) { () throws(Errno) in
-            guard let styled = try mirror.record(of: address)?.styled[style.name], styled.steps == style.spelling
+            guard let kept = try mirror.record(of: address), let styled = kept.styled[style.name],
+                styled.steps == style.spelling, styled.original == kept.original
             else { return .absent }
             let place = StylePlace.parts(of: address, styleName: style.name)
             guard let found = try mirror.find(place, styled.stamp) else { return .unsettled }
@@ -80,21 +81,22 @@ public final class DiskAvatarStore: AvatarStore {
         let draft = try own(draft)
         return try changing("the picture of \(address.url) can't be kept") { mirror throws(Errno) in
             let before = try mirror.record(of: address)
-            let kept = MirrorRecord(record: record, original: try MirrorRecord.Stamp.mark(draft.file.rawValue))
+            let former = before?.styled ?? [:]
+            // What was drawn from the one before stays named until it is gone.
+            var kept = MirrorRecord(
+                record: record, original: try MirrorRecord.Stamp.mark(draft.file.rawValue), styled: former)
             let usedAt = WallTime(milliseconds: record.fetchedAt)
             try mirror.write(kept, of: address, usedAt: usedAt, isNew: before == nil)
             do throws(Errno) {
                 try draft.put(at: address.parts, in: mirror)
             } catch {
-                if let before {
-                    try mirror.write(before, of: address, usedAt: usedAt, isNew: false)
-                } else {
-                    try mirror.removeRecord(named: MirrorRecord.name(for: address))
-                }
+                try Self.restore(before, of: address, in: mirror)
                 throw error
             }
-            for style in (before?.styled ?? [:]).keys {
-                try mirror.remove(StylePlace.parts(of: address, styleName: style))
+            if !former.isEmpty {
+                for style in former.keys { try mirror.remove(StylePlace.parts(of: address, styleName: style)) }
+                kept.styled = [:]
+                try mirror.write(kept, of: address, usedAt: usedAt, isNew: false)
             }
             return try self.found(address.parts, kept.original, in: mirror)
         }
@@ -115,13 +117,14 @@ public final class DiskAvatarStore: AvatarStore {
             }
             let stamp = try MirrorRecord.Stamp.mark(draft.file.rawValue)
             var kept = before
-            kept.styled[style.name] = MirrorRecord.Styled(steps: style.spelling, stamp: stamp)
+            kept.styled[style.name] = MirrorRecord.Styled(
+                steps: style.spelling, original: kept.original, stamp: stamp)
             let place = StylePlace.parts(of: address, styleName: style.name)
             try mirror.write(kept, of: address, usedAt: usedAt, isNew: false)
             do throws(Errno) {
                 try draft.put(at: place, in: mirror)
             } catch {
-                try mirror.write(before, of: address, usedAt: usedAt, isNew: false)
+                try Self.restore(before, of: address, in: mirror)
                 throw error
             }
             return try self.found(place, stamp, in: mirror)
@@ -179,7 +182,15 @@ extension DiskAvatarStore {
         try changing("pictures can't be removed") { mirror throws(Errno) in
             let survey = try Self.survey(mirror)
             for name in survey.unreadable { try mirror.removeRecord(named: name) }
-            for address in survey.dangling { try Self.remove(address, try mirror.record(of: address), from: mirror) }
+            let claimed = Set(survey.entries.map(\.address.place))
+            for address in survey.dangling {
+                // Where names collide, what stands there belongs to the other.
+                if claimed.contains(address.place) {
+                    try mirror.removeRecord(named: MirrorRecord.name(for: address))
+                } else {
+                    try Self.remove(address, try mirror.record(of: address), from: mirror)
+                }
+            }
             let going = Trimming(maximumSize: maximumSize, maximumAge: maximumAge, now: now, pinned: pinned)
                 .addresses(of: survey.entries)
             for address in going { try Self.remove(address, try mirror.record(of: address), from: mirror) }
@@ -211,10 +222,19 @@ extension DiskAvatarStore {
             survey.entries.append(
                 AvatarEntry(
                     address: address, record: kept.record, size: kept.original.size,
-                    styles: kept.styled.keys.sorted(),
+                    styles: kept.styles,
                     styledSize: kept.styled.values.reduce(0) { $0 + $1.stamp.size }, usedAt: usedAt))
         }
         return survey
+    }
+
+    /// Puts the record back that was there before a picture could not come to its place.
+    private static func restore(
+        _ before: MirrorRecord?, of address: AvatarAddress, in mirror: MirrorDirectory
+    ) throws(Errno) {
+        guard let before else { return try mirror.removeRecord(named: MirrorRecord.name(for: address)) }
+        let usedAt = WallTime(milliseconds: before.record.fetchedAt)
+        try mirror.write(before, of: address, usedAt: usedAt, isNew: false)
     }
 
     /// Pictures first and the record last: what a kill leaves is still named by it.

@@ -42,6 +42,8 @@ struct MirrorRecord: Codable, Equatable, Sendable {
     struct Styled: Codable, Equatable, Sendable {
         /// What it was drawn by; a name may stand for other steps tomorrow.
         var steps: [String]
+        /// What it was drawn from. With any other original, all it is good for is to be removed.
+        var original: Stamp
         var stamp: Stamp
     }
 
@@ -52,16 +54,20 @@ struct MirrorRecord: Codable, Equatable, Sendable {
     /// The original that this is the record of.
     var original: Stamp
     /// Styled pictures by the names of their styles.
-    var styled: [String: Styled] = [:]
+    var styled: [String: Styled]
 
     private static let currentVersion = 1
     /// Of a picture; more is damage, and would overflow sums.
     private static let largestSize: UInt64 = 1 << 40
 
-    init(record: AvatarRecord, original: Stamp) {
+    init(record: AvatarRecord, original: Stamp, styled: [String: Styled] = [:]) {
         self.record = record
         self.original = original
+        self.styled = styled
     }
+
+    /// Names of the styles that are drawn from this original, ordered.
+    var styles: [String] { styled.filter { $0.value.original == original }.keys.sorted() }
 
     /// Reads the text of a record; nil for anything else.
     init?(_ text: [UInt8]) {

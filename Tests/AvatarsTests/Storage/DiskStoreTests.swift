@@ -127,6 +127,12 @@ private struct Mirror {
         #expect(try mirror.store.original(of: one) == nil)
         #expect(try mirror.text(of: two.url) == "two")
         #expect(try mirror.store.styled(two, .small) == nil)
+        let now = WallTime(milliseconds: 0)
+        #expect(try mirror.store.trim(maximumSize: 1 << 30, maximumAge: nil, now: now, sparing: []).isEmpty)
+        #expect(try mirror.text(of: two.url) == "two")
+        try mirror.keep("one again", as: one.url)
+        #expect(try mirror.store.original(of: two) == nil)
+        #expect(try mirror.text(of: one.url) == "one again")
     }
 
     @Test func `is the same after a restart`() throws {
@@ -272,15 +278,40 @@ private struct Mirror {
         let files = try MirrorDirectory(path: mirror.path)
         let stamp = try MirrorRecord.Stamp.mark(draft.file.rawValue)
         try files.write(
-            MirrorRecord(record: .sample(address, tag: "two"), original: stamp), of: address,
-            usedAt: WallTime(milliseconds: 0), isNew: false)
+            MirrorRecord(
+                record: .sample(address, tag: "two"), original: stamp,
+                styled: try #require(try files.record(of: address)).styled),
+            of: address, usedAt: WallTime(milliseconds: 0), isNew: false)
         #expect(try mirror.store.original(of: address) == nil)
         #expect(try mirror.store.styled(address, .small) == nil)
         #expect(try mirror.store.entries().isEmpty)
         #expect(
             try mirror.store.trim(maximumSize: 1 << 30, maximumAge: nil, now: WallTime(milliseconds: 0), sparing: [])
                 .isEmpty)
-        #expect(!mirror.exists("h/a"), "nobody else would remove it")
+        #expect(mirror.files.isEmpty, "nobody else would remove them")
+    }
+
+    @Test func `a kill before the former styles are removed shows none of them, and loses none`() throws {
+        let mirror = try Mirror()
+        let address = try AvatarAddress("http://h/a")
+        let original = try mirror.keep("one", as: address.url)
+        _ = try mirror.store.keep(mirror.store.draft("drawn"), asStyled: address, .small, drawnFrom: original)
+        let files = try MirrorDirectory(path: mirror.path)
+        let styled = try #require(try files.record(of: address)).styled
+        let drawn = try Data(contentsOf: URL(fileURLWithPath: mirror.path + "/.styles/rect:96x96/h/a.png"))
+        try mirror.keep("two", as: address.url)
+        // As it was just before they went: record and picture are new, the former styles are still there.
+        var record = try #require(try files.record(of: address))
+        record.styled = styled
+        try files.write(record, of: address, usedAt: WallTime(milliseconds: 0), isNew: false)
+        try FileManager.default.createDirectory(
+            atPath: mirror.path + "/.styles/rect:96x96/h", withIntermediateDirectories: true)
+        try drawn.write(to: URL(fileURLWithPath: mirror.path + "/.styles/rect:96x96/h/a.png"))
+        #expect(try mirror.text(of: address.url) == "two")
+        #expect(try mirror.store.styled(address, .small) == nil)
+        #expect(try mirror.store.entries().map(\.styles) == [[]])
+        try mirror.store.remove(address)
+        #expect(mirror.files.isEmpty)
     }
 
     @Test func `what is no record is taken for none, and goes when pictures are trimmed`() throws {
@@ -307,7 +338,7 @@ private struct Mirror {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (store, name) in [(writer, "picture"), (rival, "image")] {
                 group.addTask {
-                    for round in 1...150 {
+                    for round in 1...60 {
                         let text = "\(name) \(round)"
                         let original = try store.keep(
                             store.draft(text), asOriginalOf: address, .sample(address, tag: text))
@@ -321,7 +352,7 @@ private struct Mirror {
                 }
             }
             group.addTask {
-                for _ in 0..<600 {
+                for _ in 0..<300 {
                     let found = try #require(try mirror.store.original(of: address))
                     #expect(found.picture.text == found.record.entityTag)
                     if let drawn = try mirror.store.styled(address, .small)?.text {

@@ -81,10 +81,10 @@ public final class DiskAvatarStore: AvatarStore {
         let draft = try own(draft)
         return try changing("the picture of \(address.url) can't be kept") { mirror throws(Errno) in
             let before = try mirror.record(of: address)
-            let former = before?.styled ?? [:]
             // What was drawn from the one before stays named until it is gone.
-            var kept = MirrorRecord(
-                record: record, original: try MirrorRecord.Stamp.mark(draft.file.rawValue), styled: former)
+            let kept = MirrorRecord(
+                record: record, original: try MirrorRecord.Stamp.mark(draft.file.rawValue),
+                styled: before?.styled ?? [:])
             let usedAt = WallTime(milliseconds: record.fetchedAt)
             try mirror.write(kept, of: address, usedAt: usedAt, isNew: before == nil)
             do throws(Errno) {
@@ -93,11 +93,8 @@ public final class DiskAvatarStore: AvatarStore {
                 try Self.restore(before, of: address, in: mirror)
                 throw error
             }
-            if !former.isEmpty {
-                for style in former.keys { try mirror.remove(StylePlace.parts(of: address, styleName: style)) }
-                kept.styled = [:]
-                try mirror.write(kept, of: address, usedAt: usedAt, isNew: false)
-            }
+            // The picture is kept, and nothing shows the former ones, whatever becomes of them.
+            try? Self.dropStyles(kept, of: address, usedAt: usedAt, in: mirror)
             return try self.found(address.parts, kept.original, in: mirror)
         }
     }
@@ -235,6 +232,16 @@ extension DiskAvatarStore {
         guard let before else { return try mirror.removeRecord(named: MirrorRecord.name(for: address)) }
         let usedAt = WallTime(milliseconds: before.record.fetchedAt)
         try mirror.write(before, of: address, usedAt: usedAt, isNew: false)
+    }
+
+    private static func dropStyles(
+        _ kept: MirrorRecord, of address: AvatarAddress, usedAt: WallTime, in mirror: MirrorDirectory
+    ) throws(Errno) {
+        if kept.styled.isEmpty { return }
+        for style in kept.styled.keys { try mirror.remove(StylePlace.parts(of: address, styleName: style)) }
+        var bare = kept
+        bare.styled = [:]
+        try mirror.write(bare, of: address, usedAt: usedAt, isNew: false)
     }
 
     /// Pictures first and the record last: what a kill leaves is still named by it.

@@ -18,5 +18,6 @@ enum Catalogue {
         SameContents(),
         SidecarReads(),
         TwoAgents(),
+        PortraitKills(),
     ]
 }

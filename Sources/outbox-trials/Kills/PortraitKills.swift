@@ -1,0 +1,162 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+
+/// R24: the agent is killed at every step of a profile picture's life, while newer ones come.
+struct PortraitKills: Trial {
+    let name = "R24"
+    let title = "agent killed during portraits"
+    let bar = "after each kill a whole picture is shown, never an older one; the newest is the server's last"
+
+    private typealias Rule = FaultBoard.Rule
+
+    /// What an agent dies at; the number of the call is drawn.
+    private let steps: [(functions: [String], pattern: String)] = [
+        (["fsync", "fdatasync"], "*/state/portrait*"), (["create"], "*/state/portrait*"),
+        (["rename"], "*/state/portrait*"), (["rename"], "*profile.json"), (["rename"], "*current.jpg"),
+        (["curl_multi_add_handle"], "*/portrait.do"), (["curl_multi_info_read"], "*/portrait.do"),
+        (["mdb_txn_commit"], "*"),
+    ]
+
+    func run(_ context: TrialContext) async throws -> Outcome {
+        let kills = context.count(quick: 6, usual: 40, long: 200)
+        var random = context.random
+        let receiver = try await context.receiver()
+        let agent = try context.agent(remote: receiver.url)
+        let usual = agent.environment
+        let board = try FaultBoard(in: context.place)
+        var findings = Findings()
+        var stage = Stage(agent: agent, receiver: receiver)
+
+        try await agent.start()
+        try stage.drop()
+        if let reason = try await stage.whyNoPortraits() { return .skipped(reason) }
+        try await agent.stop()
+        for kill in 1...kills {
+            let step = steps.randomElement(using: &random)
+            // Two of three die at a step, the others at a moment.
+            if let step, kill % 3 != 0 {
+                let call = Int.random(in: 1...6, using: &random)
+                let action: Rule.Action = Bool.random(using: &random) ? .killBefore : .killAfter
+                let rule = Rule(action, step.functions, calls: call...call, of: step.pattern)
+                agent.environment = usual.merging(board.environment([rule])) { $1 }
+            } else {
+                agent.environment = usual
+            }
+            if Bool.random(using: &random) { try stage.drop() }
+            try agent.launch()
+            for _ in 0..<Int.random(in: 0...2, using: &random) {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 15...400, using: &random)))
+                try stage.drop()
+            }
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...700, using: &random)))
+            try await agent.kill()
+            stage.look(&findings, "after kill \(kill)")
+        }
+        agent.environment = usual
+        try await agent.start()
+        try await agent.reached(stage.name(stage.newest), .done, timeout: context.patience)
+        try await stage.lookAtTheEnd(&findings, patience: context.patience)
+        try await agent.stop()
+        return findings.outcome(
+            "\(kills) kills, \(stage.newest) pictures: \(stage.confirmed) confirmed, the newest last; "
+                + "\(stage.looks) looks at what was shown")
+    }
+
+    /// The pictures that were dropped, and what became of them.
+    private struct Stage {
+        let agent: Agent
+        let receiver: Receiver
+        private(set) var newest = 0
+        private(set) var shown = 0
+        private(set) var looks = 0
+        private(set) var confirmed = 0
+        private var profile = 0
+
+        init(agent: Agent, receiver: Receiver) {
+            self.agent = agent
+            self.receiver = receiver
+        }
+
+        func name(_ number: Int) -> String { "portrait/\(number).png" }
+
+        private var portrait: String { agent.state + "/portrait" }
+        private var avatars: String { agent.directory.path("avatars") }
+
+        mutating func drop() throws {
+            newest += 1
+            try agent.drop(name(newest), NumberedPicture(newest).png)
+        }
+
+        /// Why the first picture can't become a portrait on this machine.
+        func whyNoPortraits() async throws -> String? {
+            let sidecar = try await agent.reached(name(1), .done, .failed)
+            guard sidecar.state == .failed else { return nil }
+            guard sidecar.error?.code == "no_picture_worker" else { throw Surprise("picture 1 \(sidecar.brief)") }
+            return sidecar.error?.message ?? "no picture worker"
+        }
+
+        private func picture(_ path: String) -> NumberedPicture? {
+            Files.read(Array(path.utf8)).flatMap(NumberedPicture.init(jpeg:))
+        }
+
+        /// What is shown now: a whole picture, and none that is older than what was shown before.
+        mutating func look(_ findings: inout Findings, _ when: String) {
+            looks += 1
+            let current = picture(avatars + "/current.jpg")?.number
+            findings.expect(
+                current.map { $0 >= shown } ?? (shown == 0), "\(when) \(current ?? 0) is shown, not \(shown)")
+            findings.expect((current ?? 0) <= newest, "\(when) \(current ?? 0) of \(newest) is shown")
+            shown = max(shown, current ?? 0)
+            if let pending = FileManager.default.contents(atPath: portrait + "/pending.jpg") {
+                let isWhole = NumberedPicture(jpeg: Array(pending)) != nil
+                findings.expect(isWhole, "\(when) the pending picture is not whole")
+            }
+            lookAtProfile(&findings, when)
+        }
+
+        private mutating func lookAtProfile(_ findings: inout Findings, _ when: String) {
+            guard let data = FileManager.default.contents(atPath: agent.state + "/profile.json") else { return }
+            let json = (try? JSONSerialization.jsonObject(with: data)) as? [String: Any]
+            guard let url = json?["portraitURL"] as? String, let number = portraitOnServer(url)?.number else {
+                return findings.expect(false, "\(when) profile.json is torn, or names no picture")
+            }
+            findings.expect(number >= profile, "\(when) \(number) is confirmed, after \(profile)")
+            profile = max(profile, number)
+        }
+
+        /// What the server keeps under a URL that it gave.
+        private func portraitOnServer(_ url: String) -> NumberedPicture? {
+            let file = url.split(separator: "/").last?.prefix { $0 != "!" } ?? ""
+            return picture("\(receiver.root)/portraits/\(file)")
+        }
+
+        mutating func lookAtTheEnd(_ findings: inout Findings, patience: Duration) async throws {
+            look(&findings, "at the end")
+            findings.expect(
+                shown == newest && profile == newest, "\(shown) is shown, \(profile) confirmed, of \(newest)")
+            findings.expect(lastOnServer == newest, "the server took \(lastOnServer) last, of \(newest)")
+            let left = Files.tree(portrait).filter { $0 != "newest.json" }
+            findings.expect(left.isEmpty, "left behind: \(left)")
+            for number in 1...newest {
+                let sidecar = try await agent.reached(name(number), .done, .cancelled, timeout: patience)
+                if sidecar.state == .done {
+                    confirmed += 1
+                } else {
+                    findings.expect(sidecar.error?.code == "superseded", "\(number) \(sidecar.brief)")
+                }
+            }
+        }
+
+        /// The number of the picture that the server took last.
+        private var lastOnServer: Int {
+            let directory = receiver.root + "/portraits"
+            let files = Files.regularFiles(directory).map { name in
+                let attributes = try? FileManager.default.attributesOfItem(atPath: "\(directory)/\(name)")
+                return (name: name, date: attributes?[.modificationDate] as? Date ?? .distantPast)
+            }
+            let last = files.max { $0.date < $1.date }?.name
+            return last.flatMap { picture("\(directory)/\($0)") }?.number ?? 0
+        }
+    }
+}

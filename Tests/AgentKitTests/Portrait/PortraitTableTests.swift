@@ -127,6 +127,6 @@ struct PortraitTableTests {
             }
         }
         print(lines.joined(separator: "\n"))
-        #expect(lines == portraitTable.split(separator: "\n").map(String.init))
+        #expect(lines == Self.expected.split(separator: "\n").map(String.init))
     }
 }

@@ -64,6 +64,7 @@ let package = Package(
         // C libraries, as the distribution ships them.
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CDisk"),
+        .systemLibrary(name: "CSandbox"),
         .systemLibrary(
             name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
         .systemLibrary(
@@ -104,7 +105,7 @@ let package = Package(
         program("outbox", ["AgentKit", "UploadCore", argumentParser, logging]),
 
         // The only importer of libvips: a process of its own, which may die over a picture.
-        program("outbox-media", ["CLinux", "CVips", "LinuxSystem", "PictureJobs", systemPackage]),
+        program("outbox-media", ["CLinux", "CSandbox", "CVips", "LinuxSystem", "PictureJobs", systemPackage]),
 
         // The other end. It shares no code with the agent, so that one bug cannot hide another.
         room(

@@ -4,7 +4,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 products=("$@")
-if (($# == 0)); then products=(outbox outbox-receiver outbox-bench); fi
+if (($# == 0)); then products=(outbox outbox-receiver outbox-media outbox-bench); fi
 for product in "${products[@]}"; do
     swift build -c release --static-swift-stdlib --product "$product" </dev/null
 done

@@ -113,7 +113,7 @@ scripts/packages.sh
 good "All there."
 
 step "Build for release (the first time takes some minutes)"
-scripts/build.sh outbox outbox-receiver
+scripts/build.sh outbox outbox-receiver outbox-media
 bin="$PWD/.build/release"
 
 step "Start a receiver and an agent in $work"
@@ -163,6 +163,22 @@ start_agent
 
 step "What became of the video: $video.outbox.json"
 cat "$box/$video.outbox.json"
+
+step "Take a profile picture, by copying it into portrait/"
+mkdir -p "$box/portrait"
+cp "$work/new/sea.jpg" "$box/portrait/me.jpg"
+until_true "the picture is taken" test -e "$work/avatars/current.jpg"
+good "Taken at once: whatever shows $work/avatars/current.jpg shows it now."
+(cd "$box" && "$bin/outbox" wait --config "$config" --timeout "${patience}s" portrait/me.jpg)
+printf 'The server calls it %s\n' "$(field "$work/state/profile.json" portraitURL)"
+
+step "Thumbnails, made beside the uploads"
+until_true "the video's thumbnail" test -s "$work/state/thumbnails/$(field "$box/$video.outbox.json" key).jpg"
+for path in sea.jpg horizon.png "$video"; do
+    printf '%-18s %s x %s  %s\n' "$path" "$(field "$box/$path.outbox.json" width)" \
+        "$(field "$box/$path.outbox.json" height)" \
+        "$work/state/thumbnails/$(field "$box/$path.outbox.json" key).jpg"
+done
 
 step "Compare what the server stored with what was dropped"
 sums() { (cd "$1" && find . -type f ! -name '*.outbox.json' -exec md5sum {} + | sort -k 2); }

@@ -8,7 +8,7 @@ flags=(--explicit-target-dependency-import-check error -Xcc -O2)
 
 {
     scripts/packages.sh
-    for product in outbox outbox-receiver FaultPreload outbox-trials; do
+    for product in outbox outbox-receiver outbox-media FaultPreload outbox-trials; do
         swift build --product "$product" "${flags[@]}"
     done
 } >&2

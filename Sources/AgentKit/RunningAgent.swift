@@ -21,6 +21,7 @@ struct RunningAgent: Service {
     let end: AgentEnd
     let transport: CurlTransport
     let network: NetworkWatch
+    let pictures: PictureServices
     let credentials: Credentials
     let environment: [String: String]
     let version: String
@@ -58,9 +59,16 @@ struct RunningAgent: Service {
         let remote = FileSectionRemote(
             url: configuration.remote.url, account: account.name, transport: transport,
             credentials: GuardedCredentials(credentials, mayTravel: configuration.remote.allowsToken))
+        let clock = SystemClocks()
+        let events = EventHub(clock: clock)
+        let files = OutboxFiles(root: configuration.outbox)
+        pictures = PictureServices(
+            configuration, environment: environment, version: version, events: events,
+            portrait: .init(files: files, remote: remote, credentials: credentials, account: account, clock: clock),
+            logger: logger)
         uploader = try Self.makeUploader(
-            configuration, ledger, remote, credentials, account, version: version, onChange: { notifier.changed() },
-            logger)
+            configuration, ledger, remote, credentials, account, pictures, events, files: files, version: version,
+            onChange: { notifier.changed() }, logger)
         troubles.tell(uploader)
         watch = try Self.makeWatch(configuration, uploader: uploader, ledger: ledger)
         network = try Self.makeNetworkWatch(uploader: uploader, transport: transport, logger: logger)
@@ -75,12 +83,15 @@ struct RunningAgent: Service {
         }
         watch.start()
         network.start()
+        let upkeep = Task { await pictures.run() }
         for await _ in controlIsUp.stream {}
         await notifier.ready { [uploader] in await uploader.statusLine() }
         await end.wait()
         network.stop()
         watch.stop()
         await uploader.stop()
+        upkeep.cancel()
+        await pictures.stop()
         transport.shutdown()
         ledger.close()
         ledgerCare.close()
@@ -106,10 +117,8 @@ struct RunningAgent: Service {
     /// The control interface to this agent.
     func controlServer() -> ControlServer {
         let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
-        let pictures = ControlServer.Pictures(
-            placeholder: PlaceholderPicture.load(path: configuration.avatarCache.placeholder, logger: logger))
-        return ControlServer(socket: socket, backend: uploader, pictures: pictures, logger: logger) { [controlIsUp] in
-            controlIsUp.continuation.finish()
+        return ControlServer(socket: socket, backend: uploader, pictures: pictures.control, logger: logger) {
+            [controlIsUp] in controlIsUp.continuation.finish()
         }
     }
 
@@ -159,7 +168,8 @@ struct RunningAgent: Service {
 
     private static func makeUploader(
         _ configuration: Configuration, _ ledger: Ledger, _ remote: any Remote, _ credentials: Credentials,
-        _ account: Account, version: String, onChange: @escaping @Sendable () -> Void, _ logger: Logger
+        _ account: Account, _ pictures: PictureServices, _ events: EventHub, files: OutboxFiles, version: String,
+        onChange: @escaping @Sendable () -> Void, _ logger: Logger
     ) throws(AgentFailure) -> Uploader {
         let secret: DigestSecret?
         do {
@@ -170,12 +180,12 @@ struct RunningAgent: Service {
         guard let secret else {
             throw .inputOutput(path: configuration.state + "/ledger.lmdb", reason: "its digest secret is damaged")
         }
-        let files = OutboxFiles(root: configuration.outbox)
         let rules = IntakeRules(configuration)
         let store = SidecarStore(
             root: configuration.sidecars.directory ?? configuration.outbox,
             makesDirectories: configuration.sidecars.directory != nil)
         let clock = SystemClocks()
+        let portrait = pictures.portrait?.service
         let parts = Uploader.Parts(
             ledger: ledger, acknowledgements: try openLog(configuration.state), remote: remote, files: files,
             rules: rules, holding: HoldingArea(root: configuration.outbox),
@@ -184,7 +194,9 @@ struct RunningAgent: Service {
             secret: secret,
             sidecars: SidecarWriter(
                 store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),
-            credentials: credentials, account: account,
+            media: pictures.examiner, portrait: pictures.portrait,
+            onPortrait: { _ in Task { if let portrait { events.publish(profile: await portrait.profileText()) } } },
+            events: events, credentials: credentials, account: account,
             retention: configuration.sidecars.retention,
             remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),
             clock: clock, onChange: onChange, logger: logger)

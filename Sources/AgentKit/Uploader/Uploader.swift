@@ -34,6 +34,8 @@ actor Uploader {
         var portrait: (service: PortraitService, folder: RelativePath)?
         /// Told what happens to the profile picture.
         var onPortrait: @Sendable (PortraitEvent) -> Void = { _ in }
+        /// What happens, for those who follow it.
+        var events: EventHub
         var credentials: Credentials
         var account: Account
         var retention: Duration
@@ -51,8 +53,7 @@ actor Uploader {
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     let parts: Parts
-    /// What happens, for those who follow it.
-    let events: EventHub
+    nonisolated var events: EventHub { parts.events }
     /// Where the ledger is walked through for those who ask.
     let reader = SerialThread(name: "ledger-reader")
     var machine: UploadMachine
@@ -114,7 +115,6 @@ actor Uploader {
     /// An uploader with everything it needs; `start` brings back what the ledger holds.
     init(parts: Parts, limits: UploadLimits, seed: UInt64) {
         self.parts = parts
-        events = EventHub(clock: parts.clock)
         machine = UploadMachine(limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed)
         startedAt = parts.clock.now.monotonic
     }

@@ -51,7 +51,7 @@ final class Bench: Sendable {
             sidecars: SidecarWriter(
                 store: SidecarStore(root: outbox, makesDirectories: false), writesRejected: true, clock: clock,
                 logger: logger),
-            media: media,
+            media: media, events: EventHub(clock: clock),
             credentials: Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state")),
             account: Account(
                 name: "default", session: SessionStore(stateDirectory: self.place.path("state")), change: {}),

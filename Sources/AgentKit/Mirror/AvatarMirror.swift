@@ -1,0 +1,145 @@
+import Avatars
+import PictureJobs
+import Synchronization
+import UploadCore
+
+/// The avatar cache as the control interface and commands ask it: in words, and with patience.
+final class AvatarMirror: AvatarBackend {
+    private struct Wish: Hashable {
+        let address: AvatarAddress
+        let style: PictureStyle
+    }
+
+    private typealias Fetch = Task<Result<AvatarPicture, AvatarFailure>, Never>
+
+    /// Pictures that are fetched or drawn at once for people who may have gone; more are asked for another time.
+    private static let mostAtOnce = 256
+
+    private let cache: AvatarCache
+    private let styles: [String: [PictureStep]]
+    private let maximumSize: UInt64
+    private let tally: AvatarTally
+    private let underWay = Mutex<[Wish: Fetch]>([:])
+
+    /// - Parameters:
+    ///   - cache: told of its events is `tally`.
+    ///   - tally: counts.
+    init(cache: AvatarCache, configuration: Configuration, tally: AvatarTally) {
+        self.cache = cache
+        styles = configuration.avatarStyles
+        maximumSize = configuration.avatarCache.maxSize
+        self.tally = tally
+    }
+
+    func picture(url: String, style: String, patience: Duration) async throws(AvatarTrouble) -> ServedPicture {
+        let wish = try wish(url, style)
+        let result = await fetch(wish, patience: patience)
+        if case .success(let picture)? = result { return served(picture) }
+        // What is stale, or was drawn before, is better than nothing.
+        if let kept = await cache.kept(wish.address, wish.style) { return served(kept) }
+        tally.count(.placeholder)
+        guard case .failure(let failure)? = result else {
+            throw AvatarTrouble(
+                AvatarTrouble.pending, "\(wish.address.url) is still being fetched or drawn; ask again later")
+        }
+        throw AvatarTrouble(failure, of: wish.address, now: .now())
+    }
+
+    func list() async throws(AvatarTrouble) -> AvatarList {
+        let now = WallTime.now()
+        let entries = try await entries()
+        return AvatarList(
+            avatars: entries.map { AvatarList.Picture($0, now: now) },
+            failures: await cache.failures().map { AvatarList.Failure($0, now: now) },
+            bytes: entries.reduce(0) { $0 + $1.size + $1.styledSize }, max_size: maximumSize)
+    }
+
+    func clear(olderThan age: Duration?) async throws(AvatarTrouble) -> AvatarClearance {
+        do throws(AvatarStoreError) {
+            let removed = try await cache.clear(olderThan: age)
+            return AvatarClearance(
+                removed: removed.map(\.record.url).sorted(),
+                bytes: removed.reduce(0) { $0 + $1.size + $1.styledSize })
+        } catch {
+            throw AvatarTrouble(AvatarTrouble.storage, error.description)
+        }
+    }
+
+    func figures() async -> AvatarFigures {
+        var figures = tally.figures
+        let entries = (try? await entries()) ?? []
+        figures.kept = entries.count
+        figures.keptBytes = entries.reduce(0) { $0 + $1.size + $1.styledSize }
+        figures.blacklisted = await cache.failures().count
+        return figures
+    }
+
+    private func entries() async throws(AvatarTrouble) -> [AvatarEntry] {
+        do throws(AvatarStoreError) {
+            return try await cache.entries().sorted { $0.record.url < $1.record.url }
+        } catch {
+            throw AvatarTrouble(AvatarTrouble.storage, error.description)
+        }
+    }
+
+    private func wish(_ url: String, _ style: String) throws(AvatarTrouble) -> Wish {
+        guard let known = PictureStyle(style, named: styles) else {
+            throw AvatarTrouble(AvatarTrouble.unknownStyle, Self.objection(to: style, named: styles.keys.sorted()))
+        }
+        do throws(AvatarAddressError) {
+            return Wish(address: try AvatarAddress(url), style: known)
+        } catch {
+            throw AvatarTrouble(AvatarTrouble.malformedURL, error.description)
+        }
+    }
+
+    /// Why a text is no style, with the nearest one or all that there are.
+    static func objection(to style: String, named names: [String]) -> String {
+        let kinds = ["original", "rect:WxH", "round:WxH,r=R,b=B"] + names
+        let hint =
+            Spelling.nearest(to: style, among: names + ["original"]).map { "did you mean \"\($0)\"?" }
+            ?? "there are \(kinds.joined(separator: ", ")), with sides up to 4096"
+        return "\"\(style)\" is no style; \(hint)"
+    }
+
+    private func served(_ picture: AvatarPicture) -> ServedPicture {
+        tally.count(.picture)
+        return ServedPicture(bytes: picture.bytes, type: picture.type, path: picture.path)
+    }
+
+    // MARK: Fetching
+
+    /// Fetches and draws a picture; nil where patience ended first, and it goes on without anybody waiting.
+    private func fetch(_ wish: Wish, patience: Duration) async -> Result<AvatarPicture, AvatarFailure>? {
+        guard let task = task(for: wish) else { return nil }
+        return await TimeLimit.wait(patience) { await task.value }
+    }
+
+    /// One for each picture and style, however many ask; nil where there are too many of them.
+    private func task(for wish: Wish) -> Fetch? {
+        underWay.withLock { underWay in
+            if let task = underWay[wish] { return task }
+            guard underWay.count < Self.mostAtOnce else { return nil }
+            let task = Fetch { [cache, weak self] in
+                let result = await Self.fetch(wish, from: cache)
+                self?.underWay.withLock { $0[wish] = nil }
+                return result
+            }
+            underWay[wish] = task
+            return task
+        }
+    }
+
+    private static func fetch(_ wish: Wish, from cache: AvatarCache) async -> Result<AvatarPicture, AvatarFailure> {
+        do throws(AvatarFailure) {
+            return .success(try await cache.picture(wish.address, wish.style))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Gives up what is under way.
+    func stop() {
+        for task in underWay.withLock({ Array($0.values) }) { task.cancel() }
+    }
+}

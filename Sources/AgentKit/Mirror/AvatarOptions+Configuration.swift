@@ -1,0 +1,13 @@
+import Avatars
+
+extension AvatarOptions {
+    /// What a configuration says of the mirror.
+    init(_ configuration: Configuration) {
+        let cache = configuration.avatarCache
+        self.init(
+            maximumSize: cache.maxSize, maximumAge: cache.maxAge, retryFailedAfter: cache.retryFailedAfter,
+            maximumPictureLength: Int(clamping: cache.maxPicture), maximumPixels: cache.maxPixels,
+            wantedFile: configuration.avatars + "/wanted.txt", currentPicture: configuration.avatars + "/current.jpg",
+            styles: configuration.avatarStyles)
+    }
+}

@@ -1,0 +1,77 @@
+import Avatars
+import Logging
+import MediaTools
+import Transport
+
+/// The mirror of the server's pictures for a command that no agent answers.
+///
+/// It works on the agent's directory; that an agent begins to do so meanwhile does no harm.
+public final class OwnAvatars: Sendable {
+    private let mirror: AvatarMirror
+    private let transport: CurlTransport
+    private let worker: PictureWorker
+
+    /// Opens the mirror, and makes its directory where it is missing.
+    ///
+    /// - Parameter environment: the process's environment; `OUTBOX_MEDIA` names the picture worker.
+    /// - Throws: `AvatarTrouble` of the kind `storage`.
+    public init(configuration: Configuration, environment: [String: String]) throws(AvatarTrouble) {
+        let quiet = Logger(label: "outbox") { _ in SwiftLogNoOpLogHandler() }
+        let cache = configuration.avatarCache
+        let store = try Self.openStore(configuration.avatars)
+        transport = try Self.startTransport()
+        worker = PictureWorker(program: PictureWorker.find(environment: environment), processes: 1, logger: quiet)
+        let tally = AvatarTally(events: nil)
+        mirror = AvatarMirror(
+            cache: AvatarCache(
+                store: store,
+                fetcher: CurlFetcher(
+                    transport: transport, policy: AddressPolicy(allowsPrivate: cache.allowPrivate),
+                    allowedHosts: cache.allowedHosts),
+                pictures: worker, options: AvatarOptions(configuration), onEvent: { tally.take($0) }, logger: quiet),
+            configuration: configuration, tally: tally)
+    }
+
+    private static func openStore(_ directory: String) throws(AvatarTrouble) -> DiskAvatarStore {
+        do throws(AvatarStoreError) {
+            return try DiskAvatarStore(directory: directory)
+        } catch {
+            throw AvatarTrouble(AvatarTrouble.storage, error.description)
+        }
+    }
+
+    private static func startTransport() throws(AvatarTrouble) -> CurlTransport {
+        do throws(CurlTransport.StartError) {
+            return try CurlTransport(configuration: .init(userAgent: "outbox/\(AgentVersion.current)"))
+        } catch {
+            throw AvatarTrouble(AvatarTrouble.storage, "libcurl does not start: \(error)")
+        }
+    }
+
+    /// Where a picture stands in the mirror, fetched and drawn when needed.
+    ///
+    /// - Parameters:
+    ///   - url: the picture's address.
+    ///   - style: a step or the name of a style.
+    ///   - patience: how long is waited.
+    /// - Throws: `AvatarTrouble` where there is none.
+    public func file(url: String, style: String, patience: Duration) async throws(AvatarTrouble) -> AvatarFile {
+        let picture = try await mirror.picture(url: url, style: style, patience: patience)
+        return try AvatarFile(url: url, style: style, picture)
+    }
+
+    /// What the mirror keeps.
+    public func list() async throws(AvatarTrouble) -> AvatarList { try await mirror.list() }
+
+    /// Removes what was fetched longer ago than an age, everything where nil.
+    public func clear(olderThan age: Duration?) async throws(AvatarTrouble) -> AvatarClearance {
+        try await mirror.clear(olderThan: age)
+    }
+
+    /// Gives up what is under way and ends the programs and connections it needed.
+    public func close() async {
+        mirror.stop()
+        await worker.shutdown()
+        transport.shutdown()
+    }
+}

@@ -1,0 +1,125 @@
+import Avatars
+import LinuxSystem
+import Logging
+import MediaTools
+import Remotes
+import Transport
+import UploadCore
+
+/// What an agent does with pictures beside uploading them: measures them and makes their thumbnails, mirrors those of
+/// the server, and looks after the user's own.
+struct PictureServices: Sendable {
+    /// Measures and draws, in processes of its own.
+    let worker: PictureWorker
+    /// Examines what is dropped.
+    let examiner: MediaExaminer
+    /// The profile picture; nil where no folder is set for it.
+    let portrait: (service: PortraitService, folder: RelativePath)?
+    /// The mirror; nil where its directory can't be used.
+    private let mirror: Mirror?
+    private let placeholder: PlaceholderPicture
+    private let logger: Logger
+
+    private struct Mirror: Sendable {
+        let cache: AvatarCache
+        let answers: AvatarMirror
+        let transport: CurlTransport
+    }
+
+    /// The largest picture that becomes a profile picture: phones take 200 million pixels.
+    private static let mostPortraitPixels = 250_000_000
+
+    /// What the profile picture needs of the agent.
+    struct PortraitNeeds {
+        var files: OutboxFiles
+        var remote: any Remote
+        var credentials: Credentials
+        var account: Account
+        var clock: any Clocks
+    }
+
+    init(
+        _ configuration: Configuration, environment: [String: String], version: String, events: EventHub,
+        portrait needs: PortraitNeeds, logger: Logger
+    ) {
+        self.logger = logger
+        worker = PictureWorker(program: PictureWorker.find(environment: environment), logger: logger)
+        examiner = MediaExaminer(
+            pictures: worker.background, videos: VideoTools.find(in: environment["PATH"]),
+            thumbnails: configuration.media.thumbnails ? configuration.state + "/thumbnails" : nil, logger: logger)
+        placeholder = PlaceholderPicture.load(path: configuration.avatarCache.placeholder, logger: logger)
+        mirror = Self.makeMirror(configuration, worker, version: version, events: events, logger)
+        portrait = Self.makePortrait(configuration, needs, worker, mirror?.cache, logger)
+    }
+
+    /// What the control interface needs.
+    var control: ControlServer.Pictures {
+        ControlServer.Pictures(avatars: mirror?.answers, profile: portrait?.service, placeholder: placeholder)
+    }
+
+    /// Keeps the mirror in order until cancelled, and says once which tools are missing.
+    func run() async {
+        for line in await examiner.missingTools() {
+            logger.notice("\(line); uploads go on without")
+        }
+        await mirror?.cache.run()
+    }
+
+    /// Ends processes and connections.
+    func stop() async {
+        mirror?.answers.stop()
+        await worker.shutdown()
+        mirror?.transport.shutdown()
+    }
+
+    private static func makeMirror(
+        _ configuration: Configuration, _ worker: PictureWorker, version: String, events: EventHub, _ logger: Logger
+    ) -> Mirror? {
+        do {
+            let store = try DiskAvatarStore(directory: configuration.avatars)
+            // Its own: nothing of the account's connections, and no token, comes near other people's servers.
+            let transport = try CurlTransport(configuration: .init(userAgent: "outbox/\(version)"))
+            let tally = AvatarTally(events: events)
+            let settings = configuration.avatarCache
+            let cache = AvatarCache(
+                store: store,
+                fetcher: CurlFetcher(
+                    transport: transport, policy: AddressPolicy(allowsPrivate: settings.allowPrivate),
+                    allowedHosts: settings.allowedHosts),
+                pictures: worker, options: AvatarOptions(configuration), onEvent: { tally.take($0) }, logger: logger)
+            let answers = AvatarMirror(cache: cache, configuration: configuration, tally: tally)
+            return Mirror(cache: cache, answers: answers, transport: transport)
+        } catch {
+            logger.warning(
+                "there is no mirror of the server's pictures; uploads go on",
+                metadata: ["avatars": "\(configuration.avatars)", "reason": "\(error)"])
+            return nil
+        }
+    }
+
+    private static func makePortrait(
+        _ configuration: Configuration, _ needs: PortraitNeeds, _ worker: PictureWorker, _ cache: AvatarCache?,
+        _ logger: Logger
+    ) -> (service: PortraitService, folder: RelativePath)? {
+        guard let folder = RelativePath(configuration.portrait.folder), folder != .root else { return nil }
+        let (credentials, account) = (needs.credentials, needs.account)
+        let parts = PortraitService.Parts(
+            state: configuration.state, avatars: configuration.avatars, files: needs.files, pictures: worker,
+            remote: needs.remote as? any PortraitRemote,
+            cache: PortraitCache(
+                adopt: { picture, url in
+                    guard let cache else { return nil }
+                    return try await cache.adopt(picture, as: AvatarAddress(url)).path
+                },
+                pin: { url in await cache?.pin(try? AvatarAddress(url)) }),
+            account: { credentials.bearerToken() == nil ? nil : account.name },
+            quality: Int((configuration.portrait.jpegQuality * 100).rounded()),
+            maximumPixels: mostPortraitPixels, retryInterval: configuration.upload.retryInterval, clock: needs.clock,
+            logger: logger)
+        return (PortraitService(parts), folder)
+    }
+}
+
+extension PortraitService: ProfileBackend {
+    func profileText() async -> [UInt8] { profile().json }
+}

@@ -105,7 +105,7 @@ let package = Package(
         program("outbox", ["AgentKit", "UploadCore", argumentParser, logging]),
 
         // The only importer of libvips: a process of its own, which may die over a picture.
-        program("outbox-media", ["CLinux", "CSandbox", "CVips", "LinuxSystem", "PictureJobs", systemPackage]),
+        program("outbox-media", ["CSandbox", "CVips", "LinuxSystem", "PictureJobs", systemPackage]),
 
         // The other end. It shares no code with the agent, so that one bug cannot hide another.
         room(
@@ -146,6 +146,9 @@ let package = Package(
                 logging,
                 systemPackage,
             ]),
+        .testTarget(
+            name: "MediaWorkerTests", dependencies: ["LinuxSystem", "PictureJobs", "TestSupport", systemPackage],
+            exclude: ["Fixtures"], swiftSettings: strict),
         tests("TransportTests", ["TestSupport", "Transport"]),
         tests(
             "RemotesTests",

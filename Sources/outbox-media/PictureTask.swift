@@ -28,6 +28,8 @@
         ///
         /// - Returns: what is known of the picture itself.
         func perform() throws(JobFailure) -> PictureFacts {
+            // libvips also notes what it then got over, and adds to it.
+            vips_error_clear()
             switch job.operation {
             case .measure:
                 return try picture().facts

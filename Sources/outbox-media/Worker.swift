@@ -16,9 +16,7 @@
         func run(_ hello: PictureHello) throws(Errno) {
             do throws(Errno) {
                 try send(hello)
-                while let packet = try DescriptorPacket.receive(from: socket, longest: PictureWire.longestPacket) {
-                    try send(answer(to: packet))
-                }
+                while let answer = try nextAnswer() { try send(answer) }
             } catch {
                 if error != .brokenPipe && error != .connectionReset { throw error }
             }
@@ -28,6 +26,11 @@
             // Messages are kept short, so that every answer fits.
             guard let packet = try? PictureWire.packet(of: value) else { throw .messageTooLong }
             try DescriptorPacket.send(packet, to: socket)
+        }
+
+        /// By the time a job is answered its descriptors are closed.
+        private func nextAnswer() throws(Errno) -> PictureAnswer? {
+            try DescriptorPacket.receive(from: socket, longest: PictureWire.longestPacket).map(answer)
         }
 
         private func answer(to packet: DescriptorPacket) -> PictureAnswer {

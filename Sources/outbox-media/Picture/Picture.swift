@@ -27,11 +27,12 @@
             } catch {
                 throw Self.blame(error, on: source)
             }
-            guard header.width <= Self.longestSide, header.height <= Self.longestSide,
-                header.width * header.height <= maximumPixels
+            let limit =
+                max(header.width, header.height) > Self.longestSide
+                ? "no side of more than \(Self.longestSide)" : "at most \(maximumPixels)"
+            guard max(header.width, header.height) <= Self.longestSide, header.width * header.height <= maximumPixels
             else {
-                throw .refused(
-                    .tooManyPixels, "\(header.width)x\(header.height) pixels; at most \(maximumPixels) are taken")
+                throw .refused(.tooManyPixels, "\(header.width)x\(header.height) pixels; \(limit) are taken")
             }
         }
 

@@ -23,7 +23,8 @@ struct Pixels {
             for x in 0..<radius {
                 let coverage = Self.coverage(x, y, radius: radius)
                 if coverage == 255 { continue }
-                for (column, row) in [(x, y), (width - 1 - x, y), (x, height - 1 - y), (width - 1 - x, height - 1 - y)] {
+                for (column, row) in [(x, y), (width - 1 - x, y), (x, height - 1 - y), (width - 1 - x, height - 1 - y)]
+                {
                     fade(column, row, to: coverage)
                 }
             }

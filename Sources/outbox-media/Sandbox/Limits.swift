@@ -5,8 +5,8 @@ import SystemPackage
 
 /// What the process may use up, at most, for as long as it lives.
 enum Limits {
-    /// Memory beyond what is mapped at start. A legal picture of 50 million pixels needs up to 1 GB where it is decoded
-    /// as a whole, with 16 bits a channel.
+    /// Memory beyond what is mapped at start. A picture of 50 million pixels needs up to 1.5 GB where it is decoded
+    /// as a whole with more than 8 bits a channel, as AVIF is; most need a tenth.
     private static let memory: UInt64 = 2 << 30
     /// The longest output: a picture of 50 million pixels with alpha, uncompressed, is 200 MB.
     private static let outputLength: UInt64 = 256 << 20
@@ -41,7 +41,9 @@ enum Limits {
         guard let file = try? SharedDescriptor(opening: "/proc/self/statm", flags: O_RDONLY) else { return 1 << 30 }
         var text = [UInt8](repeating: 0, count: 128)
         let count = text.withUnsafeMutableBytes { bytes in (try? file.read(into: bytes, at: 0)) ?? 0 }
-        let pages = String(decoding: text.prefix(count), as: UTF8.self).split(separator: " ").first.flatMap { UInt64($0) }
+        let pages = String(decoding: text.prefix(count), as: UTF8.self).split(separator: " ").first.flatMap {
+            UInt64($0)
+        }
         return (pages ?? 1 << 18) * UInt64(getpagesize())
     }
 

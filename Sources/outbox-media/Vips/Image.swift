@@ -13,7 +13,7 @@
             let text = String(cString: vips_error_buffer())
             vips_error_clear()
             // Later lines are of calls further out, and say less; some of what decoders say comes from the file.
-            let line = text.split(whereSeparator: \.isNewline).first ?? "no reason is given"
+            let line = text.split(whereSeparator: \.isNewline).first ?? "it cannot be decoded"
             let printable = line.unicodeScalars.prefix(300).map { $0.properties.generalCategory == .control ? " " : $0 }
             return VipsFailure(message: String(String.UnicodeScalarView(printable)))
         }

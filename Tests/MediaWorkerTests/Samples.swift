@@ -1,0 +1,55 @@
+import Foundation
+
+/// Pictures for tests; those of `Fixtures` have four quadrants: red, green, blue and yellow.
+enum Samples {
+    static func path(_ name: String) -> String {
+        URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/\(name)").path
+    }
+
+    static func bytes(_ name: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(filePath: path(name)))) }
+
+    /// A JPEG with this orientation in its EXIF data, where there also stand a place (GPS) and more that tells of people.
+    static func jpeg(orientation: UInt8) throws -> [UInt8] {
+        let tiff: [UInt8] =
+            [0x4D, 0x4D, 0, 0x2A, 0, 0, 0, 8, 0, 2]
+            + [0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0]  // Orientation
+            + [0x88, 0x25, 0, 4, 0, 0, 0, 1, 0, 0, 0, 38]  // the GPS directory, at 38
+            + [0, 0, 0, 0]
+            + [0, 1] + [0, 0x1D, 0, 2, 0, 0, 0, 11, 0, 0, 0, 56] + [0, 0, 0, 0]  // GPSDateStamp, at 56
+            + Array("2026:11:21\0".utf8)
+        let exif = segment(0xE1, Array("Exif\0\0".utf8) + tiff)
+        let xmp = segment(
+            0xE1,
+            Array("http://ns.adobe.com/xap/1.0/\0<x:xmpmeta xmlns:x='adobe:ns:meta/'>a secret place</x:xmpmeta>".utf8))
+        let iptc = segment(0xED, Array("Photoshop 3.0\0".utf8) + Array("8BIM\u{4}\u{4}\0\0\0\0\0\0".utf8))
+        let comment = segment(0xFE, Array("a secret comment".utf8))
+        let plain = try bytes("p3.jpg")
+        return plain[..<2] + exif + xmp + iptc + comment + plain[2...]
+    }
+
+    private static func segment(_ marker: UInt8, _ content: [UInt8]) -> [UInt8] {
+        [0xFF, marker, UInt8((content.count + 2) >> 8), UInt8((content.count + 2) & 0xFF)] + content
+    }
+
+    /// A PNG of 8-bit RGB whose header says this size, and which ends after the header.
+    static func pngHeader(width: UInt32, height: UInt32) -> [UInt8] {
+        func bigEndian(_ number: UInt32) -> [UInt8] {
+            (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
+        }
+        func chunk(_ name: String, _ content: [UInt8]) -> [UInt8] {
+            let checked = Array(name.utf8) + content
+            return bigEndian(UInt32(content.count)) + checked + bigEndian(crc32(checked))
+        }
+        return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+            + chunk("IHDR", bigEndian(width) + bigEndian(height) + [8, 2, 0, 0, 0])
+            // The beginning of a zlib stream of nothing but zeros.
+            + chunk("IDAT", [0x78, 0x9C, 0xED, 0xC1, 0x01, 0x01, 0, 0, 0, 0x80]) + chunk("IEND", [])
+    }
+
+    /// ISO 3309, as PNG uses it.
+    private static func crc32(_ bytes: [UInt8]) -> UInt32 {
+        ~bytes.reduce(~0) { sum, byte in
+            (0..<8).reduce(sum ^ UInt32(byte)) { bit, _ in bit & 1 == 1 ? bit >> 1 ^ 0xEDB8_8320 : bit >> 1 }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import PictureJobs
+import Testing
+
+@Suite("Styles", .serialized, .enabled(if: WorkerProcess.isBuiltWithLibvips, "built without libvips"))
+struct StyleTests {
+    private func draw(_ steps: String..., name: String = "baseline.jpg") throws -> Decoded {
+        try Decoded(try WorkerProcess().perform(.draw(steps: steps), on: try Samples.bytes(name)).output)
+    }
+
+    @Test(
+        "rect has the size asked for, also where the picture is smaller or of another shape",
+        arguments: [
+            (20, 20), (48, 32), (300, 100), (100, 300), (1, 1), (47, 31), (4096, 8),
+        ])
+    func rect(width: Int, height: Int) throws {
+        let drawn = try draw("rect:\(width)x\(height)")
+        #expect((drawn.width, drawn.height) == (width, height))
+        // One row of the picture is stretched to the last of these.
+        if min(width, height) > 8 { #expect(drawn.quadrants == "red green blue yellow") }
+    }
+
+    @Test("round has antialiased corners inside a transparent border")
+    func round() throws {
+        let drawn = try draw("round:100x80,r=20,b=6")
+        #expect((drawn.width, drawn.height) == (100, 80))
+        #expect(drawn.quadrants == "red green blue yellow")
+        for y in 0..<80 {
+            for x in 0..<100 where x < 6 || y < 6 || x >= 94 || y >= 74 {
+                #expect(drawn[x, y] == Pixel(red: 0, green: 0, blue: 0, alpha: 0), "border at \(x) \(y)")
+            }
+        }
+        // The arc about (26, 26): nothing beyond it, all within it, and shades on it.
+        #expect(
+            drawn[6, 6].alpha == 0 && drawn[93, 6].alpha == 0 && drawn[6, 73].alpha == 0 && drawn[93, 73].alpha == 0)
+        #expect(drawn[26, 6].alpha == 255 && drawn[6, 26].alpha == 255 && drawn[13, 13].alpha == 255)
+        let shades = Set((6..<26).flatMap { x in (6..<26).map { y in drawn[x, y].alpha } }).subtracting([0, 255])
+        #expect(shades.count >= 8, "\(shades.count) shades along the arc")
+        for (x, y) in [(x: 8, y: 15), (x: 11, y: 11), (x: 6, y: 23)] {
+            let alphas = [drawn[x, y], drawn[99 - x, y], drawn[x, 79 - y], drawn[99 - x, 79 - y]].map(\.alpha)
+            #expect(Set(alphas).count == 1, "the four corners are alike")
+            #expect(drawn[x, y].alpha == drawn[y, x].alpha, "a corner is alike on both sides of its diagonal")
+        }
+        // What is covered of a square with a quarter circle: its area.
+        let covered = (6..<26).reduce(0) { sum, x in sum + (6..<26).reduce(0) { $0 + Int(drawn[x, $1].alpha) } }
+        #expect(abs(Double(covered) / 255 - 400 * .pi / 4) < 2)
+    }
+
+    @Test("a radius beyond half of the shorter side gives a circle or a stadium")
+    func circle() throws {
+        let drawn = try draw("round:40x40,r=4096,b=0")
+        #expect(drawn[20, 0].alpha > 200 && drawn[0, 20].alpha > 200 && drawn[20, 20].alpha == 255)
+        #expect(drawn[3, 3].alpha == 0 && drawn[36, 3].alpha == 0)
+    }
+
+    @Test("steps are applied one after the other")
+    func chain() throws {
+        let drawn = try draw("round:80x80,r=40,b=0", "original", "rect:40x20")
+        #expect((drawn.width, drawn.height) == (40, 20))
+        // The middle band of a circle: its corners are gone on the left and right edges only a little.
+        #expect(drawn[20, 10].alpha == 255 && drawn[0, 0].alpha < 255 && drawn[20, 0].alpha == 255)
+        let twice = try draw("rect:10x10", "round:50x50,r=5,b=5")
+        #expect((twice.width, twice.height) == (50, 50))
+        #expect(twice[2, 2].alpha == 0 && twice[25, 25].alpha == 255)
+    }
+
+    @Test("colours next to what was cut off don't grow dark")
+    func edges() throws {
+        let drawn = try draw("round:80x80,r=40,b=0", "rect:40x40")
+        let edge = (0..<18).flatMap { x in (0..<18).map { y in drawn[x, y] } }.filter { (50..<200).contains($0.alpha) }
+        #expect(edge.count >= 4)
+        for pixel in edge { #expect(pixel.red > 200 && pixel.green < 60 && pixel.blue < 60, "still red: \(pixel)") }
+    }
+
+    @Test("a style that is none is the agent's fault, not the picture's")
+    func nonsense() throws {
+        let worker = try WorkerProcess()
+        let picture = try Samples.bytes("rgb8.png")
+        for steps in [[], ["oval"], ["rect:0x5"], ["rect:5000x5"], Array(repeating: "original", count: 17)] {
+            #expect(try worker.perform(.draw(steps: steps), on: picture).outcome.isFailed)
+        }
+        #expect(try worker.perform(.thumbnail(side: 0, quality: 85), on: picture).outcome.isFailed)
+        #expect(try worker.perform(.thumbnail(side: 1 << 40, quality: 85), on: picture).outcome.isFailed)
+    }
+}

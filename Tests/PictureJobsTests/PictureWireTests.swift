@@ -1,0 +1,44 @@
+import PictureJobs
+import Testing
+
+@Suite("The wire of the picture worker")
+struct PictureWireTests {
+    @Test(
+        "brings each job as it was",
+        arguments: [
+            PictureJob.Operation.measure, .thumbnail(side: 150, quality: 85), .encode(quality: 1), .draw(steps: []),
+            .draw(steps: ["rect:10x20", "original"]),
+        ])
+    func jobs(operation: PictureJob.Operation) throws {
+        let job = PictureJob(id: .max, operation: operation, maximumPixels: .max)
+        #expect(try PictureWire.value(PictureJob.self, in: try PictureWire.packet(of: job)) == job)
+    }
+
+    @Test(
+        "brings each answer as it was",
+        arguments: [
+            PictureAnswer.Outcome.done(PictureFacts(width: 1, height: 65535)), .failed("\u{0}\"\\ é"),
+            .refused(PictureRefusal(.tooManyPixels, "too large")),
+        ])
+    func answers(outcome: PictureAnswer.Outcome) throws {
+        let answer = PictureAnswer(id: 0, outcome: outcome)
+        #expect(try PictureWire.value(PictureAnswer.self, in: try PictureWire.packet(of: answer)) == answer)
+    }
+
+    @Test("brings the hello as it was, its layers by their names")
+    func hello() throws {
+        let hello = PictureHello(library: "libvips 8.14.1", formats: ["jpeg"], sandbox: [.noNewPrivileges, .landlock])
+        let packet = try PictureWire.packet(of: hello)
+        #expect(try PictureWire.value(PictureHello.self, in: packet) == hello)
+        #expect(String(decoding: packet, as: UTF8.self).contains("\"no_new_privs\""))
+    }
+
+    @Test("knows no packet that is too long, and none that says something else")
+    func refused() {
+        let long = PictureAnswer(id: 1, outcome: .failed(String(repeating: "x", count: PictureWire.longestPacket)))
+        #expect(throws: PictureWireError.tooLong) { try PictureWire.packet(of: long) }
+        let bytes = [UInt8](repeating: 0x20, count: PictureWire.longestPacket + 1)
+        #expect(throws: PictureWireError.tooLong) { try PictureWire.value(PictureJob.self, in: bytes) }
+        #expect(throws: PictureWireError.unreadable) { try PictureWire.value(PictureJob.self, in: Array("{}".utf8)) }
+    }
+}

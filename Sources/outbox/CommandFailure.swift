@@ -20,6 +20,8 @@ enum CommandFailure: Error {
     case service(ServiceError)
     /// A token can't be kept or discarded.
     case session(SessionError)
+    /// A picture can't be had, or the mirror can't be used.
+    case avatar(AvatarTrouble)
     /// It did not work out now, and may later.
     case tryAgain(String)
     /// Something else went wrong with the system.
@@ -33,6 +35,7 @@ enum CommandFailure: Error {
         case let failure as AgentFailure: self = .agent(failure)
         case let failure as ServiceError: self = .service(failure)
         case let error as SessionError: self = .session(error)
+        case let trouble as AvatarTrouble: self = .avatar(trouble)
         case let errors as ConfigurationErrors: self = .configuration(errors, all: false)
         case is CleanExit, is ValidationError, is ExitCode: return nil
         default:
@@ -61,6 +64,18 @@ enum CommandFailure: Error {
         case .service(.notAllowed): EX_NOPERM
         case .service(.inexpressible): EX_CONFIG
         case .agent(.configuration), .configuration, .objection: EX_CONFIG
+        case .avatar(let trouble): Self.status(trouble.kind)
+        }
+    }
+
+    private static func status(_ trouble: AvatarTrouble.Kind) -> Int32 {
+        switch trouble {
+        case .usage: EX_USAGE
+        case .notAllowed: EX_NOPERM
+        case .refused: 1
+        case .later: EX_TEMPFAIL
+        case .noWorker: EX_UNAVAILABLE
+        case .storage: EX_IOERR
         }
     }
 
@@ -75,6 +90,7 @@ enum CommandFailure: Error {
         case .objection(let error): ["\(error)"]
         case .service(let error): ["\(error)"]
         case .session(let error): ["\(error)"]
+        case .avatar(let trouble): [DisplayText.escaped("\(trouble)")]
         case .tryAgain(let what): [what]
         case .system(let reason): [reason]
         }

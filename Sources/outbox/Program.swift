@@ -24,6 +24,7 @@ struct Outbox: AsyncParsableCommand {
                 subcommands: [
                     PauseCommand.self, ResumeCommand.self, CancelCommand.self, RetryCommand.self, FirstCommand.self,
                 ]),
+            CommandGroup(name: "Pictures", subcommands: [AvatarCommand.self]),
             CommandGroup(
                 name: "Setting up",
                 subcommands: [

@@ -86,6 +86,16 @@ struct TimeSpan: ExpressibleByArgument {
     let text: String
     let duration: Duration
 
+    static let minute = TimeSpan(text: "60s", duration: .seconds(60))
+
+    private init(text: String, duration: Duration) {
+        self.text = text
+        self.duration = duration
+    }
+
+    /// What help shows as the default.
+    var defaultValueDescription: String { text }
+
     init?(argument: String) {
         guard let duration = Duration(written: argument) else { return nil }
         self.duration = duration

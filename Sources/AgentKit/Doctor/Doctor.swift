@@ -39,8 +39,11 @@ public struct Doctor: Sendable {
         let agent = await AgentFacts.probe(configuration, environment: environment)
         async let machine = machineFindings(agent: agent.pid)
         async let service = serviceFindings(agent: agent.pid)
+        async let pictures = pictureFindings()
         let own = configurationFindings + (token?.findings ?? [late(.token, "the token's file")])
-        let all = own + (await directories) + (await machine) + (await server) + agent.findings + (await service)
+        let all =
+            own + (await directories) + (await machine) + (await server) + agent.findings + (await service)
+            + (await pictures)
         return DoctorReport(all)
     }
 
@@ -48,7 +51,7 @@ public struct Doctor: Sendable {
         ConfigurationFacts(
             file: effective.file, warnings: effective.warnings, withoutEffect: configuration.notBuilt,
             refusal: configuration.refusal
-        ).findings + MediaToolsFacts().findings
+        ).findings
     }
 
     private func tokenFacts() async -> TokenFacts? {
@@ -62,6 +65,18 @@ public struct Doctor: Sendable {
         async let state = directory(configuration.state, .state, \.stateFindings)
         async let sidecars = sidecarFindings()
         return await outbox + state + sidecars
+    }
+
+    private func pictureFindings() async -> [Finding] {
+        async let tools = MediaToolsFacts.probe(environment: environment, limit: Self.fileLimit)
+        async let mirror = directory(configuration.avatars, .avatars, \.avatarFindings)
+        let current = configuration.avatars + "/current.jpg"
+        let placeholder = configuration.avatarCache.placeholder
+        let files = await TimeLimit.run("doctor-pictures", Self.fileLimit) {
+            PlaceholderFacts(probing: placeholder).findings
+                + CurrentPictureFacts(probing: current).findings(path: current)
+        }
+        return await tools.findings + mirror + (files ?? [])
     }
 
     private func sidecarFindings() async -> [Finding] {
@@ -123,7 +138,8 @@ public struct Doctor: Sendable {
     /// What is said of a place that gives no answer.
     private func late(_ check: Check, _ what: String) -> Finding {
         Finding(
-            check, .stop, "\(what) gave no answer within 5 s: a share whose server is gone, or a failing disk",
+            check, check == .avatars ? .warning : .stop,
+            "\(what) gave no answer within 5 s: a share whose server is gone, or a failing disk",
             remedy: "see `dmesg | tail` and `mount`; bring the share back or unmount it with `sudo umount -l`")
     }
 }

@@ -60,6 +60,8 @@ public enum Check: String, Sendable, Encodable, CaseIterable {
     case state
     case stateFileSystem = "state_file_system"
     case stateSpace = "state_space"
+    case avatars
+    case portrait
     case watches
     case kernel
     case leases

@@ -20,7 +20,7 @@ public struct CommandOutcome: Equatable, Sendable {
 public protocol CommandRunner: Sendable {
     /// Runs a program to its end; blocks.
     ///
-    /// - Parameter command: the name, looked up in `PATH`, and the arguments.
+    /// - Parameter command: the name, looked up in `PATH` unless it is a path, and the arguments.
     /// - Returns: nil where there is no such program.
     func run(_ command: [String]) -> CommandOutcome?
 }
@@ -50,6 +50,7 @@ public struct ChildCommandRunner: CommandRunner {
     }
 
     private func find(_ name: String) -> String? {
+        if name.contains("/") { return access(name, X_OK) == 0 ? name : nil }
         let path = environment["PATH"] ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         return path.split(separator: ":").lazy.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }

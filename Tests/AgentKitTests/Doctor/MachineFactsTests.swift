@@ -129,8 +129,4 @@ struct MachineFactsTests {
         #expect(clock(synchronised: false, ahead: 3).level == .note)
         #expect(clock(synchronised: nil, ahead: nil).level == .ok)
     }
-
-    @Test func `tools that are not used yet are said not to be`() {
-        #expect(MediaToolsFacts().findings.map(\.level) == [.note])
-    }
 }

@@ -98,14 +98,3 @@ struct OpenFilesFacts: Equatable, Sendable {
         ]
     }
 }
-
-/// Programs that prepare pictures and videos.
-struct MediaToolsFacts: Equatable, Sendable {
-    var findings: [Finding] {
-        [
-            Finding(
-                .mediaTools, .note,
-                "ffmpeg, ffprobe and the picture worker are not used by this version: files are sent as they are")
-        ]
-    }
-}

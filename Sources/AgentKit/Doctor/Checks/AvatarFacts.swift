@@ -1,0 +1,80 @@
+extension DirectoryFacts {
+    /// Free space under which pictures of the server can't be counted on to be mirrored.
+    static let leastMirrorSpace: UInt64 = 64 << 20
+
+    /// Findings for the mirror of the server's pictures; uploads don't depend on it.
+    var avatarFindings: [Finding] {
+        func warning(_ what: String) -> [Finding] {
+            [
+                Finding(
+                    .avatars, .warning,
+                    "\(path) \(what): no pictures of the server are mirrored, and no portrait is shown",
+                    remedy: "see `ls -ld \(path)`, or set `avatars` to another directory")
+            ]
+        }
+        switch state {
+        case .missing(nil, _): return [Finding(.avatars, .note, "\(path) does not exist; it is made when needed")]
+        case .missing(let obstacle?, _): return warning("does not exist and can't be made: \(obstacle)")
+        case .notADirectory: return warning("is no directory")
+        case .unreachable(let reason): return warning("can't be opened: \(reason)")
+        case .present(let present):
+            guard present.isReadable, present.isWritable else { return warning("can't be written to") }
+            let free = Quantity.size(present.fileSystem.available)
+            guard present.fileSystem.available >= Self.leastMirrorSpace, present.fileSystem.freeInodes != 0 else {
+                return [
+                    Finding(
+                        .avatars, .warning, "\(free) left at \(path): pictures of the server may not find room",
+                        remedy: "make room there; `outbox avatar clear` removes those that are mirrored")
+                ]
+            }
+            return [Finding(.avatars, .ok, "\(path) can be written, \(free) left")]
+        }
+    }
+}
+
+/// Whether the picture that stands in for others can be used.
+enum PlaceholderFacts: Equatable, Sendable {
+    case usable
+    case unusable(path: String, reason: String)
+
+    var findings: [Finding] {
+        guard case .unusable(let path, let reason) = self else { return [] }
+        return [
+            Finding(
+                .avatars, .warning, "the placeholder \(path) can't be used (\(reason)): the built-in picture is served",
+                remedy:
+                    "set avatar_cache.placeholder to a JPEG, PNG, GIF, WebP or AVIF file of at most 1 MiB, or to \"\"")
+        ]
+    }
+}
+
+/// The symbolic link that leads to the user's picture.
+enum CurrentPictureFacts: Equatable, Sendable {
+    /// Nobody has dropped a portrait yet.
+    case none
+    case picture(target: String)
+    /// It leads to what is not there, or is no regular file.
+    case broken(target: String)
+    /// Something that is no symbolic link is in its place.
+    case foreign
+
+    /// - Parameter path: of the link.
+    func findings(path: String) -> [Finding] {
+        switch self {
+        case .none: []
+        case .picture(let target): [Finding(.portrait, .ok, "\(path) leads to \(target)")]
+        case .broken(let target):
+            [
+                Finding(
+                    .portrait, .warning, "\(path) leads to \(target), where there is no picture",
+                    remedy: "start the agent again, which puts it right; drop the picture again if that does not help")
+            ]
+        case .foreign:
+            [
+                Finding(
+                    .portrait, .warning, "\(path) is no symbolic link: the agent does not replace it",
+                    remedy: "mv \(path) \(path).old")
+            ]
+        }
+    }
+}

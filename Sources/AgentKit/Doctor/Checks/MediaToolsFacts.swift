@@ -1,0 +1,70 @@
+/// Programs that measure and draw pictures and videos. Uploads need none of them.
+struct MediaToolsFacts: Equatable, Sendable {
+    /// The picture worker, outbox-media.
+    enum Worker: Equatable, Sendable {
+        /// There is no such program.
+        case missing(path: String)
+        /// It is there and was built without libvips.
+        case withoutLibrary
+        /// It does not do what it should.
+        case broken(path: String, reason: String)
+        /// It measured a picture.
+        case works(library: String)
+    }
+
+    /// A program of ffmpeg.
+    enum Tool: Equatable, Sendable {
+        case missing
+        case broken(String)
+        case works(version: String)
+    }
+
+    var worker: Worker
+    var ffprobe: Tool
+    var ffmpeg: Tool
+
+    var findings: [Finding] { [workerFinding, videoFinding] }
+
+    private var workerFinding: Finding {
+        let loss =
+            "pictures are uploaded without dimensions and thumbnails, avatars have no styles, portraits are not taken"
+        func warning(_ what: String, _ remedy: String) -> Finding {
+            Finding(.mediaTools, .warning, "\(what): \(loss)", remedy: remedy)
+        }
+        return switch worker {
+        case .works(let library): Finding(.mediaTools, .ok, "the picture worker draws with \(library)")
+        case .missing(let path):
+            warning(
+                "there is no picture worker at \(path)", "install outbox-media there, or set OUTBOX_MEDIA to its path")
+        case .withoutLibrary:
+            warning(
+                "the picture worker was built without libvips",
+                "`sudo apt-get install --no-install-recommends libvips-dev`, and build again")
+        case .broken(let path, let reason):
+            warning("the picture worker \(path) does not work (\(reason))", "run `\(path) --version`; install it again")
+        }
+    }
+
+    private var videoFinding: Finding {
+        let remedy = "sudo apt-get install ffmpeg"
+        switch (ffprobe, ffmpeg) {
+        case (.works(let version), .works):
+            return Finding(.mediaTools, .ok, "ffprobe and ffmpeg \(version) look at videos")
+        case (.missing, _):
+            return Finding(
+                .mediaTools, .note, "ffprobe is not installed: videos have no dimensions, duration and thumbnails",
+                remedy: remedy)
+        case (_, .missing):
+            return Finding(.mediaTools, .note, "ffmpeg is not installed: videos have no thumbnails", remedy: remedy)
+        case (.broken(let reason), _):
+            return Finding(
+                .mediaTools, .warning,
+                "ffprobe does not work (\(reason)): videos have no dimensions, duration and thumbnails",
+                remedy: "run `ffprobe -version`; install ffmpeg again")
+        case (_, .broken(let reason)):
+            return Finding(
+                .mediaTools, .warning, "ffmpeg does not work (\(reason)): videos have no thumbnails",
+                remedy: "run `ffmpeg -version`; install ffmpeg again")
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Glibc
+import LinuxSystem
+
+extension PlaceholderFacts {
+    /// Reads the file; nil means that none is configured.
+    init(probing path: String?) {
+        self = .usable
+        guard let path else { return }
+        do throws(PlaceholderPicture.Unusable) {
+            _ = try PlaceholderPicture(path: path)
+        } catch {
+            self = .unusable(path: path, reason: error.reason)
+        }
+    }
+}
+
+extension CurrentPictureFacts {
+    /// Looks at the link and at what it leads to.
+    init(probing path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            self = .none
+            return
+        }
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &buffer, buffer.count)
+        guard count >= 0 else {
+            self = .foreign
+            return
+        }
+        let target = String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let isPicture = (try? FileStatus(path: path))?.kind == .regular
+        self = isPicture ? .picture(target: target) : .broken(target: target)
+    }
+}

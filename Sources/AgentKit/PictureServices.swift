@@ -26,9 +26,6 @@ struct PictureServices: Sendable {
         let transport: CurlTransport
     }
 
-    /// The largest picture that becomes a profile picture: phones take 200 million pixels.
-    private static let mostPortraitPixels = 250_000_000
-
     /// What the profile picture needs of the agent.
     struct PortraitNeeds {
         var files: OutboxFiles
@@ -114,7 +111,7 @@ struct PictureServices: Sendable {
                 pin: { url in await cache?.pin(try? AvatarAddress(url)) }),
             account: { credentials.bearerToken() == nil ? nil : account.name },
             quality: Int((configuration.portrait.jpegQuality * 100).rounded()),
-            maximumPixels: mostPortraitPixels, retryInterval: configuration.upload.retryInterval, clock: needs.clock,
+            maximumPixels: configuration.avatarCache.maxPixels, retryInterval: configuration.upload.retryInterval, clock: needs.clock,
             logger: logger)
         return (PortraitService(parts), folder)
     }

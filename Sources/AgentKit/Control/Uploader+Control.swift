@@ -145,6 +145,6 @@ extension Uploader: ControlBackend {
         }.get()
         if hadOne { parts.logger.notice("the token that was kept is discarded") }
         process([.credentialsChanged])
-        parts.portrait?.service.signedOut()
+        if hadOne { parts.portrait?.service.signedOut() }
     }
 }

@@ -48,12 +48,23 @@ extension Uploader {
         portraits[record.path] = nil
         let order: DropOrder = hasScanned ? .arrived : .found
         forgetIntake(of: record.path)
-        commit([keep(record)]) { [record] in $0.send(record, to: service, order) }
+        commit([keep(record)]) { [record] uploader in
+            if let current = uploader.current(record) { uploader.send(current, to: service, order) }
+        }
         report(record)
     }
 
+    /// What is known now of a drop that may have got another name.
+    private func current(_ drop: DropRecord) -> DropRecord? {
+        if let record = drops[drop.path], record.key == drop.key { return record }
+        return drops.values.first { record in
+            record.key == drop.key && record.identity?.inode == drop.identity?.inode
+                && portrait(for: record.path) != nil
+        }
+    }
+
     private func send(_ record: DropRecord, to service: PortraitService, _ order: DropOrder) {
-        guard let key = record.key, let identity = record.identity, drops[record.path]?.key == key else { return }
+        guard let key = record.key, let identity = record.identity else { return }
         service.dropped(
             PortraitDrop(
                 path: record.path, key: key, identity: identity, type: record.type ?? .other,

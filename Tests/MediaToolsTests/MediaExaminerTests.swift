@@ -79,7 +79,7 @@ struct MediaExaminerTests {
         let examiner = try realExaminer()
         let file = try opened(try directory.file("a.png", "not a picture at all"))
         let (facts, isFinal) = await examiner.facts(of: file, png)
-        #expect(facts == .unknown && isFinal)
+        #expect(facts == MediaFacts() && isFinal)
         guard case .none = await examiner.makeThumbnail(of: file, png, key: key) else {
             Issue.record("it got a thumbnail")
             return
@@ -120,7 +120,7 @@ struct MediaExaminerTests {
     func `a failure that is not the picture's fault may go away`(failure: PictureFailure, isFinal: Bool) async throws {
         let examiner = examiner(MadeUpPictures { _ in .failure(failure) })
         let answer = await examiner.facts(of: try nullDevice(), png)
-        #expect(answer.facts == .unknown && answer.isFinal == isFinal)
+        #expect(answer.facts == MediaFacts() && answer.isFinal == isFinal)
         let thumbnail = await examiner.makeThumbnail(of: try nullDevice(), png, key: key)
         #expect(thumbnail == (isFinal ? .none(failure.message) : .notNow(failure.message)))
         #expect(try files() == [])
@@ -131,7 +131,7 @@ struct MediaExaminerTests {
         let pictures = MadeUpPictures { _ in .success(PictureFacts(width: 1, height: 1)) }
         let examiner = examiner(pictures)
         let answer = await examiner.facts(of: try nullDevice(), MediaType(kind: .image, mime: mime))
-        #expect(answer.facts == .unknown && answer.isFinal)
+        #expect(answer.facts == MediaFacts() && answer.isFinal)
         #expect(pictures.jobs == 0)
     }
 
@@ -154,117 +154,6 @@ struct MediaExaminerTests {
     }
 }
 
-@Suite("The queue of examinations", .timeLimit(.minutes(1)))
-struct ExaminationQueueTests {
-    private let directory: TemporaryDirectory
-    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    private let png = MediaType(kind: .image, mime: "image/png")
-
-    init() throws { directory = try TemporaryDirectory() }
-
-    private func key(_ number: UInt64) -> ContentKey { ContentKey(high: 0, low: number) }
-
-    private func queue(
-        _ pictures: MadeUpPictures, atOnce: Int = 2, report: @escaping ExaminationQueue.Report = { _, _, _ in }
-    ) -> ExaminationQueue {
-        let examiner = MediaExaminer(
-            pictures: pictures, videos: VideoTools(prober: nil, converter: nil), thumbnails: directory.path("t"),
-            logger: logger)
-        return ExaminationQueue(examiner: examiner, atOnce: atOnce, report: report)
-    }
-
-    private func request(_ number: UInt64) -> ExaminationQueue.Request {
-        ExaminationQueue.Request(key: key(number), type: png) { try? nullDevice() }
-    }
-
-    private func finish(_ queue: ExaminationQueue) async throws {
-        try await Poll.until("all is done") { await queue.pending == 0 }
-    }
-
-    @Test func `each content is reported once, and gets its thumbnail`() async throws {
-        let reported = Mutex<[ContentKey]>([])
-        let queue = queue(MadeUpPictures { _ in .success(PictureFacts(width: 3, height: 2)) }) { key, facts, isFinal in
-            reported.withLock { $0.append(key) }
-            #expect(facts == MediaFacts(width: 3, height: 2) && isFinal)
-        }
-        for number in 1...100 as ClosedRange<UInt64> { await queue.add(request(number)) }
-        try await finish(queue)
-        #expect(reported.withLock { Set($0) } == Set((1...100).map(key)))
-        #expect(reported.withLock { $0.count } == 100)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path("t")).count == 100)
-    }
-
-    @Test func `no more than so many are worked on at once, and only those are open`() async throws {
-        let most = Mutex((now: 0, most: 0))
-        let pictures = MadeUpPictures { _ in
-            most.withLock { count in
-                count.now += 1
-                count.most = max(count.most, count.now)
-            }
-            await Task.yield()
-            most.withLock { $0.now -= 1 }
-            return .success(PictureFacts(width: 1, height: 1))
-        }
-        let queue = queue(pictures, atOnce: 3)
-        for number in 1...50 as ClosedRange<UInt64> { await queue.add(request(number)) }
-        try await finish(queue)
-        #expect(most.withLock { $0.most } <= 3)
-    }
-
-    @Test func `all sizes come before all thumbnails`() async throws {
-        let order = Mutex<[String]>([])
-        let gate = Gate()
-        let pictures = MadeUpPictures { operation in
-            await gate.wait()
-            order.withLock { $0.append(operation == .measure ? "measure" : "draw") }
-            return .success(PictureFacts(width: 1, height: 1))
-        }
-        let queue = queue(pictures, atOnce: 1)
-        for number in 1...3 as ClosedRange<UInt64> { await queue.add(request(number)) }
-        await gate.open()
-        try await finish(queue)
-        #expect(order.withLock { $0 } == ["measure", "measure", "measure", "draw", "draw", "draw"])
-    }
-
-    @Test func `a file that is gone is passed over`() async throws {
-        let pictures = MadeUpPictures { _ in .success(PictureFacts(width: 1, height: 1)) }
-        let queue = queue(pictures) { _, _, _ in Issue.record("it was reported") }
-        await queue.add(ExaminationQueue.Request(key: key(1), type: png) { nil })
-        try await finish(queue)
-        #expect(pictures.jobs == 0)
-    }
-
-    @Test func `what waits can be forgotten`() async throws {
-        let reported = Mutex<[ContentKey]>([])
-        let gate = Gate()
-        let pictures = MadeUpPictures { _ in
-            await gate.wait()
-            return .success(PictureFacts(width: 1, height: 1))
-        }
-        let queue = queue(pictures, atOnce: 1) { key, _, _ in reported.withLock { $0.append(key) } }
-        for number in 1...3 as ClosedRange<UInt64> { await queue.add(request(number)) }
-        await queue.remove(key(2))
-        await gate.open()
-        try await finish(queue)
-        #expect(reported.withLock { $0 } == [key(1), key(3)])
-    }
-
-    @Test func `after shutdown nothing runs and nothing is reported`() async throws {
-        let gate = Gate()
-        let pictures = MadeUpPictures { _ in
-            await gate.wait()
-            return .success(PictureFacts(width: 1, height: 1))
-        }
-        let queue = queue(pictures, atOnce: 1) { _, _, _ in Issue.record("it was reported") }
-        for number in 1...3 as ClosedRange<UInt64> { await queue.add(request(number)) }
-        async let over: Void = queue.shutdown()
-        try await Poll.until("nothing waits") { await queue.pending <= 1 }
-        await gate.open()
-        await over
-        #expect(await queue.pending == 0)
-    }
-}
-
 /// Answers as it is told, and writes a JPEG of no content.
 final class MadeUpPictures: PictureWorking {
     private let answer: @Sendable (PictureJob.Operation) async -> Result<PictureFacts, PictureFailure>
@@ -284,22 +173,5 @@ final class MadeUpPictures: PictureWorking {
         let facts = try await answer(operation).get()
         if let output { try? writeAll([0xFF, 0xD8, 0, 0xFF, 0xD9], to: output.rawValue) }
         return facts
-    }
-}
-
-/// Closed until it is opened, once.
-private actor Gate {
-    private var isOpen = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    func wait() async {
-        if isOpen { return }
-        await withCheckedContinuation { waiting.append($0) }
-    }
-
-    func open() {
-        isOpen = true
-        for continuation in waiting { continuation.resume() }
-        waiting = []
     }
 }

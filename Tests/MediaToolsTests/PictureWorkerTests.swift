@@ -96,7 +96,9 @@ struct PictureWorkerTests {
     }
 
     @Test func `a program that is missing makes pictures unavailable, which is said once`() async throws {
-        let worker = PictureWorker(program: "/nowhere/outbox-media", processes: 1, logger: log.logger)
+        let worker = PictureWorker(
+            program: "/nowhere/outbox-media", settings: WorkerPool.Settings(most: 1, firstPause: .seconds(300)),
+            logger: log.logger)
         for _ in 1...3 {
             await #expect {
                 try await measure("picture", with: worker)
@@ -109,7 +111,9 @@ struct PictureWorkerTests {
     }
 
     @Test func `one without libvips is not tried again and again, and its reason is told`() async throws {
-        let worker = try worker(opening: "sys.stderr.write('install libvips42\\n'); sys.exit(69)")
+        let worker = try worker(
+            opening: "sys.stderr.write('install libvips42\\n'); sys.exit(69)",
+            settings: WorkerPool.Settings(most: 1, firstPause: .seconds(300)))
         for _ in 1...3 {
             await #expect {
                 try await measure("picture", with: worker)

@@ -104,6 +104,24 @@ struct WorkerPoolTests {
             ])
     }
 
+    @Test func `a job that did not reach a worker goes to the next one, before those that wait`() {
+        var pool = readyPool(1)
+        _ = submit(&pool, 1)
+        _ = submit(&pool, 2)
+        #expect(pool.notSent(to: 1) == [.kill(1)])
+        #expect(pool.ended(1, "signal 9", isProgramsFault: false, now: at(1)) == [.start(2)])
+        #expect(pool.ready(2, now: at(1)) == [.send(1, to: 2)])
+    }
+
+    @Test func `a worker that ends before its first job is no reason to go on for ever`() {
+        var pool = pool()
+        _ = submit(&pool, 1)
+        _ = pool.ready(1, now: at(0))
+        #expect(
+            pool.notSent(to: 1) == [.kill(1), .fail(1, .failed("the picture worker ended before it began"))])
+        #expect(pool.ended(1, "exit code 0", isProgramsFault: false, now: at(0)) == [])
+    }
+
     @Test func `a cancelled job leaves the queue`() {
         var pool = readyPool(1)
         _ = submit(&pool, 1)

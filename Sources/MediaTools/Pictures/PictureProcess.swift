@@ -35,6 +35,11 @@ final class PictureProcess: Sendable {
         self.program = program
     }
 
+    /// Its process id, nil while it does not run.
+    var pid: pid_t? {
+        if case .running(let process, _) = state.withLock({ $0 }) { process.pid } else { nil }
+    }
+
     /// Starts it.
     ///
     /// - Parameter report: called on its thread.
@@ -51,13 +56,16 @@ final class PictureProcess: Sendable {
         }
     }
 
-    /// Sends a job; one that can't be sent shows as the worker's end.
-    func send(_ job: PictureJob, _ descriptors: [SharedDescriptor]) {
-        guard case .running(let process, let socket) = state.withLock({ $0 }) else { return }
+    /// Sends a job; never waits, since it has no other.
+    ///
+    /// - Returns: false where it has ended.
+    func send(_ job: PictureJob, _ descriptors: [SharedDescriptor]) -> Bool {
+        guard case .running(_, let socket) = state.withLock({ $0 }) else { return false }
         do {
             try DescriptorPacket.send(PictureWire.packet(of: job), with: descriptors, to: socket.rawValue)
+            return true
         } catch {
-            process.kill()
+            return false
         }
     }
 

@@ -85,6 +85,9 @@ public final class PictureWorker: PictureWorking {
     /// How many jobs have no answer yet.
     var waitingJobs: Int { state.withLock { $0.waiting.count } }
 
+    /// The processes that run.
+    var processIDs: [pid_t] { state.withLock { $0.processes.values.compactMap(\.pid) } }
+
     func perform(
         _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
         maximumPixels: Int, _ priority: WorkerPool.Priority
@@ -122,7 +125,7 @@ public final class PictureWorker: PictureWorking {
         let effects = state.withLock { state in
             // Not while the machine sleeps: a job is not late because of that.
             let now = MonotonicTime(nanoseconds: monotonicNanoseconds())
-            var effects = event(&state, now).compactMap { effect(of: $0, in: &state) }
+            var effects = event(&state, now).flatMap { self.effects(of: $0, in: &state) }
             if state.pool.isEmpty {
                 let continuations = state.afterShutdown
                 state.afterShutdown = []
@@ -134,36 +137,43 @@ public final class PictureWorker: PictureWorking {
         for effect in effects { effect() }
     }
 
-    private func effect(of action: WorkerPool.Action, in state: inout State) -> (() -> Void)? {
+    private func effects(of action: WorkerPool.Action, in state: inout State) -> [() -> Void] {
         switch action {
         case .start(let id):
             let process = PictureProcess(program: program)
             state.processes[id] = process
-            return { process.start { [weak self] report in self?.take(report, from: id) } }
+            return [{ process.start { [weak self] report in self?.take(report, from: id) } }]
         case .send(let job, let id):
-            guard let process = state.processes[id], let waiting = state.waiting[job] else { return nil }
-            let packet = PictureJob(id: job, operation: waiting.operation, maximumPixels: waiting.maximumPixels)
-            return { process.send(packet, waiting.descriptors) }
+            // At once: whether it went out decides whose fault the worker's end is.
+            return isSent(job, to: id, in: state)
+                ? [] : state.pool.notSent(to: id).flatMap { effects(of: $0, in: &state) }
         case .retire(let id):
-            return state.processes[id].map { process in { process.retire() } }
+            return state.processes[id].map { process in [{ process.retire() }] } ?? []
         case .kill(let id):
-            return state.processes[id].map { process in { process.kill() } }
+            return state.processes[id].map { process in [{ process.kill() }] } ?? []
         case .deliver:
             // Done where the answer is known.
-            return nil
+            return []
         case .fail(let job, let failure):
-            return state.waiting.removeValue(forKey: job).map { waiting in
-                { waiting.continuation.resume(returning: .failure(failure)) }
-            }
+            guard let waiting = state.waiting.removeValue(forKey: job) else { return [] }
+            return [{ waiting.continuation.resume(returning: .failure(failure)) }]
         case .reportUnavailable(let reason):
-            return { [logger] in
-                logger.warning(
-                    "Pictures can't be measured or drawn: uploads go on without their sizes and thumbnails",
-                    metadata: ["reason": "\(reason)"])
-            }
+            return [
+                { [logger] in
+                    logger.warning(
+                        "Pictures can't be measured or drawn: uploads go on without their sizes and thumbnails",
+                        metadata: ["reason": "\(reason)"])
+                }
+            ]
         case .reportAvailable:
-            return { [logger] in logger.notice("Pictures can be measured and drawn again") }
+            return [{ [logger] in logger.notice("Pictures can be measured and drawn again") }]
         }
+    }
+
+    private func isSent(_ id: WorkerPool.JobID, to worker: WorkerPool.WorkerID, in state: State) -> Bool {
+        guard let process = state.processes[worker], let job = state.waiting[id] else { return false }
+        let packet = PictureJob(id: id, operation: job.operation, maximumPixels: job.maximumPixels)
+        return process.send(packet, job.descriptors)
     }
 
     private func take(_ report: PictureProcess.Report, from id: WorkerPool.WorkerID) {

@@ -63,14 +63,14 @@ struct WorkerPool: Sendable {
 
     private struct Job {
         var id: JobID
+        var priority: Priority
         var limit: Duration
     }
 
     private enum State {
         case starting(deadline: MonotonicTime)
         case idle(since: MonotonicTime)
-        /// The job is nil once nobody waits for it any longer.
-        case busy(JobID, isWanted: Bool, deadline: MonotonicTime)
+        case busy(Job, isWanted: Bool, deadline: MonotonicTime)
         case retiring(deadline: MonotonicTime)
         /// Killed, and not yet ended; the reason where it never became ready.
         case dying(failedStart: String?)
@@ -110,9 +110,10 @@ struct WorkerPool: Sendable {
     mutating func submit(_ job: JobID, _ priority: Priority, limit: Duration, now: MonotonicTime) -> [Action] {
         if isShutDown { return [.fail(job, .cancelled)] }
         if let outage, now < outage.until, !isAnyReady { return [.fail(job, .unavailable(outage.reason))] }
+        let job = Job(id: job, priority: priority, limit: limit)
         switch priority {
-        case .interactive: interactive.append(Job(id: job, limit: limit))
-        case .background: background.append(Job(id: job, limit: limit))
+        case .interactive: interactive.append(job)
+        case .background: background.append(job)
         }
         return dispatch(now: now)
     }
@@ -124,8 +125,8 @@ struct WorkerPool: Sendable {
         background.removeAll { $0.id == job }
         if interactive.count + background.count < waiting { return [.fail(job, .cancelled)] }
         for (id, worker) in workers {
-            if case .busy(job, true, let deadline) = worker.state {
-                workers[id]?.state = .busy(job, isWanted: false, deadline: deadline)
+            if case .busy(let current, true, let deadline) = worker.state, current.id == job {
+                workers[id]?.state = .busy(current, isWanted: false, deadline: deadline)
                 return [.fail(job, .cancelled)]
             }
         }
@@ -153,7 +154,7 @@ struct WorkerPool: Sendable {
     /// - Parameter memory: bytes of memory it has now.
     mutating func answered(_ id: WorkerID, _ job: JobID, memory: Int, now: MonotonicTime) -> [Action] {
         guard let worker = workers[id] else { return [] }
-        guard case .busy(let asked, let isWanted, _) = worker.state, asked == job else {
+        guard case .busy(let asked, let isWanted, _) = worker.state, asked.id == job else {
             return kill(id, because: "it answered what it was not asked")
         }
         workers[id]?.jobs += 1
@@ -164,6 +165,20 @@ struct WorkerPool: Sendable {
             workers[id]?.state = .idle(since: now)
         }
         return actions + dispatch(now: now)
+    }
+
+    /// A job did not reach its worker, which has ended without anybody knowing yet. The job is not to blame, and goes to
+    /// the next one; unless the worker never did any, which might go on for ever.
+    mutating func notSent(to id: WorkerID) -> [Action] {
+        guard let worker = workers[id], case .busy(let job, let isWanted, _) = worker.state else { return [] }
+        workers[id]?.state = .dying(failedStart: nil)
+        if !isWanted { return [.kill(id)] }
+        if worker.jobs == 0 { return [.kill(id), .fail(job.id, .failed("the picture worker ended before it began"))] }
+        switch job.priority {
+        case .interactive: interactive.insert(job, at: 0)
+        case .background: background.insert(job, at: 0)
+        }
+        return [.kill(id)]
     }
 
     /// A worker is no more, or never was.
@@ -182,7 +197,7 @@ struct WorkerPool: Sendable {
         case .dying(let failedStart?):
             actions = startFailed(failedStart, isProgramsFault: false, now: now)
         case .busy(let job, true, _):
-            actions = [.fail(job, .killedWorker(reason))]
+            actions = [.fail(job.id, .killedWorker(reason))]
         case .busy, .idle, .retiring, .dying:
             break
         }
@@ -217,7 +232,7 @@ struct WorkerPool: Sendable {
         background = []
         let working = workers.sorted { $0.key < $1.key }.flatMap { id, worker -> [Action] in
             workers[id]?.state = .dying(failedStart: nil)
-            if case .busy(let job, true, _) = worker.state { return [.fail(job, .cancelled), .kill(id)] }
+            if case .busy(let job, true, _) = worker.state { return [.fail(job.id, .cancelled), .kill(id)] }
             return [.kill(id)]
         }
         return waiting + working
@@ -262,7 +277,7 @@ struct WorkerPool: Sendable {
     private mutating func dispatch(now: MonotonicTime) -> [Action] {
         var actions: [Action] = []
         while let worker = latestIdle, let job = nextJob() {
-            workers[worker]?.state = .busy(job.id, isWanted: true, deadline: now + job.limit)
+            workers[worker]?.state = .busy(job, isWanted: true, deadline: now + job.limit)
             actions.append(.send(job.id, to: worker))
         }
         let isPausing = outage.map { now < $0.until } ?? false
@@ -311,7 +326,7 @@ struct WorkerPool: Sendable {
             return [.kill(id)]
         case .busy(let job, let isWanted, _):
             workers[id]?.state = .dying(failedStart: nil)
-            return [.kill(id)] + (isWanted ? [.fail(job, .killedWorker(reason))] : [])
+            return [.kill(id)] + (isWanted ? [.fail(job.id, .killedWorker(reason))] : [])
         case .idle, .retiring:
             workers[id]?.state = .dying(failedStart: nil)
             return [.kill(id)]

@@ -76,7 +76,10 @@ final class LimitedProcess: Sendable {
             }
         }
         if pid > 0 { return pid }
-        let isProgramsFault = Int(stage) == outbox_start_program && reason != .noMemory
+        let lasting: [Errno] = [
+            .noSuchFileOrDirectory, .notDirectory, .permissionDenied, .execFormatError, .tooManySymbolicLinkLevels,
+        ]
+        let isProgramsFault = Int(stage) == outbox_start_program && lasting.contains(reason)
         throw StartFailure(
             description: "\(command.program) cannot be started: \(words(for: stage)): \(reason)",
             isProgramsFault: isProgramsFault)

@@ -6,6 +6,8 @@ import SystemPackage
 struct Trap {
     /// A concat script, a play list for each, and a session description.
     let scripts: [String]
+    /// Absolute path of the file.
+    let secret: String
     private let watch: SharedDescriptor
     private let server: SharedDescriptor
 
@@ -15,6 +17,7 @@ struct Trap {
         let kinds = UInt32(IN_OPEN | IN_ACCESS)
         let descriptor = watch.rawValue
         try retryingOnInterrupt { inotify_add_watch(descriptor, secret, kinds) }
+        self.secret = secret
         let port: UInt16
         (server, port) = try Self.listen()
         let list = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1.0,\n"

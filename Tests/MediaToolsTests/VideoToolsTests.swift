@@ -180,9 +180,26 @@ struct VideoToolsTests {
         #expect(trap.isSprung)
     }
 
+    @Test(arguments: [false, true])
+    func `a QuickTime file that refers to another file does not have it opened`(isLetTo: Bool) async throws {
+        let whole = try await samples.make("whole.mov", "-c:v mjpeg -pix_fmt yuvj420p")
+        let trap = try await Trap(samples)
+        let bytes = [UInt8](FileManager.default.contents(atPath: whole) ?? Data())
+        let path = directory.path("alias.mov")
+        try Data(ExternalReference.put(into: bytes[...], path: trap.secret)).write(to: URL(fileURLWithPath: path))
+        let options = VideoContainer.mov.inputOptions(maximumPixels: 1_000_000)
+        _ = try? await probe(file: path, isLetTo ? ["-enable_drefs", "1"] : options)
+        _ = try? await frame(path, "quicktime")
+        // Let to, ffprobe does open it: the file is a good trap.
+        #expect(trap.isSprung == isLetTo)
+    }
+
     /// What an unconfined ffprobe says of a script.
     private func probe(_ script: String, _ options: [String]) async throws -> String {
-        let path = try directory.file("list.mp4", script)
+        try await probe(file: try directory.file("list.mp4", script), options)
+    }
+
+    private func probe(file path: String, _ options: [String]) async throws -> String {
         let prober = try #require(tools.prober)
         let output = try await ToolRun.run(
             prober, ["-loglevel", "error"] + options + ["-show_entries", "stream=width", "-i", path],

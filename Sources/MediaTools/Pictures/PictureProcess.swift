@@ -51,7 +51,9 @@ final class PictureProcess: Sendable {
             } catch {
                 let failure = StartFailure(error, starting: self.program)
                 self.state.withLock { $0 = .over }
-                report(.ended(failure.description, isProgramsFault: failure.isProgramsFault))
+                let advice =
+                    failure.isProgramsFault ? "; it belongs beside outbox, or OUTBOX_MEDIA tells where it is" : ""
+                report(.ended(failure.description + advice, isProgramsFault: failure.isProgramsFault))
             }
         }
     }

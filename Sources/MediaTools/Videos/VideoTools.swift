@@ -31,12 +31,6 @@ public struct VideoTools: Sendable {
         return VideoTools(prober: find("ffprobe"), converter: find("ffmpeg"))
     }
 
-    /// The layers that hold on this kernel beside resource limits, for people: "Landlock 7, seccomp".
-    public static var confinement: String {
-        let landlock = Confinement.landlockVersion
-        return landlock == 0 ? "seccomp, without Landlock" : "Landlock \(landlock), seccomp"
-    }
-
     /// Whether videos of this type are looked at.
     public static func takes(_ type: MediaType) -> Bool { VideoContainer(type) != nil }
 

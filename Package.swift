@@ -116,7 +116,17 @@ let package = Package(
             ]),
         program("outbox-receiver", ["OutboxReceiver", argumentParser, logging]),
 
-        program("outbox-bench", ["Ledger", "UploadCore", argumentParser, logging, systemPackage]),
+        program(
+            "outbox-bench",
+            [
+                "Avatars", "Ledger", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "UploadCore",
+                argumentParser, logging, systemPackage,
+            ]),
+        // The avatar cache in a program of somebody else's.
+        .executableTarget(
+            name: "example-avatars",
+            dependencies: ["Avatars", "MediaTools", "PictureJobs", "Transport", logging], path: "examples/avatars",
+            exclude: ["README.md"], swiftSettings: strict),
 
         room("TestSupport"),
         // What starts the built programs and plays the server for them.

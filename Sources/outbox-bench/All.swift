@@ -19,6 +19,8 @@ struct All: ParsableCommand {
             let growth = LedgerGrowth(small: 1000, large: entries, files: 2000, pairs: repetition.pairs)
             report.add(try growth.run(workplace))
 
+            try AvatarLookups(pictures: 2000, lookups: 50_000).run(workplace).forEach { report.add($0) }
+
             let latency = Latency(count: drops)
             latency.findings(try latency.run(workplace), ["P5", "P6"]).forEach { report.add($0) }
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import Ledger
 import Logging
 import Synchronization
@@ -125,23 +124,6 @@ private final class Lane: Sendable {
             return takeFile()
         }
         ledger.commit(step) { self.store(steps.dropFirst()) }
-    }
-}
-
-/// Lets one thread wait for what others have to do so many times.
-private final class Countdown: Sendable {
-    private let left: Mutex<Int>
-
-    init(_ count: Int) {
-        left = Mutex(count)
-    }
-
-    func step() {
-        left.withLock { $0 -= 1 }
-    }
-
-    func wait() {
-        while left.withLock({ $0 > 0 }) { usleep(200) }
     }
 }
 

@@ -11,5 +11,8 @@ struct OutboxBench: ParsableCommand {
             are medians of the ratios within a pair. rclone, u2c and copyparty are looked for in PATH and left out, \
             saying so, where they are missing.
             """,
-        subcommands: [P1.self, P2.self, P3.self, P4.self, P5.self, P6.self, P8.self, P10.self, All.self, Sink.self])
+        subcommands: [
+            P1.self, P2.self, P3.self, P4.self, P5.self, P6.self, P8.self, P10.self, AvatarsCommand.self, All.self,
+            Sink.self,
+        ])
 }

@@ -18,6 +18,12 @@ extension AvatarCache {
         }
     }
 
+    /// The network is another one than before: what it stood in the way of is tried again at once.
+    public func networkChanged() {
+        patience = [:]
+        wanted?.yield(.networkChanged)
+    }
+
     private func watchMemory() async {
         for await _ in pressure.warnings() {
             let bytes = memory.cost
@@ -41,6 +47,7 @@ extension AvatarCache {
         case due
         case ended(AvatarDesk.Wish, number: UInt64, WantedPlan.Outcome)
         case lowMemory
+        case networkChanged
     }
 
     /// Looks after the pictures that a file wants.
@@ -55,6 +62,7 @@ extension AvatarCache {
             case .fileChanged: keeper.stop(keeper.plan.replace(readWanted(path, &keeper), now: now))
             case .ended(let wish, let number, let outcome): keeper.ended(wish, number, outcome, now: now)
             case .lowMemory: keeper.stopAll()
+            case .networkChanged: keeper.plan.retryInterrupted(now: now)
             case .due: break
             }
             for wish in keeper.plan.start(now: now) { look(after: wish, &keeper, mailbox) }

@@ -23,6 +23,7 @@ struct WantedPlan {
         /// nil while it is being looked after.
         var due: MonotonicTime?
         var pause = WantedPlan.firstPause
+        var isInterrupted = false
     }
 
     private let maximumRunning: Int
@@ -78,13 +79,24 @@ struct WantedPlan {
         case .fresh(let life), .failed(let life):
             due = now + max(life, Self.shortestLife)
             entry.pause = Self.firstPause
+            entry.isInterrupted = false
         case .interrupted:
             due = now + entry.pause
             entry.pause = min(entry.pause * 2, Self.longestPause)
+            entry.isInterrupted = true
         }
         entry.due = due
         entries[wish] = entry
         queue.insert(wish, due: due)
+    }
+
+    /// What stood in the way may be gone: what was interrupted is due at once.
+    mutating func retryInterrupted(now: MonotonicTime) {
+        for (wish, entry) in entries where entry.isInterrupted && entry.due.map({ now < $0 }) ?? false {
+            entries[wish]?.due = now
+            entries[wish]?.pause = Self.firstPause
+            queue.insert(wish, due: now)
+        }
     }
 
     /// When ``start(now:)`` may have something to give; nil where it won't before something ends or changes.

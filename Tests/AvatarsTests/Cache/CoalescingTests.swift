@@ -7,13 +7,23 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct CoalescingTests {
-    @Test func `a thousand who ask for one URL in five styles cost one GET and five drawings`() async throws {
+    enum Storage: CaseIterable {
+        case memory, disk
+    }
+
+    @Test(arguments: Storage.allCases)
+    func `a thousand who ask for one URL in five styles cost one GET and five drawings`(
+        storage: Storage
+    ) async throws {
+        let directory = try TemporaryDirectory()
+        let store: any AvatarStore =
+            storage == .memory ? MemoryAvatarStore() : try DiskAvatarStore(directory: directory.path)
         let gate = Gate()
         let server = try ScriptedServer { _ in
             gate.wait()
             return .response(status: 200, body: png())
         }
-        let bench = try Bench(server)
+        let bench = try Bench(server, store: store)
         let address = try bench.address("/a.png")
         let styles = (1...5).map { PictureStyle.rect($0 * 10) }
         let tasks = (0..<1000).map { number in
@@ -25,6 +35,7 @@ struct CoalescingTests {
         for (number, task) in tasks.enumerated() { answers[number % 5, default: []].insert(try await task.value.bytes) }
         #expect(server.startedRequests == 1)
         #expect(bench.pictures.drawn.sorted() == styles.map(\.name).sorted())
+        #expect(try await bench.cache.entries().map(\.styles) == [styles.map(\.name).sorted()])
         #expect(answers.count == 5)
         #expect(answers.values.allSatisfy { $0.count == 1 })
         #expect(Set(answers.values.compactMap(\.first)).count == 5)

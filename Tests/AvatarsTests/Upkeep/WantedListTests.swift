@@ -79,6 +79,19 @@ struct WantedPlanTests {
         #expect(plan.nextDue == now + .seconds(160))
     }
 
+    @Test func `what was interrupted is due at once when the network changes, and nothing else`() {
+        var plan = WantedPlan(maximumRunning: 4)
+        _ = plan.replace(wishes, now: start)
+        _ = plan.start(now: start)
+        plan.ended(wishes[0], .interrupted, now: start)
+        plan.ended(wishes[1], .failed(.seconds(600)), now: start)
+        plan.ended(wishes[2], .fresh(.seconds(600)), now: start)
+        plan.retryInterrupted(now: start + .seconds(1))
+        #expect(plan.start(now: start + .seconds(1)) == [wishes[0]])
+        // Its older time is still in the queue, and means nothing.
+        #expect(plan.start(now: start + .seconds(100)).isEmpty)
+    }
+
     @Test func `what is no longer wanted stops, and what stays keeps its time`() {
         var plan = WantedPlan(maximumRunning: 4)
         _ = plan.replace(wishes, now: start)

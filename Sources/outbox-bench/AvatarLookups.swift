@@ -1,0 +1,120 @@
+import ArgumentParser
+import Avatars
+import LinuxSystem
+import Logging
+import MediaTools
+import PictureJobs
+import Synchronization
+import Transport
+
+/// How fast the avatar cache answers for pictures it has: from memory, and from the mirror on disk. Nothing of it is
+/// fetched or drawn while it is measured.
+struct AvatarLookups {
+    /// Where the pictures come from.
+    enum Source: String, CaseIterable {
+        case memory, disk
+    }
+
+    /// As large as a picture of 96 × 96 pixels usually is.
+    static let size = 12 << 10
+
+    let pictures: Int
+    let lookups: Int
+
+    func run(_ workplace: Workplace) throws -> [Finding] {
+        note("\(lookups) look-ups of \(pictures) avatars, one at a time")
+        return try workplace.withRoom("avatars") { room in
+            try Source.allCases.map { source in
+                let seconds = try blocking { try await measure(source, directory: "\(room)/\(source)") }
+                return finding(source, seconds)
+            }
+        }
+    }
+
+    private func finding(_ source: Source, _ seconds: [Double]) -> Finding {
+        func microseconds(_ name: String, _ seconds: Double) -> Finding.Figure {
+            Finding.Figure(name: name, value: seconds * 1e6, unit: "µs", bar: nil)
+        }
+        return Finding(
+            measure: "avatars",
+            figures: [
+                Finding.Figure(name: "rate", value: Double(lookups) / seconds.reduce(0, +), unit: "/s", bar: nil),
+                microseconds("p50", seconds.median), microseconds("p99", seconds.percentile(0.99)),
+            ], details: "from \(source), \(Self.size >> 10) KiB each  pictures \(pictures)  look-ups \(lookups)",
+            count: lookups)
+    }
+
+    /// Seconds of each look-up.
+    private func measure(_ source: Source, directory: String) async throws -> [Double] {
+        let cache = AvatarCache(
+            store: try DiskAvatarStore(directory: directory), fetcher: MadeUpPictures(), pictures: NoWorker(),
+            options: AvatarOptions(memoryLimit: source == .memory ? 2 * pictures * Self.size : 0),
+            logger: Logger(label: "outbox-bench") { _ in SwiftLogNoOpLogHandler() })
+        let addresses = try (0..<pictures).map { try AvatarAddress("https://example.org/u/\($0 / 100)/\($0).png") }
+        for address in addresses { _ = try await cache.picture(address, .original) }
+        var seconds: [Double] = []
+        // A step that shares no divisor with a round number visits all, in an order nobody foresees.
+        for number in 0..<lookups {
+            let start = ContinuousClock.now
+            _ = try await cache.picture(addresses[number &* 7919 % pictures], .original)
+            seconds.append(start.secondsAgo)
+        }
+        return seconds
+    }
+
+    /// Waits for asynchronous work on this thread, which has nothing else to do.
+    private func blocking<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
+        let result = Mutex<Result<Value, any Error>?>(nil)
+        let done = Countdown(1)
+        Task {
+            do {
+                let value = try await work()
+                result.withLock { $0 = .success(value) }
+            } catch {
+                result.withLock { $0 = .failure(error) }
+            }
+            done.step()
+        }
+        done.wait()
+        guard let outcome = result.withLock({ $0 }) else { throw Failure("the look-ups never ended") }
+        return try outcome.get()
+    }
+}
+
+/// Instead of servers: a PNG's first bytes and then nothing anybody will look at.
+private struct MadeUpPictures: AvatarFetching {
+    func fetch(_ request: AvatarRequest, into draft: SharedDescriptor) async throws(AvatarFetchError) -> AvatarAnswer {
+        let start: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        let picture = start + [UInt8](repeating: 7, count: AvatarLookups.size - start.count)
+        do {
+            try writeAll(picture, to: draft.rawValue)
+        } catch {
+            throw .storage("\(error)")
+        }
+        return AvatarAnswer(content: .body(length: UInt64(picture.count)), fields: [:])
+    }
+}
+
+private struct NoWorker: PictureWorking {
+    func perform(
+        _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
+        maximumPixels: Int
+    ) async throws(PictureFailure) -> PictureFacts {
+        throw .unavailable("nothing is drawn here")
+    }
+}
+
+struct AvatarsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "avatars", abstract: "Look-ups of the avatar cache, from memory and from disk.")
+
+    @OptionGroup var options: Options
+    @Option(help: "How many pictures.") var pictures = 2000
+    @Option(help: "How many look-ups of each kind.") var lookups = 50_000
+
+    func run() throws {
+        try Report.run(options) { workplace, report in
+            try AvatarLookups(pictures: pictures, lookups: lookups).run(workplace).forEach { report.add($0) }
+        }
+    }
+}

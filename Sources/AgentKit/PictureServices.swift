@@ -111,7 +111,8 @@ struct PictureServices: Sendable {
                 pin: { url in await cache?.pin(try? AvatarAddress(url)) }),
             account: { credentials.bearerToken() == nil ? nil : account.name },
             quality: Int((configuration.portrait.jpegQuality * 100).rounded()),
-            maximumPixels: configuration.avatarCache.maxPixels, retryInterval: configuration.upload.retryInterval, clock: needs.clock,
+            maximumPixels: configuration.avatarCache.maxPixels, retryInterval: configuration.upload.retryInterval,
+            clock: needs.clock,
             logger: logger)
         return (PortraitService(parts), folder)
     }

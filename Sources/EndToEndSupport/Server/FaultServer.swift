@@ -6,11 +6,14 @@ import TestSupport
 /// An in-memory fileSection server (contract 4) that checks what it is sent and misbehaves on request.
 package final class FaultServer: Sendable {
     package enum Endpoint: String, CaseIterable, CustomStringConvertible {
-        case preLoad, upload, isFinish, delete, other
+        case preLoad, upload, isFinish, delete, portrait, other
 
         package init(target: String) {
             let name = target.split(separator: "/").last?.split(separator: ".").first.map(String.init) ?? ""
-            self = target.hasPrefix("/fileSection/") ? Endpoint(rawValue: name) ?? .other : .other
+            switch target {
+            case "/user/portrait.do": self = .portrait
+            default: self = target.hasPrefix("/fileSection/") ? Endpoint(rawValue: name) ?? .other : .other
+            }
         }
 
         package var description: String { rawValue }
@@ -167,6 +170,7 @@ extension FaultServer.Desk {
             return store.upload(fileBlock: block, contentType: request.header("Content-Type"), body: body)
         case .isFinish: return store.isFinish(body)
         case .delete: return store.delete(body)
+        case .portrait: return store.portrait(body, host: request.header("Host") ?? "localhost")
         case .other:
             store.violations.append("a request to somewhere else")
             return SectionStore.Answer(code: 404, message: "no such place")

@@ -32,6 +32,8 @@ package struct SectionStore {
     /// How often each fragment arrived whole, by content and block number.
     package private(set) var arrivals: [String: [Int: Int]] = [:]
     package private(set) var arrivedBytes = 0
+    /// The bodies of portraits, in order.
+    package private(set) var portraits: [Data] = []
     package private(set) var mixtures: [String] = []
     package var violations: [String] = []
     private var lastID = 40
@@ -88,6 +90,14 @@ package struct SectionStore {
             ids.append(String(lastID))
         }
         return Answer(data: ["fileIds": ids, "existing": existing])
+    }
+
+    /// Each gets a URL of its own.
+    package mutating func portrait(_ body: Data, host: String) -> Answer {
+        guard body.range(of: Data("name=\"portrait\"".utf8)) != nil, body.range(of: Data([0xFF, 0xD8, 0xFF])) != nil
+        else { return refuse("a portrait without a JPEG in a part named portrait") }
+        portraits.append(body)
+        return Answer(data: ["userImg": "http://\(host)/u/\(portraits.count).jpg!150x150"])
     }
 
     package mutating func upload(fileBlock: String?, contentType: String?, body: Data) -> Answer {

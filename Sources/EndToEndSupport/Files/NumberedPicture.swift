@@ -1,18 +1,18 @@
 /// Pictures that bear a number in their size, so that it can be told after they were drawn anew.
-struct NumberedPicture {
-    let number: Int
+package struct NumberedPicture {
+    package let number: Int
 
     /// Both sides are longer than a thumbnail's, so that the two are never taken for each other.
     private static let shortest = 160
     private static let row = 300
 
-    private var width: Int { Self.shortest + number % Self.row }
-    private var height: Int { Self.shortest + number / Self.row }
+    package var width: Int { Self.shortest + number % Self.row }
+    package var height: Int { Self.shortest + number / Self.row }
 
-    init(_ number: Int) { self.number = number }
+    package init(_ number: Int) { self.number = number }
 
     /// The number of a picture that was drawn as a JPEG; nil where it is none, or not whole.
-    init?(jpeg bytes: [UInt8]) {
+    package init?(jpeg bytes: [UInt8]) {
         guard bytes.starts(with: [0xFF, 0xD8]), bytes.suffix(2) == [0xFF, 0xD9] else { return nil }
         // ITU T.81, annex B: segments of a marker and a length, up to the frame header.
         var offset = 2
@@ -30,7 +30,7 @@ struct NumberedPicture {
     }
 
     /// As a PNG (RFC 2083) in grey, its lines stored and not compressed (RFC 1951, 3.2.4).
-    var png: [UInt8] {
+    package var png: [UInt8] {
         var pixels: [UInt8] = []
         for line in 0..<height {
             pixels.append(0)

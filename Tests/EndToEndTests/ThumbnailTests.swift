@@ -1,0 +1,143 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Sizes and thumbnails", .agents)
+struct ThumbnailTests {
+    private func thumbnail(_ key: String, of agent: Agent) -> [UInt8]? {
+        FileManager.default.contents(atPath: "\(agent.state)/thumbnails/\(key).jpg").map(Array.init)
+    }
+
+    /// Side lengths of a JPEG, from its frame header (ITU T.81, annex B).
+    private func sides(_ jpeg: [UInt8]) -> [Int] {
+        var offset = 2
+        while offset + 9 < jpeg.count, jpeg[offset] == 0xFF {
+            if (0xC0...0xC2).contains(jpeg[offset + 1]) {
+                return [offset + 7, offset + 5].map { Int(jpeg[$0]) << 8 | Int(jpeg[$0 + 1]) }
+            }
+            offset += 2 + (Int(jpeg[offset + 2]) << 8 | Int(jpeg[offset + 3]))
+        }
+        return []
+    }
+
+    @Test("a picture's size is in its sidecar, and its thumbnail in the state directory")
+    func picture() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let picture = NumberedPicture(7)
+        // Legal for the file system, and options for who opens pictures by name.
+        let name = "a[n=-1,shrink=8].png"
+        try agent.drop(name, picture.png)
+        let sidecar = try await agent.reached(name, .done) { $0.width != nil }
+        #expect([sidecar.width, sidecar.height] == [picture.width, picture.height])
+        #expect(sidecar.duration == nil)
+        let key = try #require(sidecar.key)
+        try await Poll.until("a thumbnail") { thumbnail(key, of: agent) != nil }
+        #expect(sides(try #require(thumbnail(key, of: agent))) == [150, 150])
+        expectClean(server, finished: [key])
+    }
+
+    @Test("the server is told the size with the registration where it is known by then")
+    func preLoad() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        _ = try await agent.command("pause", "--all")
+        let picture = NumberedPicture(9)
+        try agent.drop("a.png", picture.png)
+        try await agent.reached("a.png", .paused) { $0.width != nil }
+        _ = try await agent.command("resume", "--all")
+        try await agent.reached("a.png", .done)
+        let body = try #require(server.records.first { $0.endpoint == .preLoad }?.body)
+        let request = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
+        let file = try #require((request["files"] as? [[String: Any]])?.first)
+        #expect(file["width"] as? Int == picture.width)
+        #expect(file["height"] as? Int == picture.height)
+    }
+
+    @Test("a video has a size, a length and a thumbnail of its own")
+    func video() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let made = try await Program.run(
+            "/usr/bin/env",
+            [
+                "ffmpeg", "-loglevel", "error", "-f", "lavfi", "-i", "testsrc=duration=2:size=320x240:rate=10", "-c:v",
+                "mpeg4",
+                "-y", agent.directory.path("made.mp4"),
+            ], environment: agent.environment, directory: agent.directory.path)
+        try #require(made.code == 0)
+        try FileManager.default.moveItem(atPath: agent.directory.path("made.mp4"), toPath: agent.path("clip.mp4"))
+        let sidecar = try await agent.reached("clip.mp4", .done) { $0.width != nil }
+        #expect([sidecar.width, sidecar.height] == [320, 240])
+        #expect(abs((sidecar.duration ?? 0) - 2) < 0.2)
+        let key = try #require(sidecar.key)
+        try await Poll.until("a thumbnail") { thumbnail(key, of: agent) != nil }
+        #expect(sides(try #require(thumbnail(key, of: agent))) == [150, 150])
+    }
+
+    @Test("what can't be decoded is uploaded all the same, and the next picture is not harmed")
+    func damaged() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        let bad = try agent.drop("bad.jpg", .jpeg, size: 50_000)
+        try await agent.reached("bad.jpg", .done)
+        try agent.drop("good.png", NumberedPicture(3).png)
+        let good = try #require(try await agent.reached("good.png", .done) { $0.width != nil }.key)
+        try await Poll.until("a thumbnail") { thumbnail(good, of: agent) != nil }
+        #expect(thumbnail(bad, of: agent) == nil)
+        #expect(try agent.sidecar("bad.jpg")?.width == nil)
+    }
+
+    @Test("without the picture worker all is uploaded, and it is said once")
+    func withoutWorker() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, environment: ["OUTBOX_MEDIA": "/no/such/program"])
+        try await agent.start()
+        for name in ["a.png", "b.png"] {
+            try agent.drop(name, NumberedPicture(name == "a.png" ? 1 : 2).png)
+            #expect(try await agent.reached(name, .done).width == nil)
+        }
+        try await Poll.until("it is said", lastState: { agent.log }) { agent.log.contains("/no/such/program") }
+        #expect(agent.log.components(separatedBy: "/no/such/program").count == 2)
+        #expect(!FileManager.default.fileExists(atPath: "\(agent.state)/thumbnails/\(server.finished[0]).jpg"))
+    }
+
+    @Test("after a kill the thumbnail is made with the next start")
+    func restart() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, environment: ["OUTBOX_MEDIA": "/no/such/program"])
+        try await agent.start()
+        let picture = NumberedPicture(4)
+        try agent.drop("a.png", picture.png)
+        let key = try #require(try await agent.reached("a.png", .done).key)
+        try await agent.kill()
+        agent.environment["OUTBOX_MEDIA"] = nil
+        try await agent.start()
+        try await Poll.until("a thumbnail") { thumbnail(key, of: agent) != nil }
+        try await agent.reached("a.png", .done) { $0.width == picture.width }
+        #expect(server.count(.preLoad) == 1)
+    }
+
+    @Test("none is made where none is wanted, and none outlives the last file that holds the content")
+    func gone() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop("a.png", NumberedPicture(5).png)
+        let key = try #require(try await agent.reached("a.png", .done).key)
+        try await Poll.until("a thumbnail") { thumbnail(key, of: agent) != nil }
+        agent.remove("a.png")
+        try await Poll.until("no thumbnail") { thumbnail(key, of: agent) == nil }
+        try await agent.stop()
+        try agent.configure(["media.thumbnails": false])
+        try await agent.start()
+        try agent.drop("b.png", NumberedPicture(6).png)
+        let other = try await agent.reached("b.png", .done) { $0.width != nil }
+        #expect(thumbnail(try #require(other.key), of: agent) == nil)
+    }
+}

@@ -33,13 +33,22 @@ extension AvatarCache {
         } catch {
             throw .storage("the picture can't be copied into the mirror: \(error)")
         }
-        let type = try await check(draft.file, address)
-        let now = clock.now().wall
-        let record = AvatarRecord(
-            url: address.url, type: type, entityTag: nil, lastModified: nil, fetchedAt: now.milliseconds,
-            freshUntil: now.advanced(by: Freshness.standard).milliseconds)
-        pinned = address
-        try keep(draft, length: length, as: address, record)
+        let before = pinned
+        do {
+            let type = try await check(draft.file, address)
+            let now = clock.now().wall
+            let record = AvatarRecord(
+                url: address.url, type: type, entityTag: nil, lastModified: nil, fetchedAt: now.milliseconds,
+                freshUntil: now.advanced(by: Freshness.standard).milliseconds)
+            // Before it is kept, since keeping it may trim.
+            pinned = address
+            try keep(draft, length: length, as: address, record)
+        } catch {
+            // The URL had no part in it.
+            blacklist.forget(address)
+            if pinned == address { pinned = before }
+            throw error
+        }
         perform(desk.contentChanged(address))
         return try await self.picture(address, .original)
     }

@@ -9,7 +9,7 @@ extension AvatarCache {
     /// Keeps `wanted.txt` mirrored, removes what is too old or too much, and gives memory back when it runs short, until
     /// the task is cancelled. It sleeps until there is something to do.
     public func run() async {
-        logger.info("Avatar cache: memory pressure is told by \(pressure.description).")
+        logger.info("The avatar cache watches for low memory.", metadata: ["by": "\(pressure.description)"])
         trim()
         await withDiscardingTaskGroup { group in
             group.addTask { await self.watchMemory() }

@@ -35,6 +35,8 @@ struct CareTests {
         try writeAll(Array("text".utf8), to: file.rawValue)
         let address = try bench.address("/u/42.jpg")
         await #expect(throws: AvatarFailure.self) { try await bench.cache.adopt(file, as: address) }
+        #expect(await bench.cache.pinned == nil)
+        #expect(await bench.cache.failures().isEmpty)
         #expect(try await bench.cache.entries().isEmpty)
     }
 

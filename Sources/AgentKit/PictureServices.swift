@@ -62,6 +62,12 @@ struct PictureServices: Sendable {
         await mirror?.cache.run()
     }
 
+    /// What could not be fetched for want of a network is tried again.
+    func networkChanged() {
+        guard let cache = mirror?.cache else { return }
+        Task { await cache.networkChanged() }
+    }
+
     /// Ends processes and connections.
     func stop() async {
         mirror?.answers.stop()

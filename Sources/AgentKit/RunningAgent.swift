@@ -71,7 +71,8 @@ struct RunningAgent: Service {
             onChange: { notifier.changed() }, logger)
         troubles.tell(uploader)
         watch = try Self.makeWatch(configuration, uploader: uploader, ledger: ledger)
-        network = try Self.makeNetworkWatch(uploader: uploader, transport: transport, logger: logger)
+        network = try Self.makeNetworkWatch(
+            uploader: uploader, transport: transport, pictures: pictures, logger: logger)
     }
 
     func run() async throws {
@@ -226,7 +227,7 @@ struct RunningAgent: Service {
     }
 
     private static func makeNetworkWatch(
-        uploader: Uploader, transport: CurlTransport, logger: Logger
+        uploader: Uploader, transport: CurlTransport, pictures: PictureServices, logger: Logger
     ) throws(AgentFailure) -> NetworkWatch {
         do {
             return try NetworkWatch(
@@ -240,6 +241,7 @@ struct RunningAgent: Service {
                         transport.networkChanged(goneAddresses: Set(change.goneAddresses.map(\.description)))
                     }
                     uploader.run { $0.networkChanged() }
+                    pictures.networkChanged()
                 })
         } catch {
             throw .inputOutput(path: "eventfd", reason: "\(error)")

@@ -45,8 +45,7 @@ struct Program {
             guard isPacketSocket(STDIN_FILENO) else {
                 end(64, "standard input is not a socket of the agent's, which starts this program; see --help")
             }
-            // Who stops the agent may mean its whole process group; a job under way is ended by the agent, or done.
-            for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_IGN) }
+            setSignals()
             do {
                 let formats = try VipsLibrary.start()
                 Limits.set()
@@ -58,6 +57,16 @@ struct Program {
             } catch {
                 end(74, "the agent's socket failed: \(error)")
             }
+        }
+
+        private static func setSignals() {
+            // Who stops the agent may mean its whole process group; a job under way is ended by the agent, or done.
+            for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_IGN) }
+            // What ends a job that takes too long must not be blocked or ignored by inheritance.
+            signal(SIGPROF, SIG_DFL)
+            var none = sigset_t()
+            sigemptyset(&none)
+            sigprocmask(SIG_SETMASK, &none, nil)
         }
 
         private static func isPacketSocket(_ descriptor: Int32) -> Bool {

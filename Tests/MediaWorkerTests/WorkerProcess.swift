@@ -38,12 +38,20 @@ final class WorkerProcess {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, workersEnd.rawValue, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        // The agent's threads have all signals blocked, and a child inherits that.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var everySignal = sigset_t()
+        sigfillset(&everySignal)
+        posix_spawnattr_setsigmask(&attributes, &everySignal)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var pid: pid_t = 0
         let path = try Program.path(of: "outbox-media")
         var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(path), nil]
         defer { free(arguments[0]) }
         var environment: [UnsafeMutablePointer<CChar>?] = [nil]
-        let failure = posix_spawn(&pid, path, &actions, nil, &arguments, &environment)
+        let failure = posix_spawn(&pid, path, &actions, &attributes, &arguments, &environment)
         guard failure == 0 else { throw Errno(rawValue: failure) }
         self.pid = pid
         guard let packet = try DescriptorPacket.receive(from: ends[0], longest: PictureWire.longestPacket + 1) else {

@@ -40,6 +40,15 @@ struct WorkerTests {
         }
     }
 
+    @Test("can be ended by the clock of a job, however it was started")
+    func clock() throws {
+        let worker = try WorkerProcess()
+        for mask in ["SigBlk", "SigIgn"] {
+            let signals = try #require(UInt64(worker.status(mask), radix: 16))
+            #expect(signals & 1 << (SIGPROF - 1) == 0, "\(mask)")
+        }
+    }
+
     @Test("outlives signals that are meant for the agent")
     func signals() throws {
         let worker = try WorkerProcess()

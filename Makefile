@@ -1,7 +1,7 @@
 # Everything here is a line or two; the work is in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help install-packages build demo test trials trials-long lint format sanitize bench clean
+.PHONY: help install-packages build demo test trials trials-long contact-sheet lint format sanitize bench clean
 
 help: ## This list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ build: install-packages ## The programs, for release, in .build/release
 
 bench: ## Benchmarks, for release (ARGS="…" for outbox-bench)
 	@scripts/bench.sh $(ARGS)
+
+contact-sheet: build ## All styles of pictures over three grounds, in .build/contact-sheet.png (needs libvips-tools)
+	@scripts/contact-sheet.sh
 
 lint: ## Style alone
 	@scripts/lint.sh

@@ -25,13 +25,15 @@ extension AvatarList.Failure {
 
 extension AvatarTrouble {
     /// A failure of the cache in the words of the interface.
-    init(_ failure: AvatarFailure, of address: AvatarAddress, now: WallTime) {
-        let pause = failure.until.map { until in
+    ///
+    /// - Parameter until: when the URL is asked again; nil where that is not put off.
+    init(_ failure: AvatarFailure, of address: AvatarAddress, until: WallTime?, now: WallTime) {
+        let pause = until.map { until in
             "; not asked again for \(Quantity.duration(seconds: until.seconds(since: now))), "
                 + "`outbox avatar clear` forgets that"
         }
         let text = failure.description.contains(address.url) ? failure.description : "\(address.url): \(failure)"
-        self.init(failure.code, text + (pause ?? ""), until: failure.until.map(Timestamp.text))
+        self.init(failure.code, text + (pause ?? ""), until: until.map(Timestamp.text))
     }
 }
 

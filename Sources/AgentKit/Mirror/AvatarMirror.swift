@@ -19,12 +19,15 @@ final class AvatarMirror: AvatarBackend {
     private let styles: [String: [PictureStep]]
     private let maximumSize: UInt64
     private let tally: AvatarTally
+    private let lasts: Bool
     private let underWay = Mutex<[Wish: Fetch]>([:])
 
     /// - Parameters:
     ///   - cache: told of its events is `tally`.
     ///   - tally: counts.
-    init(cache: AvatarCache, configuration: Configuration, tally: AvatarTally) {
+    ///   - lasts: whether it goes on after the answer, so that URLs that failed are left alone.
+    init(cache: AvatarCache, configuration: Configuration, tally: AvatarTally, lasts: Bool = true) {
+        self.lasts = lasts
         self.cache = cache
         styles = configuration.avatarStyles
         maximumSize = configuration.avatarCache.maxSize
@@ -42,7 +45,7 @@ final class AvatarMirror: AvatarBackend {
             throw AvatarTrouble(
                 AvatarTrouble.pending, "\(wish.address.url) is still being fetched or drawn; ask again later")
         }
-        throw AvatarTrouble(failure, of: wish.address, now: .now())
+        throw AvatarTrouble(failure, of: wish.address, until: lasts ? failure.until : nil, now: .now())
     }
 
     func list() async throws(AvatarTrouble) -> AvatarList {

@@ -29,7 +29,7 @@ public final class OwnAvatars: Sendable {
                     transport: transport, policy: AddressPolicy(allowsPrivate: cache.allowPrivate),
                     allowedHosts: cache.allowedHosts),
                 pictures: worker, options: AvatarOptions(configuration), onEvent: { tally.take($0) }, logger: quiet),
-            configuration: configuration, tally: tally)
+            configuration: configuration, tally: tally, lasts: false)
     }
 
     private static func openStore(_ directory: String) throws(AvatarTrouble) -> DiskAvatarStore {

@@ -17,10 +17,12 @@ public struct AvatarTable: Sendable {
             [
                 picture.fresh ? "fresh" : "stale", Quantity.size(picture.size + picture.styled_size),
                 "fetched \(Self.ago(picture.age))", "used \(Self.ago(picture.unused))",
-                DisplayText.escaped(picture.url), DisplayText.escaped(picture.styles.joined(separator: " ")),
+                DisplayText.escaped(
+                    ([picture.url, picture.styles.joined(separator: " ")]).filter { !$0.isEmpty }
+                        .joined(separator: "  ")),
             ]
         }
-        return Self.aligned(rows).map { cells in
+        return Self.aligned(rows, right: 1).map { cells in
             let state = look.paint(cells[0], cells[0].hasPrefix("fresh") ? .green : .yellow)
             return look.cut(([state] + cells.dropFirst()).joined(separator: "  "))
         }
@@ -55,13 +57,14 @@ public struct AvatarTable: Sendable {
     }
 
     /// All cells of a column in one width, but for the last, which has nothing behind it.
-    private static func aligned(_ rows: [[String]]) -> [[String]] {
+    ///
+    /// - Parameter right: the column whose cells stand at the right.
+    private static func aligned(_ rows: [[String]], right: Int? = nil) -> [[String]] {
         let columns = rows.first?.count ?? 0
         let widths = (0..<columns).map { column in rows.map { DisplayText.width($0[column]) }.max() ?? 0 }
         return rows.map { row in
             row.indices.map {
-                $0 == columns - 1
-                    ? row[$0] : DisplayText.padded(row[$0], to: widths[$0], right: $0 == 1 && columns == 6)
+                $0 == columns - 1 ? row[$0] : DisplayText.padded(row[$0], to: widths[$0], right: $0 == right)
             }
         }
     }

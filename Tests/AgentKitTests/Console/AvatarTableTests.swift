@@ -20,8 +20,8 @@ struct AvatarTableTests {
         list.avatars.append(second)
         #expect(
             AvatarTable(list, look: plain).lines() == [
-                "fresh  24.6 kB  fetched 2 h ago  used 1 h ago   https://example.org/42.jpg         list rect:96x96",
-                "stale    500 B  fetched 1 d ago  used just now  https://example.org/\\u{1B}[2J  ",
+                "fresh  24.6 kB  fetched 2 h ago  used 1 h ago   https://example.org/42.jpg  list rect:96x96",
+                "stale    500 B  fetched 1 d ago  used just now  https://example.org/\\u{1B}[2J",
                 "failed  not_found  not asked for 9 min 30 s  https://example.org/43.jpg",
                 "2 pictures, 24.6 kB of 1.1 GB; 1 URL failed",
             ])

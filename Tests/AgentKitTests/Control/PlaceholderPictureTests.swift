@@ -14,6 +14,9 @@ struct PlaceholderPictureTests {
         directory = try TemporaryDirectory(prefix: "placeholder")
     }
 
+    /// One pixel.
+    private static let gif = Data(base64Encoded: "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7") ?? Data()
+
     private func file(_ bytes: Data) throws -> String {
         let path = directory.path("picture")
         try bytes.write(to: URL(fileURLWithPath: path))
@@ -27,17 +30,16 @@ struct PlaceholderPictureTests {
 
     @Test("The one that is configured is told by its first bytes, not by its name")
     func configured() throws {
-        let path = try file(Data("GIF89a and more".utf8))
-        let picture = try PlaceholderPicture(path: path)
+        let picture = try PlaceholderPicture(path: try file(Self.gif))
         #expect(picture.type == "image/gif")
-        #expect(picture.bytes == Array("GIF89a and more".utf8))
+        #expect(picture.bytes == Array(Self.gif))
     }
 
     @Test("What browsers don't show, what is too long and what can't be read is not taken")
     func unusable() throws {
         let text = try file(Data("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8))
         #expect(throws: PlaceholderPicture.Unusable.self) { try PlaceholderPicture(path: text) }
-        let long = try file(Data("GIF89a".utf8) + Data(count: Int(PlaceholderPicture.longest)))
+        let long = try file(Self.gif + Data(count: Int(PlaceholderPicture.longest)))
         #expect(throws: PlaceholderPicture.Unusable.self) { try PlaceholderPicture(path: long) }
         #expect(throws: PlaceholderPicture.Unusable.self) { try PlaceholderPicture(path: directory.path("none")) }
         #expect(throws: PlaceholderPicture.Unusable.self) { try PlaceholderPicture(path: directory.path("")) }

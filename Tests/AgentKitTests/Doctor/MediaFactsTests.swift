@@ -121,7 +121,7 @@ struct MediaFactsTests {
         let directory = try TemporaryDirectory(prefix: "placeholder")
         #expect(PlaceholderFacts(probing: nil).findings.isEmpty)
         #expect(PlaceholderFacts(probing: directory.path("none")).findings.map(\.level) == [.warning])
-        try Scratch.write("GIF89a", to: directory.path("some"))
+        try Data(PlaceholderPicture.builtIn.bytes).write(to: URL(fileURLWithPath: directory.path("some")))
         #expect(PlaceholderFacts(probing: directory.path("some")).findings.isEmpty)
     }
 }

@@ -17,6 +17,7 @@ struct PictureServices: Sendable {
     let portrait: (service: PortraitService, folder: RelativePath)?
     /// The mirror; nil where its directory can't be used.
     private let mirror: Mirror?
+    private let videos: VideoTools
     private let placeholder: PlaceholderPicture
     private let logger: Logger
 
@@ -41,8 +42,9 @@ struct PictureServices: Sendable {
     ) {
         self.logger = logger
         worker = PictureWorker(program: PictureWorker.find(environment: environment), logger: logger)
+        videos = VideoTools.find(in: environment["PATH"])
         examiner = MediaExaminer(
-            pictures: worker.background, videos: VideoTools.find(in: environment["PATH"]),
+            pictures: worker.background, videos: videos,
             thumbnails: configuration.media.thumbnails ? configuration.state + "/thumbnails" : nil, logger: logger)
         placeholder = PlaceholderPicture.load(path: configuration.avatarCache.placeholder, logger: logger)
         mirror = Self.makeMirror(configuration, worker, version: version, events: events, logger)
@@ -56,9 +58,9 @@ struct PictureServices: Sendable {
 
     /// Keeps the mirror in order until cancelled, and says once which tools are missing.
     func run() async {
-        for line in await examiner.missingTools() {
-            logger.notice("\(line); uploads go on without")
-        }
+        // So that the server is told the size of the first picture, too; without libvips it says so.
+        worker.warmUp()
+        if let missing = videos.missing { logger.notice("\(missing); uploads go on without") }
         await mirror?.cache.run()
     }
 

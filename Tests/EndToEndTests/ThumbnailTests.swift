@@ -84,8 +84,8 @@ struct ThumbnailTests {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
         try await agent.start()
-        let bad = try agent.drop("bad.jpg", .jpeg, size: 50_000)
-        try await agent.reached("bad.jpg", .done)
+        try agent.drop("bad.jpg", [0xFF, 0xD8, 0xFF, 0xE0] + Array(repeating: 0x55, count: 5000))
+        let bad = try #require(try await agent.reached("bad.jpg", .done).key)
         try agent.drop("good.png", NumberedPicture(3).png)
         let good = try #require(try await agent.reached("good.png", .done) { $0.width != nil }.key)
         try await Poll.until("a thumbnail") { thumbnail(good, of: agent) != nil }

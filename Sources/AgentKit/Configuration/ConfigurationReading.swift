@@ -76,7 +76,7 @@ struct ConfigurationReading {
     }
 
     /// Variables of the agent that are no keys.
-    private static let otherVariables: Set<String> = ["OUTBOX_CONFIG", "OUTBOX_TOKEN"]
+    private static let otherVariables: Set<String> = ["OUTBOX_CONFIG", "OUTBOX_MEDIA", "OUTBOX_TOKEN"]
 }
 
 /// The file that is being read.

@@ -130,7 +130,7 @@ extension AvatarCache {
             mirroredSize = before.reduce(0) { $0 + (goneSet.contains($1.address) ? 0 : $1.size + $1.styledSize) }
             forgetRemoved(gone)
         } catch {
-            logger.warning("The avatar mirror can't be trimmed.", metadata: ["error": "\(error)"])
+            logger.warning("the avatar mirror can't be trimmed", metadata: ["error": "\(error)"])
         }
     }
 

@@ -9,7 +9,7 @@ extension AvatarCache {
     /// Keeps `wanted.txt` mirrored, removes what is too old or too much, and gives memory back when it runs short, until
     /// the task is cancelled. It sleeps until there is something to do.
     public func run() async {
-        logger.info("The avatar cache watches for low memory.", metadata: ["by": "\(pressure.description)"])
+        logger.info("the avatar cache watches for low memory", metadata: ["by": "\(pressure.description)"])
         trim()
         await withDiscardingTaskGroup { group in
             group.addTask { await self.watchMemory() }
@@ -30,7 +30,7 @@ extension AvatarCache {
             memory.removeAll()
             wanted?.yield(.lowMemory)
             if bytes > 0 {
-                logger.info("Memory is short: pictures in memory are let go.", metadata: ["bytes": "\(bytes)"])
+                logger.info("memory is short: pictures in memory are let go", metadata: ["bytes": "\(bytes)"])
             }
         }
     }
@@ -122,7 +122,7 @@ extension AvatarCache {
             // Without a file, nothing is wanted; one that can't be read for now wants what it wanted before.
             if error == .noSuchFileOrDirectory { return [] }
             logger.warning(
-                "The list of wanted pictures can't be read.", metadata: ["path": "\(path)", "error": "\(error)"])
+                "the list of wanted pictures can't be read", metadata: ["path": "\(path)", "error": "\(error)"])
             return keeper.wishes
         }
         for problem in list.problems where keeper.told.insert(problem).inserted {

@@ -58,7 +58,7 @@ public final class MediaExaminer: Sendable {
                 .measure, on: file, into: nil, maximumPixels: Self.mostPixelsMeasured)
             return (MediaFacts(width: size.width, height: size.height), true)
         } catch {
-            note("A picture could not be measured", error.message)
+            note("a picture could not be measured", error.message)
             return (MediaFacts(), error.isFinal)
         }
     }
@@ -68,7 +68,7 @@ public final class MediaExaminer: Sendable {
             let facts = try await videos.facts(of: file, type: type)
             return (MediaFacts(width: facts.width, height: facts.height, duration: facts.duration), true)
         } catch {
-            note("A video could not be looked into", error.message)
+            note("a video could not be looked into", error.message)
             return (MediaFacts(), error.isFinal)
         }
     }
@@ -99,7 +99,7 @@ public final class MediaExaminer: Sendable {
             try await thumbnails.keep(output, as: key)
             return .there
         } catch {
-            note("No thumbnail could be made", error.message)
+            note("no thumbnail could be made", error.message)
             return error.isFinal ? .none(error.message) : .notNow(error.message)
         }
     }
@@ -107,33 +107,6 @@ public final class MediaExaminer: Sendable {
     /// Removes a thumbnail; one that is not there is no error.
     public func removeThumbnail(of key: ContentKey) async {
         await thumbnails?.remove(key)
-    }
-
-    /// One line for people about each tool that is missing, and what to do; for the log once, and for `doctor`.
-    public func missingTools() async -> [String] {
-        var lines: [String] = []
-        if let reason = await whyNoPictures() {
-            lines.append("pictures get no size and no thumbnail: \(reason)")
-        }
-        if videos.prober == nil {
-            lines.append("videos get no size, duration and thumbnail: ffprobe is not in the PATH; install ffmpeg")
-        } else if videos.converter == nil {
-            lines.append("videos get no thumbnail: ffmpeg is not in the PATH; install ffmpeg")
-        }
-        return lines
-    }
-
-    /// Asked with the smallest picture there is: whoever can measure that one can work.
-    private func whyNoPictures() async -> String? {
-        do {
-            let picture = try Self.memoryFile(holding: Self.smallestPicture)
-            _ = try await pictures.perform(.measure, on: picture, into: nil, maximumPixels: 1)
-            return nil
-        } catch let failure as PictureFailure {
-            return failure.message
-        } catch {
-            return (error as? ThumbnailFailure)?.message ?? "\(error)"
-        }
     }
 
     /// The picture a thumbnail is made of: the file itself, or one out of a video.
@@ -151,12 +124,10 @@ public final class MediaExaminer: Sendable {
     }
 
     /// A file that is nowhere but in memory (man 2 memfd_create); its length is bounded by whoever writes it.
-    private static func memoryFile(holding bytes: [UInt8] = []) throws(ThumbnailFailure) -> SharedDescriptor {
+    private static func memoryFile() throws(ThumbnailFailure) -> SharedDescriptor {
         do {
             let raw = try retryingOnInterrupt { outbox_memory_file("outbox-frame") }
-            let file = SharedDescriptor(Descriptor(owning: raw))
-            try writeAll(bytes, to: raw)
-            return file
+            return SharedDescriptor(Descriptor(owning: raw))
         } catch {
             throw ThumbnailFailure(message: "memfd_create: \(error)", isFinal: false)
         }
@@ -165,11 +136,6 @@ public final class MediaExaminer: Sendable {
     private func note(_ what: Logger.Message, _ reason: String) {
         logger.debug(what, metadata: ["reason": "\(reason)"])
     }
-
-    /// A GIF of one pixel.
-    private static let smallestPicture: [UInt8] =
-        Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF]
-        + [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0, 0x3B]
 }
 
 extension PictureFailure {

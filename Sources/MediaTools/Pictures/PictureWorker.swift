@@ -161,12 +161,12 @@ public final class PictureWorker: PictureWorking {
             return [
                 { [logger] in
                     logger.warning(
-                        "Pictures can't be measured or drawn: uploads go on without their sizes and thumbnails",
+                        "pictures can't be measured or drawn: uploads go on without their sizes and thumbnails",
                         metadata: ["reason": "\(reason)"])
                 }
             ]
         case .reportAvailable:
-            return [{ [logger] in logger.notice("Pictures can be measured and drawn again") }]
+            return [{ [logger] in logger.notice("pictures can be measured and drawn again") }]
         }
     }
 
@@ -180,7 +180,7 @@ public final class PictureWorker: PictureWorking {
         switch report {
         case .ready(let hello):
             logger.debug(
-                "Picture worker started",
+                "picture worker started",
                 metadata: [
                     "library": "\(hello.library)", "sandbox": "\(hello.sandbox.map(\.rawValue).joined(separator: " "))",
                 ])
@@ -196,7 +196,7 @@ public final class PictureWorker: PictureWorking {
             }
             delivery?()
         case .ended(let reason, let isProgramsFault):
-            logger.debug("Picture worker ended", metadata: ["reason": "\(reason)"])
+            logger.debug("picture worker ended", metadata: ["reason": "\(reason)"])
             handle { state, now in
                 state.processes[id] = nil
                 return state.pool.ended(id, reason, isProgramsFault: isProgramsFault, now: now)

@@ -19,6 +19,14 @@ public struct VideoTools: Sendable {
         self.converter = converter
     }
 
+    /// One line for people about what is missing, and what to do; nil where all is there.
+    public var missing: String? {
+        if prober == nil {
+            return "videos get no size, duration and thumbnail: ffprobe is not in the PATH; install ffmpeg"
+        }
+        return converter == nil ? "videos get no thumbnail: ffmpeg is not in the PATH; install ffmpeg" : nil
+    }
+
     /// Looks for the programs.
     ///
     /// - Parameter path: directories between colons, as in `PATH`; nil: where systems keep them. Relative ones are

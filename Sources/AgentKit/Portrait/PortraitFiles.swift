@@ -85,7 +85,12 @@ struct PortraitFiles: Sendable {
     }
 
     private func generations(in directory: Directory) throws(Errno) -> [UInt64] {
-        try directory.entries().compactMap { UInt64(String(decoding: $0.name, as: UTF8.self)) }
+        try directory.entries().compactMap { Self.generation(String(decoding: $0.name, as: UTF8.self)) }
+    }
+
+    /// The generation that a directory of this name would be; names with numbers that are never reached are foreign.
+    private static func generation(_ name: String) -> UInt64? {
+        UInt32(name).flatMap { "\($0)" == name ? UInt64($0) : nil }
     }
 
     private func isComplete(_ id: UInt64, in directory: Directory) -> Bool {
@@ -130,7 +135,7 @@ struct PortraitFiles: Sendable {
     /// Removes a generation that is not wanted.
     mutating func scrap(_ id: UInt64) throws(Errno) {
         drafts.remove(id)
-        try removeLeftovers(try Directory(path: portrait))
+        removeLeftovers(try Directory(path: portrait))
     }
 
     // MARK: What is decided
@@ -141,9 +146,17 @@ struct PortraitFiles: Sendable {
     mutating func store(_ record: PortraitRecord) throws(Errno) -> Errno? {
         let directory = try Directory(path: portrait)
         try disk.sync(directory)
-        try write(record, in: directory)
-        drafts.remove(record.id)
-        return try arrange(directory)
+        let before = kept.record
+        do throws(Errno) {
+            try write(record, in: directory)
+            let trouble = try arrange(directory)
+            drafts.remove(record.id)
+            return trouble
+        } catch {
+            // Until it is stored after all, the one before is the newest, and may be under way.
+            kept.record = before
+            throw error
+        }
     }
 
     /// Notes what changed of the newest.
@@ -166,12 +179,21 @@ struct PortraitFiles: Sendable {
             portraitURL: url, updatedAt: time, account: record.account, path: record.drop.path.description,
             key: record.drop.key.description, picture: cached ?? "\(portrait)/\(record.id)/picture.jpg",
             portrait: record.id)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        guard let bytes = try? encoder.encode(profile) else { throw .invalidArgument }
-        try disk.replace("profile.json", with: Array(bytes) + Array("\n".utf8), in: try Directory(path: state))
-        kept.profile = profile
+        try write(profile)
         return try end(record)
+    }
+
+    /// Shows what was confirmed from where the avatar cache keeps it now: the mirror may have been moved, or the file
+    /// renamed within.
+    ///
+    /// - Returns: why `current.jpg` can't be put right, if it can't.
+    mutating func relocate(to picture: String) throws(Errno) -> Errno? {
+        guard var profile = kept.profile else { return nil }
+        if profile.picture != picture {
+            profile.picture = picture
+            try write(profile)
+        }
+        return try arrange(try Directory(path: portrait))
     }
 
     /// Puts down that the newest came to its end, and shows what is to be shown then.
@@ -201,6 +223,14 @@ struct PortraitFiles: Sendable {
         kept.record = record
     }
 
+    private mutating func write(_ profile: Profile) throws(Errno) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        guard let bytes = try? encoder.encode(profile) else { throw .invalidArgument }
+        try disk.replace("profile.json", with: Array(bytes) + Array("\n".utf8), in: try Directory(path: state))
+        kept.profile = profile
+    }
+
     // MARK: What follows from it
 
     /// Puts the links right: nothing that is pointed at goes before what points at it.
@@ -217,7 +247,7 @@ struct PortraitFiles: Sendable {
             // Both pictures vanish in one moment.
             for name in ["pending", "pending.jpg", "pending-150.jpg"] { try disk.unlink(name, in: directory) }
         }
-        try removeLeftovers(directory)
+        removeLeftovers(directory)
         return trouble
     }
 
@@ -226,15 +256,17 @@ struct PortraitFiles: Sendable {
     /// - Returns: why that was not possible.
     private func show(_ picture: String?) -> Errno? {
         do throws(Errno) {
-            if let picture {
+            if let picture, (try? FileStatus(path: picture)) != nil {
                 try disk.makeDirectory(avatars)
                 let directory = try Directory(path: avatars)
                 try disk.link("current.jpg", to: picture, in: directory)
                 try disk.sync(directory)
             } else if (try? FileStatus(path: avatars)) != nil {
                 let directory = try Directory(path: avatars)
-                // Nothing but a pending picture can have been shown; what somebody else put there stays.
-                if PortraitDisk.target(of: "current.jpg", in: directory)?.hasPrefix(portrait + "/") == true {
+                // A link that leads to another picture was made by somebody else, and stays.
+                if let target = PortraitDisk.target(of: "current.jpg", in: directory),
+                    target.hasPrefix(portrait + "/") || (try? FileStatus(path: avatars + "/current.jpg")) == nil
+                {
                     try disk.unlink("current.jpg", in: directory)
                 }
             }
@@ -244,19 +276,21 @@ struct PortraitFiles: Sendable {
         }
     }
 
-    /// Removes generations that nothing points at, and files that a kill left unfinished.
-    private func removeLeftovers(_ directory: Directory) throws(Errno) {
+    /// Removes generations that nothing points at, and files that a kill left unfinished; what can't be removed, and
+    /// what is none of these in spite of its name, does no harm.
+    private func removeLeftovers(_ directory: Directory) {
         var needed = drafts
         if let record = kept.record, record.fate == .pending { needed.insert(record.id) }
         if let profile = kept.profile, profile.picture == "\(portrait)/\(profile.portrait)/picture.jpg" {
             needed.insert(profile.portrait)
         }
-        for id in try generations(in: directory) where !needed.contains(id) {
-            try disk.removeDirectory("\(id)", in: directory)
-        }
-        for entry in try directory.entries() {
+        for entry in (try? directory.entries()) ?? [] {
             let name = String(decoding: entry.name, as: UTF8.self)
-            if name.hasPrefix(PortraitDisk.unfinished) { try disk.unlink(name, in: directory) }
+            if let id = Self.generation(name) {
+                if !needed.contains(id) { try? disk.removeDirectory(name, in: directory) }
+            } else if name.hasPrefix(PortraitDisk.unfinished) {
+                try? disk.unlink(name, in: directory)
+            }
         }
     }
 }

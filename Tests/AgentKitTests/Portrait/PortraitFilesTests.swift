@@ -158,6 +158,66 @@ struct PortraitFilesTests {
         #expect(place.current == "picture 2")
     }
 
+    @Test("what can't be shown yet keeps its picture, and the one before stays the newest until then")
+    func storedLater() throws {
+        let place = try Place()
+        let isBroken = Mutex(false)
+        var files = PortraitFiles(
+            state: place.state, avatars: place.avatars,
+            disk: PortraitDisk { step throws(Errno) in
+                if isBroken.withLock({ $0 }), step == "link .new-pending" { throw .ioError }
+            })
+        _ = try files.open()
+        try Self.take(1, with: &files)
+        try Self.draw(2, with: &files)
+        isBroken.withLock { $0 = true }
+        #expect(throws: Errno.ioError) { _ = try files.store(Self.record(2)) }
+        #expect(files.kept.record == Self.record(1))
+        try files.note(Self.record(1))
+        try files.scrap(3)
+        isBroken.withLock { $0 = false }
+        #expect(try files.picture(1).rawValue >= 0)
+        _ = try files.store(Self.record(2))
+        #expect(place.pending == "picture 2" && place.thumbnail == "thumbnail 2" && place.current == "picture 2")
+    }
+
+    @Test(
+        "foreign files beside the pictures are left alone, whatever their names",
+        arguments: ["7", "007", "99999999999"])
+    func foreign(_ name: String) throws {
+        let place = try Place()
+        var files = place.files()
+        _ = try files.open()
+        try Data("foreign".utf8).write(to: URL(filePath: place.state + "/portrait/" + name))
+        try Self.take(1, with: &files)
+        try Self.end(1, .done, in: place, with: &files)
+        #expect(place.text(place.state + "/portrait/" + name) == "foreign")
+        var next = place.files()
+        #expect(try next.open() == nil)
+        #expect(next.kept.lastID == (name == "7" ? 7 : 1))
+    }
+
+    @Test("current.jpg leads to a picture or is not there; what somebody else put there stays")
+    func dangling() throws {
+        let place = try Place()
+        var files = place.files()
+        _ = try files.open()
+        try Self.take(1, with: &files)
+        try Self.end(1, .done, in: place, with: &files)
+        try FileManager.default.removeItem(atPath: place.avatars + "/h/1.jpg")
+        var next = place.files()
+        #expect(try next.open() == nil)
+        #expect(!place.names(place.avatars).contains("current.jpg"))
+        let foreign = place.directory.path("foreign.jpg")
+        try Data("foreign".utf8).write(to: URL(filePath: foreign))
+        try FileManager.default.createSymbolicLink(
+            atPath: place.avatars + "/current.jpg", withDestinationPath: foreign)
+        _ = try next.open()
+        #expect(place.current == "foreign")
+        _ = try next.relocate(to: try place.keep(1))
+        #expect(place.current == "picture 1")
+    }
+
     @Test("the record comes back as it was")
     func roundTrip() throws {
         let place = try Place()

@@ -24,8 +24,9 @@ struct PortraitDrop: Equatable, Sendable {
 
 /// What is known of when a picture was dropped.
 enum DropOrder: Equatable, Sendable {
-    /// Just now, after all that were told before.
-    case arrived
+    /// While the agent watched. The number counts up in the order in which the watch told of the files, whichever of
+    /// them was hashed first; what was kept of an earlier run is older than all of them.
+    case arrived(UInt64)
     /// Some time ago: a scan found it, or it was under way when the agent ended. The kernel's time of its last change
     /// (ctime) tells which of two is newer.
     case found
@@ -57,8 +58,8 @@ struct PortraitReport: Equatable, Sendable {
 enum PortraitEvent: Equatable, Sendable {
     /// Another picture is shown, and waits to be sent.
     case pending(RelativePath, ContentKey)
-    /// It is being sent.
-    case uploading(RelativePath, ContentKey)
+    /// Something else is to be said of the pending one: where it stands, why, or what it is called.
+    case changed(RelativePath, ContentKey, FileState)
     /// The server took it and gave it this URL.
     case done(RelativePath, ContentKey, url: String)
     /// It is not shown any more; the picture before it is back.

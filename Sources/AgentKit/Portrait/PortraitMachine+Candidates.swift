@@ -7,19 +7,46 @@ extension PortraitMachine {
         code: "superseded", message: "a newer profile picture was dropped", retryable: false)
 
     mutating func dropped(_ drop: PortraitDrop, _ order: DropOrder, now: Now) {
-        var place = candidates.endIndex
-        if order == .found {
-            if let newest, newest.drop.isSameDrop(as: drop) { return reportNewest() }
-            if candidates.contains(where: { $0.drop.isSameDrop(as: drop) }) { return }
+        let newer: Int?
+        var arrival: UInt64 = 0
+        switch order {
+        case .arrived(let number):
+            if number < latestArrival { return supersede(drop, now: now) }
+            newer = candidates.firstIndex { $0.arrival > number }
+            arrival = number
+        case .found:
+            if takeOver(drop) { return }
             if let newest, isNewer(newest.drop, than: drop, now: now) { return supersede(drop, now: now) }
-            place = candidates.firstIndex { isNewer($0.drop, than: drop, now: now) } ?? place
+            newer = candidates.firstIndex { isNewer($0.drop, than: drop, now: now) }
         }
+        insert(drop, before: newer ?? candidates.endIndex, arrival)
+    }
+
+    /// Where a drop is known already, takes over what its file was told meanwhile.
+    private mutating func takeOver(_ drop: PortraitDrop) -> Bool {
+        if let newest, newest.drop.isSameDrop(as: drop) {
+            if isPending, newest.drop.isPaused != drop.isPaused {
+                pause(drop.path, drop.isPaused)
+            } else {
+                reportNewest()
+            }
+            return true
+        }
+        guard let index = candidates.firstIndex(where: { $0.drop.isSameDrop(as: drop) }) else { return false }
+        candidates[index].drop.isPaused = drop.isPaused
+        report(candidates[index])
+        return true
+    }
+
+    private mutating func insert(_ drop: PortraitDrop, before place: Int, _ arrival: UInt64) {
+        // The name stands for something newer by now, which is told of instead.
+        if candidates[place...].contains(where: { $0.drop.path == drop.path }) { return }
         // What the name stood for before is gone.
         let earlier = candidates[..<place].filter { $0.drop.path == drop.path }
         for candidate in earlier { remove(candidate.id) }
-        place -= earlier.count
-        let candidate = Candidate(id: nextID(), drop: drop, account: refusal == nil ? account : nil)
-        candidates.insert(candidate, at: place)
+        let candidate = Candidate(
+            id: nextID(), drop: drop, account: refusal == nil ? account : nil, arrival: arrival)
+        candidates.insert(candidate, at: place - earlier.count)
         report(candidate)
     }
 
@@ -30,10 +57,8 @@ extension PortraitMachine {
     }
 
     private mutating func supersede(_ drop: PortraitDrop, now: Now) {
-        actions.append(
-            .report(
-                PortraitReport(
-                    path: drop.path, key: drop.key, state: .cancelled, error: Self.superseded, finishedAt: now.wall)))
+        if let newest, newest.drop.path == drop.path, newest.drop.key == drop.key { return reportNewest() }
+        report(drop, ended: .cancelled, Self.superseded, now: now)
     }
 
     mutating func prepared(_ id: UInt64) {
@@ -50,9 +75,20 @@ extension PortraitMachine {
         end(candidates.remove(at: index), as: state, error, now: now)
     }
 
+    /// Once may have been chance: too little memory, or a kill from outside.
+    mutating func killedWorker(_ id: UInt64, _ error: FileError, now: Now) {
+        guard let index = candidates.firstIndex(where: { $0.id == id }), !candidates[index].hasKilledWorker else {
+            return unfit(id, .failed, error, now: now)
+        }
+        candidates[index].hasKilledWorker = true
+        postponed(id, FileError(code: error.code, message: error.message, retryable: true), now: now)
+    }
+
     mutating func postponed(_ id: UInt64, _ error: FileError, now: Now) {
         if preparing == id { preparing = nil }
         guard let index = candidates.firstIndex(where: { $0.id == id }) else { return actions.append(.scrap(id)) }
+        // It is drawn anew then.
+        if !candidates[index].isPrepared { actions.append(.scrap(id)) }
         candidates[index].failures += 1
         candidates[index].pause = makePause(after: candidates[index].failures, error, now: now)
         report(candidates[index])
@@ -72,6 +108,7 @@ extension PortraitMachine {
         let before = newest
         candidates.removeSubrange(...index)
         newest = record(of: taken)
+        latestArrival = max(latestArrival, taken.arrival)
         forgetFailures()
         giveUpRequest()
         for candidate in older { drop(candidate, as: .cancelled, Self.superseded, now: now) }
@@ -125,10 +162,6 @@ extension PortraitMachine {
 
     private mutating func end(_ candidate: Candidate, as state: FileState, _ error: FileError, now: Now) {
         guard isLatest(candidate.id, at: candidate.drop.path) else { return }
-        actions.append(
-            .report(
-                PortraitReport(
-                    path: candidate.drop.path, key: candidate.drop.key, state: state, error: error,
-                    finishedAt: now.wall)))
+        report(candidate.drop, ended: state, error, now: now)
     }
 }

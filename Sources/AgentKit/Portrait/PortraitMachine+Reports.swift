@@ -15,6 +15,18 @@ extension PortraitMachine {
         actions.append(.report(report(of: newest)))
     }
 
+    /// How far the newest picture is, while its end is not known.
+    var pending: PortraitReport? { newest.flatMap { $0.fate == .pending ? report(of: $0) : nil } }
+
+    /// Has those who follow the profile picture told, where nothing else that was decided leads to that.
+    mutating func announceChange(since before: PortraitReport?) {
+        guard let pending, pending != before else { return }
+        // What it came to is told when it is durable.
+        if case .settling(let record, _) = phase, record.fate != .done { return }
+        let isTold = actions.contains { if case .announce = $0 { true } else { false } }
+        if !isTold { actions.append(.announce(.changed(pending.path, pending.key, pending.state))) }
+    }
+
     mutating func report(_ candidate: Candidate) {
         guard isLatest(candidate.id, at: candidate.drop.path) else { return }
         let drop = candidate.drop
@@ -27,6 +39,13 @@ extension PortraitMachine {
             report.nextAttemptAt = pause.shown
         }
         actions.append(.report(report))
+    }
+
+    /// Tells of a drop that reached its end without having been taken.
+    mutating func report(_ drop: PortraitDrop, ended state: FileState, _ error: FileError, now: Now) {
+        actions.append(
+            .report(
+                PortraitReport(path: drop.path, key: drop.key, state: state, error: error, finishedAt: now.wall)))
     }
 
     /// Tells of a picture that was taken and is not the newest any more.

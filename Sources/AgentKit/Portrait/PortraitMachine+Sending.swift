@@ -2,11 +2,13 @@ import UploadCore
 
 // From the picture that is shown to the one that the server has.
 extension PortraitMachine {
-    mutating func start(_ account: String?, now: Now) {
+    mutating func start(_ account: String?, _ isAllPaused: Bool, now: Now) {
         self.account = account
+        self.isAllPaused = isAllPaused
         guard let newest, newest.fate == .pending else { return }
-        if let owner = newest.account, let account, owner != account {
-            settle(.cancelled, Self.ended("\(account) signed in in the place of \(owner)"), now: now)
+        if let owner = newest.account, owner != account {
+            let why = account.map { "\($0) signed in in the place of \(owner)" } ?? "\(owner) is not signed in any more"
+            settle(.cancelled, Self.ended(why), now: now)
         } else {
             phase = .ready
             actions.append(.announce(.pending(newest.drop.path, newest.drop.key)))
@@ -30,7 +32,6 @@ extension PortraitMachine {
         phase = .sending
         actions.append(.note(record))
         actions.append(.upload(id, record.id))
-        actions.append(.announce(.uploading(record.drop.path, record.drop.key)))
         reportNewest()
     }
 
@@ -125,12 +126,20 @@ extension PortraitMachine {
 
     // MARK: What users do
 
-    mutating func takenBack(_ path: RelativePath, _ error: FileError, now: Now) {
+    mutating func takenBack(_ path: RelativePath, _ key: ContentKey, _ error: FileError, now: Now) {
+        var isKnown = false
         for candidate in candidates where candidate.drop.path == path {
+            isKnown = isKnown || candidate.drop.key == key
             drop(candidate, as: .cancelled, error, now: now)
         }
-        guard isPending, newest?.drop.path == path else { return }
-        settle(.cancelled, error, now: now)
+        if let newest, newest.fate == .pending, newest.drop.path == path {
+            isKnown = isKnown || newest.drop.key == key
+            if isPending { settle(.cancelled, error, now: now) }
+        }
+        if isKnown { return }
+        // One that was given up, or never came this far: whoever takes it back waits for its end all the same.
+        actions.append(
+            .report(PortraitReport(path: path, key: key, state: .cancelled, error: error, finishedAt: now.wall)))
     }
 
     /// Whether there is a newest picture whose end is not known yet.
@@ -200,6 +209,11 @@ extension PortraitMachine {
         if case .signedOut = phase, request == nil { return }
         phase = .signedOut(makeLongPause(error, now: now))
         reportNewest()
+    }
+
+    mutating func sessionWorks() {
+        refusal = nil
+        if case .signedOut = phase { hurry(evenSignedOut: true) }
     }
 
     mutating func signedOut(now: Now) {

@@ -13,13 +13,15 @@ struct PortraitMachine: Equatable, Sendable {
     /// What happens.
     enum Event: Equatable, Sendable {
         /// The agent begins to work for an account; nil where nobody is signed in.
-        case started(account: String?)
+        case started(account: String?, isAllPaused: Bool)
         /// A picture was dropped.
         case dropped(PortraitDrop, DropOrder)
         /// A candidate is made ready on disk.
         case prepared(UInt64)
         /// A candidate can't become a profile picture.
         case unfit(UInt64, FileState, FileError)
+        /// The picture worker did not survive a candidate.
+        case killedWorker(UInt64, FileError)
         /// A candidate could not be made ready or stored this time.
         case postponed(UInt64, FileError)
         /// A candidate's file is not the one that was hashed; the watch tells of what it is now.
@@ -35,7 +37,7 @@ struct PortraitMachine: Equatable, Sendable {
         /// The end of the newest picture could not be made durable.
         case unsettled(FileError)
         /// A file was removed from the outbox, or the user cancelled it.
-        case takenBack(RelativePath, FileError)
+        case takenBack(RelativePath, ContentKey, FileError)
         /// A file has another name.
         case renamed(RelativePath, RelativePath)
         /// The user holds a file back, or lets it go on.
@@ -48,6 +50,8 @@ struct PortraitMachine: Equatable, Sendable {
         case credentialsChanged(account: String?)
         /// The server refused the session, as another request was told.
         case sessionRefused(FileError)
+        /// The server takes requests of the session, as another one was told.
+        case sessionWorks
         /// The user signed out.
         case signedOut
         /// A network is there that was not before.
@@ -114,8 +118,12 @@ struct PortraitMachine: Equatable, Sendable {
         var id: UInt64
         var drop: PortraitDrop
         var account: String?
+        /// As `DropOrder.arrived` counts; 0 where it was found.
+        var arrival: UInt64
         /// It is ready on disk.
         var isPrepared = false
+        /// The picture worker died over it once.
+        var hasKilledWorker = false
         var failures = 0
         var pause: Pause?
     }
@@ -134,6 +142,8 @@ struct PortraitMachine: Equatable, Sendable {
     var phase = Phase.idle
     /// From the oldest to the newest.
     var candidates: [Candidate] = []
+    /// Up to which of the pictures that arrived all are taken or superseded.
+    var latestArrival: UInt64 = 0
     /// The candidate that is being made ready.
     var preparing: UInt64?
     var request: Request?
@@ -173,11 +183,13 @@ struct PortraitMachine: Equatable, Sendable {
     ///
     /// - Returns: what is to be done, in this order.
     mutating func handle(_ event: Event, now: Now) -> [Action] {
+        let before = pending
         switch event {
-        case .started(let account): start(account, now: now)
+        case .started(let account, let isAllPaused): start(account, isAllPaused, now: now)
         case .dropped(let drop, let order): dropped(drop, order, now: now)
         case .prepared(let id): prepared(id)
         case .unfit(let id, let state, let error): unfit(id, state, error, now: now)
+        case .killedWorker(let id, let error): killedWorker(id, error, now: now)
         case .postponed(let id, let error): postponed(id, error, now: now)
         case .changed(let id): changed(id)
         case .stored(let id): stored(id, now: now)
@@ -185,13 +197,14 @@ struct PortraitMachine: Equatable, Sendable {
         case .failed(let id, let failure): failed(id, failure, now: now)
         case .settled: settled()
         case .unsettled(let error): unsettled(error, now: now)
-        case .takenBack(let path, let error): takenBack(path, error, now: now)
+        case .takenBack(let path, let key, let error): takenBack(path, key, error, now: now)
         case .renamed(let old, let new): renamed(old, to: new)
         case .paused(let path, let isPaused): pause(path, isPaused)
         case .allPaused(let isPaused): pauseAll(isPaused)
         case .retried(let path): retry(path)
         case .credentialsChanged(let account): credentialsChanged(account)
         case .sessionRefused(let error): sessionRefused(error, now: now)
+        case .sessionWorks: sessionWorks()
         case .signedOut: signedOut(now: now)
         case .networkChanged: hurry()
         case .tick: tick(now.monotonic)
@@ -199,6 +212,7 @@ struct PortraitMachine: Equatable, Sendable {
         prepareNext()
         // What is about to be superseded is not sent any more.
         if !storeNext() { sendNext(now: now) }
+        announceChange(since: before)
         defer { actions = [] }
         return actions
     }

@@ -87,10 +87,10 @@ extension PortraitService {
             return .unfit(id, .rejected, error)
         case .killedWorker(let reason):
             let message = "the picture worker did not survive the picture: \(reason)"
-            return .unfit(id, .failed, FileError(code: "damaged", message: message, retryable: false))
+            return .killedWorker(id, FileError(code: "damaged", message: message, retryable: false))
         case .unavailable(let reason):
-            let message = "no picture worker: \(reason); install libvips, then `outbox retry` the file"
-            return .unfit(id, .failed, FileError(code: "no_picture_worker", message: message, retryable: false))
+            let message = "no picture worker: \(reason); install libvips, see `outbox doctor`"
+            return .postponed(id, FileError(code: "no_picture_worker", message: message, retryable: true))
         case .failed(let reason):
             let message = "the profile picture can't be drawn now: \(reason)"
             return .postponed(id, FileError(code: "picture_worker", message: message, retryable: true))

@@ -51,7 +51,7 @@ extension PortraitService {
         switch event {
         case .pending(let path, _):
             parts.logger.info("another profile picture is shown", metadata: ["path": "\(path)"])
-        case .uploading: break
+        case .changed: break
         case .done(let path, _, let url):
             parts.logger.info(
                 "the server has the profile picture", metadata: ["path": "\(path)", "url": "\(url)"])
@@ -60,16 +60,18 @@ extension PortraitService {
                 "the profile picture is taken back; the one before is shown",
                 metadata: ["path": "\(path)", "code": "\(error.code)", "reason": "\(error.message)"])
         }
-        outlets.announce(event)
+        outlets.announce(event, profile().json)
     }
 
     // MARK: Sending
 
     private func upload(_ request: PortraitMachine.RequestID, _ id: UInt64) {
-        guard let remote = parts.remote, let body = try? FileBody(files.picture(id)) else {
-            let problem = SourceProblem(path: machine.newest?.drop.path ?? .root, kind: .missing)
+        let (remote, body): (any PortraitRemote, FileBody)
+        do throws(RemoteFailure) {
+            (remote, body) = try open(id)
+        } catch {
             // Told later, as every answer is: the machine's other decisions come first.
-            return run { $0.process(.failed(request, .source(problem))) }
+            return run { $0.process(.failed(request, error)) }
         }
         requests[request] = Task {
             let event: PortraitMachine.Event
@@ -79,6 +81,20 @@ extension PortraitService {
                 event = .failed(request, error)
             }
             self.ended(request, event)
+        }
+    }
+
+    /// What takes the picture of the newest, and its bytes.
+    private func open(_ id: UInt64) throws(RemoteFailure) -> (any PortraitRemote, FileBody) {
+        guard let remote = parts.remote else { throw .permanent(Self.noPortraits) }
+        do throws(Errno) {
+            return (remote, try FileBody(try files.picture(id)))
+        } catch {
+            if error == .noSuchFileOrDirectory {
+                throw .source(SourceProblem(path: machine.newest?.drop.path ?? .root, kind: .missing))
+            }
+            let message = "the profile picture can't be read from \(parts.state)/portrait now: \(error)"
+            throw .temporary(FileError(code: "storage", message: message, retryable: true))
         }
     }
 

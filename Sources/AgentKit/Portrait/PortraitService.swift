@@ -12,16 +12,16 @@ struct PortraitOutlets: Sendable {
     var reconsider: @Sendable (RelativePath) -> Void = { _ in }
     /// Told when the server refuses the session.
     var sessionRefused: @Sendable (FileError) -> Void = { _ in }
-    /// Told what happens to the profile picture.
-    var announce: @Sendable (PortraitEvent) -> Void = { _ in }
+    /// Told what happens to the profile picture, with what `GET /v1/profile` answers at that moment; in order.
+    var announce: @Sendable (_ event: PortraitEvent, _ profile: [UInt8]) -> Void = { _, _ in }
 }
 
 /// Where confirmed portraits are kept.
 struct PortraitCache: Sendable {
     /// Takes a picture over under a URL and pins it; answers the absolute path of the file, nil where it has none.
     var adopt: @Sendable (_ picture: SharedDescriptor, _ url: String) async throws -> String?
-    /// Pins what is kept under a URL.
-    var pin: @Sendable (_ url: String) async -> Void
+    /// Pins what is kept under a URL; answers the absolute path of the file now, nil where it is not kept.
+    var pin: @Sendable (_ url: String) async -> String?
 }
 
 /// The profile picture: takes pictures from the portrait folder, shows them at once and sends the newest to the server.
@@ -80,8 +80,12 @@ actor PortraitService {
     // MARK: What the uploader tells; in order, and none of it waits
 
     /// Brings back what was kept and goes on with it. To be called once, before anything else.
-    nonisolated func start(_ outlets: PortraitOutlets) {
-        run { $0.begin(outlets) }
+    ///
+    /// - Parameters:
+    ///   - outlets: who wants to hear of it.
+    ///   - isAllPaused: whether the user holds everything back; then nothing is sent.
+    nonisolated func start(_ outlets: PortraitOutlets, isAllPaused: Bool) {
+        run { $0.begin(outlets, isAllPaused) }
     }
 
     /// A file of the portrait folder was hashed, and is another drop than the one that was known under its path.
@@ -89,18 +93,18 @@ actor PortraitService {
         run { $0.take(drop, order) }
     }
 
-    /// A file was removed from the portrait folder, or moved out of it.
-    nonisolated func removed(_ path: RelativePath) {
-        takeBack(path, "removed", "the file was removed before it was the profile picture on the server")
+    /// A file was removed from the portrait folder, or moved out of it; whatever it was, a report tells its end.
+    nonisolated func removed(_ path: RelativePath, _ key: ContentKey) {
+        takeBack(path, key, "removed", "the file was removed before it was the profile picture on the server")
     }
 
-    /// The user cancelled a file.
-    nonisolated func cancelled(_ path: RelativePath) {
-        takeBack(path, "cancelled", "cancelled by the user")
+    /// The user cancelled a file; whatever it was, a report tells its end.
+    nonisolated func cancelled(_ path: RelativePath, _ key: ContentKey) {
+        takeBack(path, key, "cancelled", "cancelled by the user")
     }
 
-    private nonisolated func takeBack(_ path: RelativePath, _ code: String, _ message: String) {
-        run { $0.process(.takenBack(path, FileError(code: code, message: message, retryable: false))) }
+    private nonisolated func takeBack(_ path: RelativePath, _ key: ContentKey, _ code: String, _ message: String) {
+        run { $0.process(.takenBack(path, key, FileError(code: code, message: message, retryable: false))) }
     }
 
     /// A file within the portrait folder has another name.
@@ -133,6 +137,11 @@ actor PortraitService {
         run { $0.process(.sessionRefused(error)) }
     }
 
+    /// The server takes requests of the session, as another one was told.
+    nonisolated func sessionWorks() {
+        run { $0.process(.sessionWorks) }
+    }
+
     /// The user signed out.
     nonisolated func signedOut() {
         run { service in
@@ -154,10 +163,7 @@ actor PortraitService {
 
     /// What there is to say of the profile picture now.
     func profile() -> ProfileView {
-        let isPending = machine.newest?.fate == .pending
-        return ProfileView(
-            confirmed: files.kept.profile, pending: isPending ? machine.newest.map(machine.report(of:)) : nil,
-            current: files.current)
+        ProfileView(confirmed: files.kept.profile, pending: machine.pending, current: files.current)
     }
 
     /// Gives up what is under way; nothing is lost by it, and nothing is sent afterwards.
@@ -176,7 +182,7 @@ actor PortraitService {
         thread.run { self.assumeIsolated { work($0) } }
     }
 
-    private func begin(_ outlets: PortraitOutlets) {
+    private func begin(_ outlets: PortraitOutlets, _ isAllPaused: Bool) {
         self.outlets = outlets
         do {
             note(trouble: try files.open())
@@ -187,18 +193,35 @@ actor PortraitService {
         }
         machine = PortraitMachine(
             restoring: files.kept.record, lastID: files.kept.lastID, retryInterval: parts.retryInterval, seed: seed)
-        if let url = files.kept.profile.map({ Profile.cacheURL(of: $0.portraitURL) }) {
-            Task { [cache = parts.cache] in await cache.pin(url) }
-        }
-        process(.started(account: parts.account()))
+        if let profile = files.kept.profile { pin(profile) }
+        process(.started(account: parts.account(), isAllPaused: isAllPaused))
     }
+
+    /// Has the avatar cache spare what was confirmed, and shows it from there.
+    private func pin(_ profile: Profile) {
+        Task {
+            guard let picture = await self.parts.cache.pin(Profile.cacheURL(of: profile.portraitURL)) else { return }
+            self.pinned(profile, at: picture)
+        }
+    }
+
+    private func pinned(_ profile: Profile, at picture: String) {
+        if hasStopped || files.kept.profile != profile { return }
+        do {
+            note(trouble: try files.relocate(to: picture))
+        } catch {
+            note(trouble: error)
+        }
+    }
+
+    static let noPortraits = FileError(
+        code: "no_portrait", message: "this server's protocol has no profile pictures; fileSection has",
+        retryable: false)
 
     private func take(_ drop: PortraitDrop, _ order: DropOrder) {
         var report = PortraitReport(path: drop.path, key: drop.key, state: .failed, finishedAt: parts.clock.now.wall)
         if parts.remote == nil {
-            report.error = FileError(
-                code: "no_portrait", message: "this server's protocol has no profile pictures; fileSection has",
-                retryable: false)
+            report.error = Self.noPortraits
         } else if drop.type.kind != .image {
             report.state = .rejected
             report.error = FileError(

@@ -15,9 +15,12 @@ struct PortraitLife {
     static let refusal = FileError(code: "signed_out", message: "401", retryable: true)
     static let objection = FileError(code: "refused", message: "415", retryable: false)
 
-    init(restoring record: PortraitRecord? = nil, account: String? = "anna", starts: Bool = true) {
+    init(
+        restoring record: PortraitRecord? = nil, account: String? = "anna", starts: Bool = true,
+        isAllPaused: Bool = false
+    ) {
         machine = PortraitMachine(restoring: record, lastID: 0, retryInterval: .seconds(600), seed: 1)
-        if starts { self(.started(account: account)) }
+        if starts { self(.started(account: account, isAllPaused: isAllPaused)) }
     }
 
     var now: Now {
@@ -37,12 +40,15 @@ struct PortraitLife {
     /// Drops a picture and has it become the newest.
     @discardableResult
     mutating func take(_ name: String, content: UInt64 = 1) -> UInt64 {
-        self(.dropped(Self.drop(name, content: content, changed: milliseconds), .arrived))
+        self(.dropped(Self.drop(name, content: content, changed: milliseconds), .arrived(nextArrival)))
         let id = machine.candidates.last?.id ?? 0
         self(.prepared(id))
         self(.stored(id))
         return id
     }
+
+    /// The number of a picture that arrives after all others.
+    var nextArrival: UInt64 { max(machine.latestArrival, machine.candidates.map(\.arrival).max() ?? 0) + 1 }
 
     /// The request that is under way.
     var request: RequestID { machine.request?.id ?? RequestID(number: 0) }
@@ -87,7 +93,7 @@ struct PortraitLife {
         case .report(let report):
             return "\(name(report.path)) \(report.state)" + (report.error.map { " (\($0.code))" } ?? "")
         case .announce(.pending(let path, _)): return "shown: \(name(path))"
-        case .announce(.uploading(let path, _)): return "sending: \(name(path))"
+        case .announce(.changed(let path, _, let state)): return "now: \(name(path)) \(state)"
         case .announce(.done(let path, _, let url)): return "done: \(name(path)) \(url)"
         case .announce(.discarded(let path, _, let error)): return "discarded: \(name(path)) (\(error.code))"
         }

@@ -27,12 +27,14 @@ struct PortraitMachineTests {
     @Test("is stored before it is sent, and its end before it is told")
     func order() {
         var life = PortraitLife()
-        life(.dropped(PortraitLife.drop("a.jpg"), .arrived))
+        life(.dropped(PortraitLife.drop("a.jpg"), .arrived(life.nextArrival)))
         #expect(PortraitLife.words(life(.prepared(1))) == "store 1")
         #expect(
             PortraitLife.words(life(.stored(1)))
-                == "shown: a.jpg, a.jpg queued, note 1, upload 1 as #1, sending: a.jpg, a.jpg uploading")
-        #expect(PortraitLife.words(life(.uploaded(life.request, url: "u"))) == "settle 1 done, a.jpg verifying")
+                == "shown: a.jpg, a.jpg queued, note 1, upload 1 as #1, a.jpg uploading")
+        #expect(
+            PortraitLife.words(life(.uploaded(life.request, url: "u")))
+                == "settle 1 done, a.jpg verifying, now: a.jpg verifying")
         #expect(PortraitLife.words(life(.settled)) == "done: a.jpg u, a.jpg done")
     }
 
@@ -58,7 +60,7 @@ struct PortraitMachineTests {
         let first = life.request
         life.take("b.jpg", content: 2)
         let actions = life(.uploaded(first, url: "old"))
-        #expect(PortraitLife.words(actions) == "note 2, upload 2 as #2, sending: b.jpg, b.jpg uploading")
+        #expect(PortraitLife.words(actions) == "note 2, upload 2 as #2, b.jpg uploading, now: b.jpg uploading")
         life(.uploaded(life.request, url: "new"))
         life(.settled)
         #expect(life.machine.newest?.url == "new")
@@ -68,7 +70,7 @@ struct PortraitMachineTests {
     func unfit() {
         var life = PortraitLife()
         life.take("a.jpg")
-        life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived))
+        life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived(life.nextArrival)))
         life(.unfit(2, .rejected, FileError(code: "damaged", message: "cut off", retryable: false)))
         #expect(life.report("b.jpg")?.state == .rejected)
         #expect(life.phase == "sending")
@@ -79,7 +81,7 @@ struct PortraitMachineTests {
     func several() {
         var life = PortraitLife()
         for (index, name) in ["a.jpg", "b.jpg", "c.jpg"].enumerated() {
-            life(.dropped(PortraitLife.drop(name, content: UInt64(index + 1)), .arrived))
+            life(.dropped(PortraitLife.drop(name, content: UInt64(index + 1)), .arrived(life.nextArrival)))
         }
         life(.prepared(1))
         life(.stored(1))
@@ -100,6 +102,59 @@ struct PortraitMachineTests {
         life(.failed(life.request, .cancelled))
         #expect(life.report("a.jpg")?.key == ContentKey(high: 0, low: 2))
         #expect(life.report("a.jpg")?.state == .uploading)
+    }
+
+    // MARK: Hashed in another order
+
+    @Test("an older one whose hash comes later is superseded at once")
+    func overtaken() {
+        var life = PortraitLife()
+        life(.dropped(PortraitLife.drop("small.jpg"), .arrived(2)))
+        life(.prepared(1))
+        life(.stored(1))
+        let actions = life(.dropped(PortraitLife.drop("large.jpg", content: 2), .arrived(1)))
+        #expect(PortraitLife.words(actions) == "large.jpg cancelled (superseded)")
+        life(.uploaded(life.request, url: "u"))
+        life(.settled)
+        life(.dropped(PortraitLife.drop("huge.jpg", content: 3), .arrived(1)))
+        #expect(life.report("huge.jpg")?.error?.code == "superseded")
+        #expect(life.machine.newest?.drop.path == PortraitLife.path("small.jpg"))
+    }
+
+    @Test("overtaken by one that is being drawn, it counts only if that is no picture", arguments: [true, false])
+    func overtakenByCandidate(_ isPicture: Bool) {
+        var life = PortraitLife()
+        life(.dropped(PortraitLife.drop("small.jpg"), .arrived(2)))
+        life(.dropped(PortraitLife.drop("large.jpg", content: 2), .arrived(1)))
+        if isPicture {
+            life(.prepared(1))
+            life(.stored(1))
+            #expect(life.report("large.jpg")?.error?.code == "superseded")
+            #expect(life.machine.candidates.isEmpty)
+        } else {
+            life(.unfit(1, .rejected, PortraitLife.objection))
+            #expect(life.machine.preparing == 2)
+        }
+    }
+
+    @Test("a found picture that is newer leaves the older ones old")
+    func foundBetween() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.dropped(PortraitLife.drop("found.jpg", content: 2, changed: life.milliseconds), .found))
+        life(.prepared(2))
+        life(.stored(2))
+        life(.dropped(PortraitLife.drop("old.jpg", content: 3), .arrived(0)))
+        #expect(life.report("old.jpg")?.error?.code == "superseded")
+    }
+
+    @Test("after a restart everything that arrives is newer than what was kept")
+    func arrivesAfterRestart() {
+        var life = PortraitLife()
+        for (index, name) in ["a.jpg", "b.jpg"].enumerated() { life.take(name, content: UInt64(index + 1)) }
+        var next = PortraitLife(restoring: life.machine.newest)
+        next(.dropped(PortraitLife.drop("c.jpg", content: 3), .arrived(1)))
+        #expect(next.report("c.jpg")?.state == .queued)
     }
 
     // MARK: Found by a scan
@@ -144,10 +199,24 @@ struct PortraitMachineTests {
         drop.identity.changed += 1
         #expect(PortraitLife.words(next(.dropped(drop, .found))) == "a.jpg done")
         drop.identity.modified += 1
-        #expect(PortraitLife.words(next(.dropped(drop, .arrived))) == "a.jpg queued, prepare 2")
+        #expect(PortraitLife.words(next(.dropped(drop, .arrived(1)))) == "a.jpg queued, prepare 2")
     }
 
     // MARK: Trouble
+
+    @Test("found again, it is held back as its file was told to be")
+    func foundPaused() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived(life.nextArrival)))
+        for drop in [life.machine.newest?.drop, life.machine.candidates.last?.drop] {
+            guard var drop else { continue }
+            drop.isPaused = true
+            life(.dropped(drop, .found))
+        }
+        #expect(life.report("a.jpg")?.state == .paused && life.report("b.jpg")?.state == .paused)
+        #expect(life.log.contains(.cancel(life.request)))
+    }
 
     @Test("pauses grow to two minutes and never end")
     func pauses() throws {
@@ -187,12 +256,35 @@ struct PortraitMachineTests {
     @Test("a disk that is full is tried again, without drawing anew")
     func fullDisk() throws {
         var life = PortraitLife()
-        life(.dropped(PortraitLife.drop("a.jpg"), .arrived))
+        life(.dropped(PortraitLife.drop("a.jpg"), .arrived(life.nextArrival)))
         life(.prepared(1))
         life(.postponed(1, FileError(code: "storage", message: "ENOSPC", retryable: true)))
         #expect(life.report("a.jpg")?.state == .waiting)
         life.milliseconds += 5000
         #expect(PortraitLife.words(life(.tick)) == "store 1")
+    }
+
+    @Test("what could not be drawn is removed, and drawn anew")
+    func undrawn() {
+        var life = PortraitLife()
+        life(.dropped(PortraitLife.drop("a.jpg"), .arrived(1)))
+        #expect(
+            PortraitLife.words(life(.postponed(1, PortraitLife.trouble))) == "scrap 1, a.jpg waiting (server_error)")
+        life.milliseconds += 5000
+        #expect(PortraitLife.words(life(.tick)) == "prepare 1")
+    }
+
+    @Test("what the picture worker dies over is drawn once more, and fails then")
+    func killsTheWorker() {
+        var life = PortraitLife()
+        let error = FileError(code: "damaged", message: "SIGSEGV", retryable: false)
+        life(.dropped(PortraitLife.drop("a.jpg"), .arrived(1)))
+        #expect(PortraitLife.words(life(.killedWorker(1, error))) == "scrap 1, a.jpg waiting (damaged)")
+        #expect(life.report("a.jpg")?.error?.retryable == true)
+        life.milliseconds += 5000
+        life(.tick)
+        #expect(PortraitLife.words(life(.killedWorker(1, error))) == "scrap 1, a.jpg failed (damaged)")
+        #expect(life.report("a.jpg")?.error == error)
     }
 
     @Test("an end that can't be stored is stored later, and told then")
@@ -201,7 +293,7 @@ struct PortraitMachineTests {
         life.take("a.jpg")
         life(.uploaded(life.request, url: "u"))
         life(.unsettled(PortraitLife.trouble))
-        life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived))
+        life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived(life.nextArrival)))
         life(.prepared(2))
         #expect(life.machine.newest?.id == 1)
         life.milliseconds += 5000
@@ -263,6 +355,39 @@ struct PortraitMachineTests {
         #expect(next.report("a.jpg")?.error?.code == "session_refused")
     }
 
+    @Test("signed out while the agent was down, it is discarded; what nobody's session was meant for stays")
+    func signedOutMeanwhile() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        var next = PortraitLife(restoring: life.machine.newest, account: nil)
+        next(.settled)
+        #expect(next.report("a.jpg")?.error?.code == "session_refused")
+        life = PortraitLife(account: nil)
+        life.take("a.jpg")
+        next = PortraitLife(restoring: life.machine.newest, account: nil)
+        #expect(next.report("a.jpg")?.state == .uploading)
+    }
+
+    @Test("a session that works after all takes what waited for a login, and what is dropped then")
+    func sessionWorks() {
+        var life = PortraitLife()
+        life(.sessionRefused(PortraitLife.refusal))
+        life.take("a.jpg")
+        life(.sessionWorks)
+        #expect(life.report("a.jpg")?.state == .uploading)
+        life.take("b.jpg", content: 2)
+        #expect(life.report("b.jpg")?.state == .queued)
+        #expect(life.machine.newest?.account == "anna")
+    }
+
+    @Test("a session that works shortens no other pause")
+    func sessionWorksAnyway() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.failed(life.request, .temporary(PortraitLife.trouble)))
+        #expect(life(.sessionWorks).isEmpty)
+    }
+
     @Test("signing out discards it, whoever's it was")
     func signedOut() {
         for account in ["anna", nil] {
@@ -312,6 +437,17 @@ struct PortraitMachineTests {
         #expect(next.report("a.jpg")?.state == .uploading)
     }
 
+    @Test("everything held back from the start, nothing is sent")
+    func pausedFromTheStart() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        var next = PortraitLife(restoring: life.machine.newest, isAllPaused: true)
+        #expect(next.machine.request == nil)
+        #expect(next.report("a.jpg")?.state == .paused)
+        next(.allPaused(false))
+        #expect(next.report("a.jpg")?.state == .uploading)
+    }
+
     @Test("held back too late, it is done all the same")
     func pausedTooLate() {
         var life = PortraitLife()
@@ -327,10 +463,57 @@ struct PortraitMachineTests {
         var life = PortraitLife()
         life.take("a.jpg")
         let error = FileError(code: "removed", message: "", retryable: false)
-        life(.takenBack(PortraitLife.path("a.jpg"), error))
+        life(.takenBack(PortraitLife.path("a.jpg"), PortraitLife.drop("a.jpg").key, error))
         life(.settled)
         #expect(life.report("a.jpg")?.state == .cancelled)
         #expect(life.report("a.jpg")?.error == error)
+    }
+
+    @Test("taken back when nothing is known of it, it is cancelled all the same")
+    func takenBackUnknown() {
+        var life = PortraitLife()
+        let error = FileError(code: "removed", message: "", retryable: false)
+        let (path, key) = (PortraitLife.path("a.jpg"), ContentKey(high: 0, low: 9))
+        #expect(PortraitLife.words(life(.takenBack(path, key, error))) == "a.jpg cancelled (removed)")
+        life.take("a.jpg")
+        let actions = life(.takenBack(path, key, error))
+        #expect(PortraitLife.words(actions) == "cancel #1, settle 1 cancelled, a.jpg cancelled (removed)")
+        #expect(life.report("a.jpg")?.key == key)
+        life(.settled)
+        #expect(life.report("a.jpg")?.key == PortraitLife.drop("a.jpg").key)
+    }
+
+    @Test("taken back while its success is made durable, it is done")
+    func takenBackTooLate() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.uploaded(life.request, url: "u"))
+        let error = FileError(code: "removed", message: "", retryable: false)
+        #expect(life(.takenBack(PortraitLife.path("a.jpg"), PortraitLife.drop("a.jpg").key, error)).isEmpty)
+        life(.settled)
+        #expect(life.report("a.jpg")?.state == .done)
+    }
+
+    @Test("those who follow the profile picture are told of every change")
+    func announcements() {
+        var life = PortraitLife()
+        let path = PortraitLife.path("a.jpg")
+        func told(_ event: PortraitLife.Event) -> [String] {
+            life(event).compactMap { if case .announce = $0 { PortraitLife.words([$0]) } else { nil } }
+        }
+        life.take("a.jpg")
+        #expect(told(.failed(life.request, .temporary(PortraitLife.trouble))) == ["now: a.jpg waiting"])
+        #expect(told(.paused(path, true)) == ["now: a.jpg paused"])
+        #expect(told(.renamed(path, PortraitLife.path("b.jpg"))) == ["now: b.jpg paused"])
+        #expect(told(.allPaused(true)).isEmpty)
+        #expect(told(.paused(PortraitLife.path("b.jpg"), false)).isEmpty)
+        #expect(told(.allPaused(false)) == ["now: b.jpg waiting"])
+        #expect(told(.networkChanged) == ["now: b.jpg uploading"])
+        #expect(told(.uploaded(life.request, url: "u")) == ["now: b.jpg verifying"])
+        #expect(told(.settled) == ["done: b.jpg u"])
+        life = PortraitLife(account: nil)
+        life.take("c.jpg")
+        #expect(told(.failed(life.request, .signedOut(PortraitLife.refusal))) == ["now: c.jpg signedOut"])
     }
 
     @Test("renamed, it goes on under its new name")

@@ -3,6 +3,7 @@ import MediaTools
 import PictureJobs
 import Remotes
 import Synchronization
+import TestSupport
 import Testing
 import UploadCore
 
@@ -19,7 +20,7 @@ struct PortraitServiceTests {
     }
 
     private func take(_ service: PortraitService, _ name: String, _ content: String) throws {
-        service.dropped(try stage.drop(name, content), .arrived)
+        service.dropped(try stage.drop(name, content), stage.arrive())
     }
 
     @Test("a dropped picture is shown, sent, and kept in the cache under the URL cut at its last !")
@@ -81,7 +82,7 @@ struct PortraitServiceTests {
         stage.state.withLock { $0.reply = .hang }
         let service = stage.service()
         try take(service, "a.jpg", "A")
-        try await expect("a.jpg", .uploading)
+        try await stage.wait(for: "the first request") { stage.state.withLock(\.underWay) == 1 }
         stage.state.withLock { $0.reply = .url("http://h/u/2.jpg") }
         try take(service, "b.jpg", "B")
         try await expect("b.jpg", .done)
@@ -140,6 +141,47 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
+    @Test("after a logout while the agent was down nothing waits")
+    func logoutMeanwhile() async throws {
+        stage.state.withLock { $0.reply = .hang }
+        let first = stage.service()
+        try take(first, "a.jpg", "A")
+        try await expect("a.jpg", .uploading)
+        await first.stop()
+        stage.state.withLock { $0.account = nil }
+        let second = stage.service()
+        try await expect("a.jpg", .cancelled)
+        #expect(stage.report("a.jpg")?.error?.code == "session_refused")
+        #expect(stage.current == nil)
+        await second.stop()
+    }
+
+    @Test("a session that works again takes what waited for a login")
+    func sessionWorks() async throws {
+        let service = stage.service()
+        service.sessionRefused(FileError(code: "signed_out", message: "401", retryable: true))
+        try take(service, "a.jpg", "A")
+        try await expect("a.jpg", .signedOut)
+        service.sessionWorks()
+        try await expect("a.jpg", .done)
+        await service.stop()
+    }
+
+    @Test("everything held back, a restart sends nothing")
+    func pausedFromTheStart() async throws {
+        let down = FileError(code: "no_connection", message: "refused", retryable: true)
+        stage.state.withLock { $0.reply = .failure(.temporary(down)) }
+        let first = stage.service()
+        try take(first, "a.jpg", "A")
+        try await expect("a.jpg", .waiting)
+        await first.stop()
+        let sent = stage.state.withLock(\.received.count)
+        let second = stage.service(isAllPaused: true)
+        try await expect("a.jpg", .paused)
+        #expect(stage.state.withLock(\.received.count) == sent)
+        await second.stop()
+    }
+
     @Test("a login as somebody else discards it")
     func somebodyElse() async throws {
         stage.state.withLock { $0.reply = .hang }
@@ -169,13 +211,29 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("without a worker it fails and says what to do")
+    @Test("without a worker it says what to install, and waits for that")
     func noWorker() async throws {
         stage.state.withLock { $0.verdict = .fails(.unavailable("outbox-media is missing")) }
         let service = stage.service()
         try take(service, "a.jpg", "A")
-        try await expect("a.jpg", .failed)
+        try await expect("a.jpg", .waiting)
         #expect(stage.report("a.jpg")?.error?.code == "no_picture_worker")
+        #expect(stage.report("a.jpg")?.error?.message.contains("install libvips") == true)
+        stage.state.withLock { $0.verdict = .draws }
+        stage.clock.advance(by: .seconds(2))
+        try await expect("a.jpg", .done)
+        await service.stop()
+    }
+
+    @Test("a picture that the worker dies over is tried once more", arguments: [1, 2])
+    func killedWorker(_ times: Int) async throws {
+        stage.state.withLock { $0.kills = times }
+        let service = stage.service()
+        try take(service, "a.jpg", "A")
+        try await expect("a.jpg", .waiting)
+        service.retry(PortraitLife.path("a.jpg"))
+        try await expect("a.jpg", times == 1 ? .done : .failed)
+        #expect(stage.report("a.jpg")?.error?.code == (times == 1 ? nil : "damaged"))
         await service.stop()
     }
 
@@ -203,12 +261,79 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
+    @Test(
+        "a stored picture that can't be opened just now is sent later; one that is gone fails",
+        arguments: [true, false])
+    func unopened(_ comesBack: Bool) async throws {
+        let down = FileError(code: "no_connection", message: "refused", retryable: true)
+        stage.state.withLock { $0.reply = .failure(.temporary(down)) }
+        let service = stage.service()
+        try take(service, "a.jpg", "A")
+        try await expect("a.jpg", .waiting)
+        let (picture, aside) = (stage.portrait + "/1/picture.jpg", stage.directory.path("aside.jpg"))
+        try FileManager.default.moveItem(atPath: picture, toPath: aside)
+        if comesBack { try FileManager.default.createSymbolicLink(atPath: picture, withDestinationPath: aside) }
+        stage.state.withLock { $0.reply = .url("http://h/u/1.jpg") }
+        service.networkChanged()
+        if comesBack {
+            try await stage.wait(for: "the trouble") { stage.report("a.jpg")?.error?.code == "storage" }
+            #expect(stage.report("a.jpg")?.state == .waiting)
+            try FileManager.default.removeItem(atPath: picture)
+            try FileManager.default.moveItem(atPath: aside, toPath: picture)
+            service.networkChanged()
+            try await expect("a.jpg", .done)
+        } else {
+            try await expect("a.jpg", .failed)
+            #expect(stage.report("a.jpg")?.error?.code == "unreadable")
+        }
+        await service.stop()
+    }
+
+    @Test("a mirror that was moved, or keeps the picture under another name, shows it again")
+    func movedMirror() async throws {
+        let first = stage.service()
+        try take(first, "a.jpg", "A")
+        try await expect("a.jpg", .done)
+        await first.stop()
+        let (old, new) = (stage.avatars + "/h/u/1.jpg", stage.avatars + "/h/u/1.jpg%file")
+        try FileManager.default.moveItem(atPath: old, toPath: new)
+        let second = stage.service()
+        try await stage.wait(for: "the picture") { stage.current == "jpeg of A" }
+        #expect(await second.profile().confirmed?.picture == new)
+        #expect(stage.text(stage.directory.path("state/profile.json"))?.contains("1.jpg%file") == true)
+        await second.stop()
+        try FileManager.default.removeItem(atPath: new)
+        let third = stage.service()
+        try await stage.wait(for: "the pin") { stage.state.withLock(\.pinned.count) == 3 }
+        #expect(await third.profile().current == nil)
+        #expect(!FileManager.default.fileExists(atPath: stage.avatars + "/current.jpg"))
+        #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: stage.avatars + "/current.jpg")) == nil)
+        await third.stop()
+    }
+
+    @Test("each event says how the profile stands at that moment")
+    func events() async throws {
+        let down = FileError(code: "no_connection", message: "refused", retryable: true)
+        stage.state.withLock { $0.reply = .failure(.temporary(down)) }
+        let service = stage.service()
+        try take(service, "a.jpg", "A")
+        try await expect("a.jpg", .waiting)
+        service.setPaused(true, PortraitLife.path("a.jpg"))
+        try await expect("a.jpg", .paused)
+        service.renamed(PortraitLife.path("a.jpg"), to: PortraitLife.path("b.jpg"))
+        let now = String(decoding: await service.profile().json, as: UTF8.self)
+        #expect(now.contains("portrait/b.jpg") && now.contains("paused"))
+        #expect(stage.state.withLock(\.profiles.last) == now)
+        #expect(stage.state.withLock { $0.profiles.contains { $0.contains("\"state\":\"waiting\"") } })
+        await service.stop()
+    }
+
     @Test("a file that is not the one that was hashed is looked at again")
     func changed() async throws {
         let service = stage.service()
         let drop = try stage.drop("a.jpg", "A")
         try Data("other content".utf8).write(to: URL(filePath: stage.outbox + "/portrait/a.jpg"))
-        service.dropped(drop, .arrived)
+        service.dropped(drop, stage.arrive())
         try await stage.wait(for: "another look") { stage.state.withLock(\.reconsidered) == [drop.path] }
         #expect(stage.current == nil)
         await service.stop()
@@ -218,9 +343,10 @@ struct PortraitServiceTests {
     func removed() async throws {
         stage.state.withLock { $0.reply = .hang }
         let service = stage.service()
-        try take(service, "a.jpg", "A")
+        let drop = try stage.drop("a.jpg", "A")
+        service.dropped(drop, stage.arrive())
         try await expect("a.jpg", .uploading)
-        service.removed(PortraitLife.path("a.jpg"))
+        service.removed(drop.path, drop.key)
         try await expect("a.jpg", .cancelled)
         #expect(stage.report("a.jpg")?.error?.code == "removed")
         #expect(stage.current == nil)
@@ -231,11 +357,11 @@ struct PortraitServiceTests {
     func notTaken() async throws {
         let service = stage.service()
         service.dropped(
-            try stage.drop("a.mp4", "A", type: MediaType(kind: .video, mime: "video/mp4")), .arrived)
+            try stage.drop("a.mp4", "A", type: MediaType(kind: .video, mime: "video/mp4")), stage.arrive())
         try await expect("a.mp4", .rejected)
         await service.stop()
         let other = stage.service(hasRemote: false)
-        other.dropped(try stage.drop("b.jpg", "B"), .arrived)
+        other.dropped(try stage.drop("b.jpg", "B"), stage.arrive())
         try await expect("b.jpg", .failed)
         #expect(stage.report("b.jpg")?.error?.code == "no_portrait")
         await other.stop()

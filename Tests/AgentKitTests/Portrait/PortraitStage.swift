@@ -40,6 +40,11 @@ final class PortraitStage: Sendable {
         var pinned: [String] = []
         var reconsidered: [RelativePath] = []
         var refusals = 0
+        var arrivals: UInt64 = 0
+        /// What was said of the profile with each event.
+        var profiles: [String] = []
+        /// Pictures that the worker dies over before it draws one.
+        var kills = 0
     }
 
     let directory: TemporaryDirectory
@@ -59,14 +64,14 @@ final class PortraitStage: Sendable {
     }
 
     /// A service that has begun.
-    func service(hasRemote: Bool = true) -> PortraitService {
+    func service(hasRemote: Bool = true, isAllPaused: Bool = false) -> PortraitService {
         let service = PortraitService(
             PortraitService.Parts(
                 state: directory.path("state"), avatars: avatars, files: OutboxFiles(root: outbox),
                 pictures: StagedWorker(stage: self), remote: hasRemote ? StagedServer(stage: self) : nil,
                 cache: PortraitCache(
                     adopt: { [self] file, url in try keep(file, url) },
-                    pin: { [self] url in state.withLock { $0.pinned.append(url) } }),
+                    pin: { [self] url in pin(url) }),
                 account: { [self] in state.withLock(\.account) }, quality: 70, maximumPixels: 1_000_000,
                 retryInterval: .seconds(120), clock: clock, logger: Logger(label: "test")), seed: 1)
         service.start(
@@ -74,8 +79,28 @@ final class PortraitStage: Sendable {
                 report: { [self] report in state.withLock { $0.reports.append(report) } },
                 reconsider: { [self] path in state.withLock { $0.reconsidered.append(path) } },
                 sessionRefused: { [self] _ in state.withLock { $0.refusals += 1 } },
-                announce: { [self] event in state.withLock { $0.events.append(event) } }))
+                announce: { [self] event, profile in
+                    state.withLock { state in
+                        state.events.append(event)
+                        state.profiles.append(String(decoding: profile, as: UTF8.self))
+                    }
+                }), isAllPaused: isAllPaused)
         return service
+    }
+
+    /// Has another picture arrive after all others.
+    func arrive() -> DropOrder {
+        .arrived(
+            state.withLock { state in
+                state.arrivals += 1
+                return state.arrivals
+            })
+    }
+
+    private func pin(_ url: String) -> String? {
+        state.withLock { $0.pinned.append(url) }
+        let path = avatars + "/h/u/" + (url.split(separator: "/").last ?? "")
+        return [path, path + "%file"].first { FileManager.default.fileExists(atPath: $0) }
     }
 
     private func keep(_ file: SharedDescriptor, _ url: String) throws -> String {
@@ -124,6 +149,11 @@ private struct StagedWorker: PictureWorking {
         _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
         maximumPixels: Int
     ) async throws(PictureFailure) -> PictureFacts {
+        let isKilled = stage.state.withLock { state in
+            state.kills -= 1
+            return state.kills >= 0
+        }
+        if isKilled { throw .killedWorker("SIGSEGV") }
         if case .fails(let failure) = stage.state.withLock(\.verdict) { throw failure }
         let mark =
             switch operation {

@@ -11,7 +11,7 @@ struct PortraitTableTests {
     /// What there is to start from: `a.jpg` is picture 1, in each of the states it can be in.
     private static let states: [(name: String, make: @Sendable () -> PortraitLife)] = [
         ("nothing", { PortraitLife() }),
-        ("preparing", { with { $0(.dropped(PortraitLife.drop("a.jpg"), .arrived)) } }),
+        ("preparing", { with { $0(.dropped(PortraitLife.drop("a.jpg"), .arrived(1))) } }),
         ("sending", { with { $0.take("a.jpg") } }),
         (
             "waiting",
@@ -79,7 +79,7 @@ struct PortraitTableTests {
     }
 
     private static let events: [(name: String, event: @Sendable (PortraitLife) -> Event)] = [
-        ("another is dropped", { _ in .dropped(PortraitLife.drop("b.jpg", content: 2), .arrived) }),
+        ("another is dropped", { _ in .dropped(PortraitLife.drop("b.jpg", content: 2), .arrived(2)) }),
         ("another is taken", { life in .stored(life.machine.candidates.last?.id ?? 0) }),
         ("it succeeds", { .uploaded($0.request, url: "u") }),
         ("trouble", { .failed($0.request, .temporary(PortraitLife.trouble)) }),
@@ -90,7 +90,11 @@ struct PortraitTableTests {
         ("the disk fails", { _ in .unsettled(PortraitLife.trouble) }),
         (
             "removed",
-            { _ in .takenBack(PortraitLife.path("a.jpg"), FileError(code: "removed", message: "", retryable: false)) }
+            { _ in
+                .takenBack(
+                    PortraitLife.path("a.jpg"), PortraitLife.drop("a.jpg").key,
+                    FileError(code: "removed", message: "", retryable: false))
+            }
         ),
         ("renamed", { _ in .renamed(PortraitLife.path("a.jpg"), PortraitLife.path("c.jpg")) }),
         ("paused", { _ in .paused(PortraitLife.path("a.jpg"), true) }),
@@ -99,6 +103,7 @@ struct PortraitTableTests {
         ("retried", { _ in .retried(PortraitLife.path("a.jpg")) }),
         ("new credentials", { _ in .credentialsChanged(account: "anna") }),
         ("session refused", { _ in .sessionRefused(PortraitLife.refusal) }),
+        ("session works", { _ in .sessionWorks }),
         ("signed out", { _ in .signedOut }),
         ("network", { _ in .networkChanged }),
         ("time", { _ in .tick }),
@@ -113,7 +118,7 @@ struct PortraitTableTests {
             for (name, event) in Self.events {
                 var life = state.make()
                 if name == "another is taken" {
-                    life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived))
+                    life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived(2)))
                     if let first = life.machine.preparing, first != life.machine.candidates.last?.id {
                         life(.prepared(first))
                         life(.stored(first))

@@ -26,6 +26,8 @@ struct PortraitWalkTests {
         var complaints: [String] = []
         var isSignedIn = true
         var next: [PortraitLife.Event] = []
+        /// Pictures that the watch told of and that are being hashed.
+        var hashing: [Int] = []
 
         init(seed: UInt64) {
             random = SeededRandom(seed: seed)
@@ -33,10 +35,13 @@ struct PortraitWalkTests {
         }
 
         mutating func begin() {
+            let milliseconds = life.milliseconds
             life = PortraitLife(restoring: stored, starts: false)
+            life.milliseconds = milliseconds
             requests = [:]
             next = []
-            happen(.started(account: isSignedIn ? "anna" : nil))
+            hashing = []
+            happen(.started(account: isSignedIn ? "anna" : nil, isAllPaused: chance(20)))
             // The scan finds everything again.
             for (_, drop) in dropped.sorted(by: { $0.key < $1.key }) where reports[drop.path]?.state.isFinal != true {
                 happen(.dropped(drop, .found))
@@ -114,7 +119,23 @@ struct PortraitWalkTests {
             life.milliseconds += 1
             let drop = PortraitLife.drop("\(number).jpg", content: UInt64(number), changed: life.milliseconds)
             dropped[number] = drop
-            happen(.dropped(drop, .arrived))
+            hashing.append(number)
+            if chance(60) { hash() }
+        }
+
+        /// Hashing ends in any order.
+        mutating func hash() {
+            guard let number = hashing.randomElement(using: &random), let drop = dropped[number] else { return }
+            hashing.removeAll { $0 == number }
+            happen(.dropped(drop, .arrived(UInt64(number))))
+        }
+
+        /// The user takes back a picture, which may not be known yet.
+        mutating func takeBack() {
+            guard let drop = dropped.values.randomElement(using: &random), reports[drop.path]?.state.isFinal != true
+            else { return }
+            hashing.removeAll { dropped[$0]?.path == drop.path }
+            happen(.takenBack(drop.path, drop.key, FileError(code: "removed", message: "", retryable: false)))
         }
 
         mutating func answer(_ kind: Int) {
@@ -140,8 +161,10 @@ struct PortraitWalkTests {
         mutating func step() {
             life.milliseconds += Int64.random(in: 0...3000, using: &random)
             let any = dropped.keys.randomElement(using: &random).flatMap { dropped[$0]?.path } ?? .root
-            switch Int.random(in: 0..<20, using: &random) {
+            switch Int.random(in: 0..<23, using: &random) {
             case 0...2: drop()
+            case 20...21: hash()
+            case 22: if chance(20) { takeBack() }
             case 3...6: if !next.isEmpty { happen(next.removeFirst()) }
             case 7...10: answer(Int.random(in: 0...10, using: &random))
             case 11...12: happen(.tick)
@@ -163,6 +186,7 @@ struct PortraitWalkTests {
 
         /// Everything works from now on, and nothing new is dropped.
         mutating func comeToRest() {
+            while !hashing.isEmpty { hash() }
             happen(.allPaused(false))
             for drop in dropped.values { happen(.paused(drop.path, false)) }
             happen(.credentialsChanged(account: "anna"))

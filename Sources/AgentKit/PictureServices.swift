@@ -2,6 +2,7 @@ import Avatars
 import LinuxSystem
 import Logging
 import MediaTools
+import PictureJobs
 import Remotes
 import Transport
 import UploadCore
@@ -116,7 +117,11 @@ struct PictureServices: Sendable {
                     guard let cache else { return nil }
                     return try await cache.adopt(picture, as: AvatarAddress(url)).path
                 },
-                pin: { url in await cache?.pin(try? AvatarAddress(url)) }),
+                pin: { url in
+                    guard let cache, let address = try? AvatarAddress(url) else { return nil }
+                    await cache.pin(address)
+                    return await cache.kept(address, .original)?.path
+                }),
             account: { credentials.bearerToken() == nil ? nil : account.name },
             quality: Int((configuration.portrait.jpegQuality * 100).rounded()),
             maximumPixels: configuration.avatarCache.maxPixels, retryInterval: configuration.upload.retryInterval,

@@ -186,7 +186,6 @@ struct RunningAgent: Service {
             root: configuration.sidecars.directory ?? configuration.outbox,
             makesDirectories: configuration.sidecars.directory != nil)
         let clock = SystemClocks()
-        let portrait = pictures.portrait?.service
         let parts = Uploader.Parts(
             ledger: ledger, acknowledgements: try openLog(configuration.state), remote: remote, files: files,
             rules: rules, holding: HoldingArea(root: configuration.outbox),
@@ -195,9 +194,8 @@ struct RunningAgent: Service {
             secret: secret,
             sidecars: SidecarWriter(
                 store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),
-            media: pictures.examiner, portrait: pictures.portrait,
-            onPortrait: { _ in Task { if let portrait { events.publish(profile: await portrait.profileText()) } } },
-            events: events, credentials: credentials, account: account,
+            media: pictures.examiner, portrait: pictures.portrait, events: events, credentials: credentials,
+            account: account,
             retention: configuration.sidecars.retention,
             remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),
             clock: clock, onChange: onChange, logger: logger)

@@ -26,6 +26,25 @@ extension Ledger {
         } ?? []
     }
 
+    /// One of the paths that have a content; nil where none has.
+    public func anyDrop(of key: ContentKey) throws(LedgerError) -> DropRecord? {
+        let prefix = LedgerKeys.content(key)
+        return try read { transaction throws(LMDBError) in
+            var slots: [[UInt8]] = []
+            // The index may lag behind a record that was damaged when it was replaced, so the first may be none.
+            try transaction.scan(LedgerTable.contents.table, from: prefix) { entry, _ in
+                guard entry.starts(with: prefix) else { return false }
+                slots.append(Array(entry.dropFirst(prefix.count)))
+                return slots.count < 4
+            }
+            for slot in slots {
+                let record = try transaction.get(LedgerTable.drops.table, slot) { DropRecord.decode($0, key: slot) }
+                if case .success(let record)? = record, record.key == key { return .success(record) }
+            }
+            return nil
+        }
+    }
+
     /// Calls `body` with every drop, in no particular order, until it returns false.
     ///
     /// Drops are read some hundred at a time and `body` runs between the transactions: it may take its time and use the

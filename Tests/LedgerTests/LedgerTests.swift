@@ -40,6 +40,7 @@ struct LedgerTests {
         await ledger.commit([.forgetDrop(try path("a"))])
         #expect(try ledger.drop(at: path("a")) == nil)
         #expect(try ledger.drops(of: sampleKey) == [path("b")])
+        #expect(try ledger.anyDrop(of: sampleKey)?.path == path("b"))
     }
 
     @Test func aDropWhoseKeyChangesLeavesItsOldContent() async throws {
@@ -48,6 +49,7 @@ struct LedgerTests {
         changed.key = ContentKey(high: 1, low: 1)
         await ledger.commit([.drop(changed)])
         #expect(try ledger.drops(of: sampleKey) == [])
+        #expect(try ledger.anyDrop(of: sampleKey) == nil)
         #expect(try ledger.drops(of: ContentKey(high: 1, low: 1)) == [path("a")])
     }
 

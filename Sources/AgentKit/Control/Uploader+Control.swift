@@ -132,9 +132,15 @@ extension Uploader: ControlBackend {
             process([.stop])
             await parts.portrait?.service.stop()
         }
-        try await onReader { [store = parts.account.session] in
-            Result { () throws(SessionError) in try store.save(session) }
-        }.get()
+        do throws(SessionError) {
+            try await onReader { [store = parts.account.session] in
+                Result { () throws(SessionError) in try store.save(session) }
+            }.get()
+        } catch {
+            // It has stopped for the other account, and must go on with its own.
+            if isOther { parts.account.change() }
+            throw error
+        }
         parts.logger.notice("a new token is kept", metadata: ["user": "\(user ?? "not named")"])
         if isOther { parts.account.change() } else { credentialsChanged() }
     }

@@ -17,6 +17,8 @@ extension MediaExaminer: MediaExamining {
         }
     }
 
+    func thumbnails() async -> [ContentKey] { await thumbnailKeys() }
+
     func dropThumbnail(of key: ContentKey) {
         Task { await removeThumbnail(of: key) }
     }

@@ -3,6 +3,9 @@ import UploadCore
 
 /// Somebody who measures pictures and videos and makes their thumbnails.
 protocol MediaExamining: Sendable {
+    /// Whether thumbnails are wanted.
+    var drawsThumbnails: Bool { get }
+
     /// Measures a file; quick for pictures.
     ///
     /// - Returns: what could be told; nil where asking another time may tell more.
@@ -15,6 +18,9 @@ protocol MediaExamining: Sendable {
     func drawThumbnail(
         of file: SharedDescriptor, _ type: MediaType, key: ContentKey, duration: Double?
     ) async -> Bool
+
+    /// The contents that have a thumbnail.
+    func thumbnails() async -> [ContentKey]
 
     /// Removes the thumbnail of a content that nobody has any more.
     func dropThumbnail(of key: ContentKey)

@@ -55,7 +55,11 @@ extension Uploader {
         case .retry:
             var paths = drops.values.filter { makeReport($0).state == .waiting }.map(\.path)
             forEachStoredDrop { record in
-                if record.state == .failed && drops[record.path] == nil { paths.append(record.path) }
+                // An old portrait would take the place of the newest.
+                guard record.state == .failed, drops[record.path] == nil, portrait(for: record.path) == nil else {
+                    return
+                }
+                paths.append(record.path)
             }
             return paths
         // Pausing everything is a state of its own, and the head of the queue is where it was.

@@ -19,15 +19,15 @@ extension Uploader {
                 report: { [weak self] report in self?.run { $0.take(report) } },
                 reconsider: { [weak self] path in self?.run { $0.lookAgain(at: path) } },
                 sessionRefused: { [weak self] error in self?.run { $0.refused(error) } },
-                announce: { [weak self] event in self?.parts.onPortrait(event) }))
-        service.setAllPaused(machine.isPaused)
+                announce: { [events] _, profile in events.publish(profile: profile) }),
+            isAllPaused: machine.isPaused)
         for record in drops.values where record.key != nil && portrait(for: record.path) != nil {
             send(record, to: service, .found)
         }
     }
 
     /// Takes a picture of the portrait folder whose content is known now.
-    func accept(portrait drop: DropRecord, instead old: DropRecord?, to service: PortraitService) {
+    func accept(portrait drop: DropRecord, instead old: DropRecord?, to service: PortraitService, _ order: DropOrder) {
         if let old, let key = old.key, machine.view(of: key, from: drop.path) != nil {
             process([.leave(drop.path, key)])
         }
@@ -46,7 +46,6 @@ extension Uploader {
         record.finishedAt = nil
         record.attempts = 0
         portraits[record.path] = nil
-        let order: DropOrder = hasScanned ? .arrived : .found
         forgetIntake(of: record.path)
         commit([keep(record)]) { [record] uploader in
             if let current = uploader.current(record) { uploader.send(current, to: service, order) }
@@ -72,7 +71,9 @@ extension Uploader {
     }
 
     private func take(_ told: PortraitReport) {
-        guard var record = record(of: told.path), record.key == told.key, !record.state.isFinal else { return }
+        guard var record = record(of: told.path), record.key == told.key, !record.state.isFinal,
+            portrait(for: told.path) != nil
+        else { return }
         guard told.state.isFinal else {
             portraits[told.path] = told
             return report(record)
@@ -90,21 +91,24 @@ extension Uploader {
 
     /// Moves a file that is in the portrait folder, or will be: within it the file stays what it is, on the way in or out
     /// it becomes another thing.
-    func move(portrait old: DropRecord, to path: RelativePath, _ events: [MachineEvent]) {
+    func move(
+        portrait old: DropRecord, to path: RelativePath, wasHashing: Bool, _ events: [MachineEvent]
+    ) {
         let told = portraits.removeValue(forKey: old.path)
         if let service = portrait(for: old.path), portrait(for: path) != nil, old.key != nil, old.state != .settling {
             portraits[path] = told
             service.renamed(old.path, to: path)
-            return carry(old, to: path, wasHashing: false, events)
+            return carry(old, to: path, wasHashing: wasHashing, events)
         }
         var events = events
         if let key = old.key, !old.state.isFinal {
             if let service = portrait(for: old.path) {
-                service.removed(old.path)
+                service.removed(old.path, key)
             } else {
                 events.append(.leave(old.path, key))
             }
         }
+        if old.state == .paused { wishes.paused.insert(path) }
         settleAgain(old, as: path, events)
     }
 
@@ -148,7 +152,17 @@ extension Uploader {
             process([], writes: [keep(changed)])
             service.setPaused(isPaused, record.path)
             report(changed)
-        case .cancel: service.cancelled(record.path)
+        case .cancel:
+            guard let key = record.key else { return nil }
+            service.cancelled(record.path, key)
+            // Handed over already, it may be on the server by now; the service tells.
+            guard portraits[record.path] == nil else { return nil }
+            var ended = record
+            ended.state = .cancelled
+            ended.finishedAt = now.wall
+            ended.error = FileError(code: "cancelled", message: "cancelled by the user", retryable: false)
+            process([], writes: [keep(ended)])
+            report(ended)
         case .retry: service.retry(record.path)
         case .first: return "profile pictures go their own way, beside all uploads"
         }

@@ -98,10 +98,10 @@ extension Uploader {
         case .done, .rejected: forget(path)
         case .failed, .cancelled: break
         default:
-            if record.key != nil, let service = portrait(for: path) {
-                record.identity = nil
-                process([], writes: [keep(record)])
-                return service.removed(path)
+            if let key = record.key, let service = portrait(for: path) {
+                service.removed(path, key)
+                // Handed over already, it may be on the server by now; the service tells.
+                if portraits[path] != nil { return }
             }
             let events = record.key.map { [MachineEvent.leave(path, $0)] } ?? []
             record.state = .cancelled
@@ -145,6 +145,7 @@ extension Uploader {
     /// After a full scan: what is known and was not found is gone, and what is gone for long enough is forgotten.
     func scanned(_ summary: ScanSummary) {
         if summary.unwatched == 0 { problems["watch"] = nil }
+        if !hasScanned { sweepThumbnails() }
         hasScanned = true
         guard !outboxIsLost else { return }
         foundInOutbox(summary.found)

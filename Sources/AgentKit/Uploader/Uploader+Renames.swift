@@ -38,7 +38,11 @@ extension Uploader {
         var events: [MachineEvent] = []
         if let replaced = self.record(of: new), !replaced.state.isFinal, let key = replaced.key {
             events.append(.leave(new, key))
+            portraits[new] = nil
+            portrait(for: new)?.removed(new, key)
         }
+        releaseThumbnail(of: self.record(of: new)?.key)
+        earlyFacts[old] = nil
         let wasHashing = hashing.removeValue(forKey: old) != nil
         hashing[new] = nil
         names.forgetArrival(old)
@@ -48,7 +52,7 @@ extension Uploader {
         drops[old] = nil
         parts.sidecars.remove(old)
         if portrait(for: old) != nil || portrait(for: new) != nil {
-            move(portrait: record, to: new, events)
+            move(portrait: record, to: new, wasHashing: wasHashing, events)
         } else if record.isDecided {
             carry(record, to: new, wasHashing: wasHashing, events)
         } else {

@@ -73,6 +73,7 @@ extension Uploader {
             tokenPoll = nil
         }
         guard let error else {
+            parts.portrait?.service.sessionWorks()
             parts.logger.notice("the server is back")
             return
         }

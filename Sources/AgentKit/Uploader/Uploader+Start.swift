@@ -73,7 +73,9 @@ extension Uploader {
                 // Paused before its content was known; the scan finds it.
                 wishes.paused.insert(record.path)
                 drops[record.path] = DropRecord(path: record.path, state: .settling, acceptedAt: record.acceptedAt)
-            } else if (isOtherScope && record.key != nil) || (judgesAgain && record.state == .rejected) {
+            } else if (isOtherScope && record.key != nil && portrait(for: record.path) == nil)
+                || (judgesAgain && record.state == .rejected)
+            {
                 forgotten.append(.forgetDrop(record.path))
             } else {
                 parts.sidecars.repair(makeReport(record))
@@ -145,6 +147,7 @@ extension Uploader {
 
     /// Gives up what is under way and makes everything durable; nothing is lost by it.
     func stop() async {
+        hasStopped = true
         process([.stop])
         await parts.portrait?.service.stop()
         putBackHeldFiles()

@@ -77,7 +77,7 @@ extension Uploader {
         }
         lastHash += 1
         let hash = lastHash
-        hashing[path] = (hash, identity)
+        hashing[path] = (hash, identity, isFound: !hasScanned)
         parts.hashPool.add(
             HashPool.Job(path: path, size: status.size, sniffed: earlyLook) { [weak self] result in
                 self?.run { $0.hashed(path, hash, result) }
@@ -105,14 +105,14 @@ extension Uploader {
     }
 
     private func hashed(_ path: RelativePath, _ hash: UInt64, _ result: HashResult) {
-        guard hashing[path]?.job == hash else { return }
+        guard let job = hashing[path], job.job == hash else { return }
         hashing[path] = nil
         names.forgetArrival(path)
         if case .content = result {} else { earlyFacts[path] = nil }
         switch result {
         case .content(let identity, let type, let content, let digests):
             counters.bytesHashed += identity.size
-            accept(path, identity, type, content, digests)
+            accept(path, identity, type, content, digests, job.isFound ? .found : .arrived(hash))
         case .rejected(let identity, let type, let error): settle(path, as: .rejected, identity, type: type, error)
         case .unreadable(let error): settle(path, as: .failed, record(of: path)?.identity, type: nil, error)
         case .changed:
@@ -126,7 +126,8 @@ extension Uploader {
 
     /// Takes a file whose content is known now.
     private func accept(
-        _ path: RelativePath, _ identity: FileIdentity, _ type: MediaType, _ content: DropContent, _ digests: [UInt64]
+        _ path: RelativePath, _ identity: FileIdentity, _ type: MediaType, _ content: DropContent, _ digests: [UInt64],
+        _ order: DropOrder
     ) {
         let old = record(of: path)
         if old?.key == nil, wasRenamed(to: path, identity, content.key) { return carryWishes(to: path) }
@@ -146,7 +147,7 @@ extension Uploader {
         takeFacts(of: content.key, into: &record)
         defer { examine(record) }
         if let oldKey = old?.key, oldKey != content.key { releaseThumbnail(of: oldKey) }
-        if let service = portrait(for: path) { return accept(portrait: record, instead: old, to: service) }
+        if let service = portrait(for: path) { return accept(portrait: record, instead: old, to: service, order) }
         let known = confirmation(of: content.key)
         if let known, parts.afterUpload == .keep || known.seal != content.seal {
             confirmed(&record, known, content)
@@ -219,6 +220,10 @@ extension Uploader {
         if let old, old.state == state, old.error == error, old.identity == identity { return }
         var record = drops[path] ?? DropRecord(path: path, state: state, acceptedAt: now.wall)
         let events = old?.key.map { [MachineEvent.leave(path, $0)] } ?? []
+        if let key = old?.key {
+            portraits[path] = nil
+            portrait(for: path)?.removed(path, key)
+        }
         record = DropRecord(path: path, state: state, acceptedAt: record.acceptedAt)
         record.identity = identity
         record.type = type
@@ -227,6 +232,7 @@ extension Uploader {
         forgetIntake(of: path)
         process(events, writes: [keep(record)])
         report(record)
+        releaseThumbnail(of: old?.key)
     }
 
     private func odd(_ path: RelativePath, _ status: FileStatus) {

@@ -32,8 +32,6 @@ actor Uploader {
         var media: (any MediaExamining)?
         /// Takes what is dropped in a folder of the outbox as the profile picture; nil where nothing is.
         var portrait: (service: PortraitService, folder: RelativePath)?
-        /// Told what happens to the profile picture.
-        var onPortrait: @Sendable (PortraitEvent) -> Void = { _ in }
         /// What happens, for those who follow it.
         var events: EventHub
         var credentials: Credentials
@@ -60,12 +58,16 @@ actor Uploader {
     /// What is known of every path that is not in a final state; the ledger has the others.
     var drops: [RelativePath: DropRecord] = [:]
     /// Paths being hashed, and which of several hashes of one path counts.
-    var hashing: [RelativePath: (job: UInt64, identity: FileIdentity)] = [:]
+    var hashing: [RelativePath: (job: UInt64, identity: FileIdentity, isFound: Bool)] = [:]
     /// Contents whose size and thumbnail are still to be had.
     var examinations = Examinations()
     /// What was learned of files before their hash was known.
     var earlyFacts: [RelativePath: (identity: FileIdentity, facts: MediaFacts)] = [:]
     let earlyLooks = EarlyLooks()
+    /// Files that would leave the outbox but for their thumbnails.
+    var waitsForThumbnail: Set<RelativePath> = []
+    /// Whether the agent is ending: nothing new is begun.
+    var hasStopped = false
     /// What was told last of profile pictures on their way.
     var portraits: [RelativePath: PortraitReport] = [:]
     /// Mount points below the outbox whose file system is away: nothing below them counts as removed.
@@ -167,6 +169,15 @@ actor Uploader {
                 for key in keys { uploader.settle(key) }
                 work(uploader)
             }
+        }
+    }
+
+    /// Stores what nothing waits for.
+    func commitAside(_ writes: [LedgerWrite]) {
+        if writes.isEmpty { return }
+        let commit = unsaved.add(writes)
+        parts.ledger.commit(writes) { [weak self] in
+            self?.run { $0.unsaved.saved(writes, by: commit) }
         }
     }
 

@@ -38,6 +38,9 @@ public final class MediaExaminer: Sendable {
         self.logger = logger
     }
 
+    /// Whether thumbnails are made.
+    public var drawsThumbnails: Bool { thumbnails != nil }
+
     /// Whether anything can be found out about files of this type.
     public static func takes(_ type: MediaType) -> Bool { pictures.contains(type.mime) || VideoTools.takes(type) }
 
@@ -103,6 +106,9 @@ public final class MediaExaminer: Sendable {
             return error.isFinal ? .none(error.message) : .notNow(error.message)
         }
     }
+
+    /// The contents that have a thumbnail, in no order.
+    public func thumbnailKeys() async -> [ContentKey] { await thumbnails?.keys ?? [] }
 
     /// Removes a thumbnail; one that is not there is no error.
     public func removeThumbnail(of key: ContentKey) async {

@@ -57,6 +57,15 @@ actor ThumbnailFolder {
         }
     }
 
+    /// The contents that have one, in no order.
+    var keys: [ContentKey] {
+        let entries = (try? Directory(path: path).entries()) ?? []
+        return entries.compactMap { entry in
+            let name = String(decoding: entry.name, as: UTF8.self)
+            return name.hasSuffix(".jpg") ? ContentKey(hexadecimal: String(name.dropLast(4))) : nil
+        }
+    }
+
     /// Removes a thumbnail; one that is not there is no error.
     func remove(_ key: ContentKey) {
         try? Directory(path: path).unlink(name(of: key))

@@ -7,6 +7,7 @@ import Testing
 import UploadCore
 
 @testable import AgentKit
+@testable import FileWatch
 
 @Suite("Uploader: sizes and thumbnails")
 struct UploaderMediaTests {
@@ -101,6 +102,64 @@ struct UploaderMediaTests {
         #expect(media.thumbnailsMade == 1)
     }
 
+    @Test("asks the server again before a file that waited for its thumbnail goes in another run")
+    func deleteLater() async throws {
+        let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
+        media.hold()
+        let bench = try await Bench(afterUpload: .delete, media: media)
+        try await bench.drop("a.jpg", picture(1))
+        try await bench.ends("a.jpg", .done)
+        bench.kill()
+        media.release()
+        let next = try await Bench(
+            place: bench.place, remote: bench.remote, clock: bench.clock, afterUpload: .delete, media: media)
+        try await Poll.until("it is examined") { try await next.record("a.jpg")?.isExamined == true }
+        #expect(FileManager.default.fileExists(atPath: "\(next.outbox)/a.jpg"))
+        try await next.ready("a.jpg")
+        try await Poll.until("the file is gone") { !FileManager.default.fileExists(atPath: "\(next.outbox)/a.jpg") }
+    }
+
+    @Test("takes nothing aside once the agent is ending")
+    func ending() async throws {
+        let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
+        media.hold()
+        let bench = try await Bench(afterUpload: .delete, media: media)
+        try await bench.drop("a.jpg", picture(1))
+        try await bench.ends("a.jpg", .done)
+        await bench.uploader.stop()
+        media.release()
+        try await Poll.until("the examiner is through") { media.thumbnailsMade == 1 }
+        _ = try await bench.record("a.jpg")
+        #expect(FileManager.default.fileExists(atPath: "\(bench.outbox)/a.jpg"))
+    }
+
+    @Test("believes nothing that was learned of a file while it changed")
+    func changed() async throws {
+        let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
+        media.hold()
+        let bench = try await Bench(media: media)
+        try await bench.drop("a.jpg", picture(1))
+        try await bench.ends("a.jpg", .done)
+        try bench.write("a.jpg", picture(2) + [1])
+        media.release()
+        try await Poll.until("the thumbnail is taken back") { media.thumbnailsMade == 1 && media.thumbnails.isEmpty }
+        #expect(try await bench.record("a.jpg")?.facts == nil)
+    }
+
+    @Test("sweeps out thumbnails that nobody's content has")
+    func orphans() async throws {
+        let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
+        let bench = try await Bench(media: media)
+        try await bench.drop("a.jpg", picture(1))
+        try await Poll.until("it is examined") { try await bench.record("a.jpg")?.isExamined == true }
+        let key = try #require(try await bench.record("a.jpg")?.key)
+        media.add(ContentKey(high: 7, low: 7))
+        var summary = ScanSummary()
+        summary.insert(try bench.path("a.jpg"))
+        await bench.uploader.take([.scanned(summary)])
+        try await Poll.until("only what is needed is left") { media.thumbnails == [key] }
+    }
+
     @Test("removes a thumbnail with the last file that holds its content")
     func removal() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
@@ -152,10 +211,15 @@ private final class ScriptedExaminer: MediaExamining {
 
     init(facts: MediaFacts?) { answer = facts }
 
+    let drawsThumbnails = true
+
+    func thumbnails() async -> [ContentKey] { Array(thumbnails) }
+
     var questions: Int { state.withLock { $0.questions } }
     var thumbnails: Set<ContentKey> { state.withLock { $0.thumbnails } }
     var thumbnailsMade: Int { state.withLock { $0.made } }
 
+    func add(_ key: ContentKey) { state.withLock { _ = $0.thumbnails.insert(key) } }
     func hold() { state.withLock { $0.isHeld = true } }
     func release() { state.withLock { $0.isHeld = false } }
 

@@ -19,7 +19,7 @@ public struct AvatarBlacklistEntry: Equatable, Sendable {
 
 extension AvatarCache {
     /// Takes a picture that is at hand as the original of an address, and pins that address alone: trimming and
-    /// clearing spare it.
+    /// clearing spare it. Once it returns, the picture survives a power cut.
     ///
     /// - Parameter picture: open for reading.
     /// - Throws: ``AvatarFailure``.
@@ -35,7 +35,7 @@ extension AvatarCache {
         }
         let before = pinned
         do {
-            let type = try await check(draft.file, address)
+            let type = try await check(draft.file, address, by: pictures)
             let now = clock.now().wall
             let record = AvatarRecord(
                 url: address.url, type: type, entityTag: nil, lastModified: nil, fetchedAt: now.milliseconds,
@@ -43,6 +43,7 @@ extension AvatarCache {
             // Before it is kept, since keeping it may trim.
             pinned = address
             try keep(draft, length: length, as: address, record)
+            try inStore { () throws(AvatarStoreError) in try store.secure(address) }
         } catch {
             // The URL had no part in it.
             blacklist.forget(address)
@@ -78,17 +79,22 @@ extension AvatarCache {
     /// - Returns: what was removed.
     /// - Throws: ``AvatarStoreError``.
     public func clear(olderThan age: Duration?) throws(AvatarStoreError) -> [AvatarEntry] {
-        let entries = try store.entries()
-        let spared = spared(among: entries)
+        let spared = spared()
         let latest = age.map { clock.now().wall.advanced(by: .zero - $0).milliseconds } ?? .max
-        let going = entries.filter { !spared.contains($0.address) && $0.record.fetchedAt <= latest }
+        let going = try store.entries().filter { !spared.contains($0.address) && $0.record.fetchedAt <= latest }
+        let now = clock.now().monotonic
+        var due = Set((blacklist.list(now: now) + undrawable.list(now: now)).map(\.address))
         blacklist.forgetAll()
         undrawable.forgetAll()
         patience = [:]
-        defer { mirroredSize = nil }
+        defer {
+            mirrored = nil
+            wanted?.yield(.forgotten(due))
+        }
         for entry in going {
             try store.remove(entry.address)
             forgetRemoved([entry.address])
+            due.insert(entry.address)
         }
         return going
     }
@@ -106,44 +112,87 @@ extension AvatarCache {
 
     // MARK: Size
 
-    /// Trims when the mirror has grown too large.
-    func grow(by bytes: UInt64) {
-        guard let before = mirroredSize else { return trim() }
-        mirroredSize = before + bytes
-        // Replaced pictures are counted twice: the next trimming counts anew.
-        if before + bytes > options.maximumSize { trim() }
+    /// What is in the mirror, as far as somebody counted along.
+    struct MirrorCount {
+        var totals: AvatarTotals
+        /// Whether nothing is counted twice.
+        var isExact = true
+        var countedAt: MonotonicTime
     }
 
-    /// Removes what is too old, and what has not been used for longest where the mirror is too large.
+    /// What the mirror has grown by.
+    enum Growth {
+        case picture, replacement, style
+    }
+
+    /// How long a count is believed: other programs may change the mirror, too.
+    private static let countLife = Duration.seconds(600)
+
+    /// How much is kept; it is counted anew from time to time only.
+    ///
+    /// - Throws: ``AvatarStoreError``.
+    public func totals() throws(AvatarStoreError) -> AvatarTotals {
+        let now = clock.now().monotonic
+        if let mirrored, mirrored.isExact, now < mirrored.countedAt + Self.countLife { return mirrored.totals }
+        let totals = AvatarTotals(of: try store.entries())
+        mirrored = MirrorCount(totals: totals, countedAt: now)
+        return totals
+    }
+
+    /// Trims when the mirror has grown too large.
+    func grow(by bytes: UInt64, _ growth: Growth) {
+        guard var count = mirrored else { return trim() }
+        count.totals.bytes += bytes
+        switch growth {
+        case .picture: count.totals.count += 1
+        // The one before and its styles are still counted, until the next trimming counts anew.
+        case .replacement: count.isExact = false
+        case .style: break
+        }
+        mirrored = count
+        if count.totals.bytes > options.maximumSize { trim() }
+    }
+
+    /// Removes what is too old, and what has not been used for longest where the mirror is too large. What somebody
+    /// waits for stays until he has it.
     func trim() {
         do {
-            let now = clock.now().wall
-            let before = try store.entries()
-            let size = before.reduce(0) { $0 + $1.size + $1.styledSize }
+            let now = clock.now()
+            var spared = spared()
+            let awaited = desk.awaited
+            spared.addresses.formUnion(awaited)
+            let isTooLarge = mirrored.map { $0.totals.bytes > options.maximumSize } ?? false
             // Some room, so that the next picture does not make everything be counted again.
-            let isTooLarge = size > options.maximumSize
             let room = isTooLarge ? options.maximumSize / 32 : 0
-            let gone = try store.trim(
-                maximumSize: options.maximumSize - room, maximumAge: options.maximumAge, now: now,
-                sparing: spared(among: before))
-            let goneSet = Set(gone)
-            mirroredSize = before.reduce(0) { $0 + (goneSet.contains($1.address) ? 0 : $1.size + $1.styledSize) }
-            forgetRemoved(gone)
+            let outcome = try store.trim(
+                maximumSize: options.maximumSize - room, maximumAge: options.maximumAge, now: now.wall,
+                sparing: { spared.contains($0) })
+            mirrored = MirrorCount(totals: outcome.kept, countedAt: now.monotonic)
+            isOvergrown = outcome.kept.bytes > options.maximumSize && !awaited.isEmpty
+            forgetRemoved(outcome.removed)
+            // What was too much is not fetched again before it is due: it would push out the next one.
+            if !outcome.tooOld.isEmpty { wanted?.yield(.forgotten(Set(outcome.tooOld))) }
         } catch {
             logger.warning("the avatar mirror can't be trimmed", metadata: ["error": "\(error)"])
         }
     }
 
     /// What stays whatever happens.
-    private func spared(among entries: [AvatarEntry]) -> Set<AvatarAddress> {
-        var spared: Set<AvatarAddress> = pinned.map { [$0] } ?? []
-        guard let link = options.currentPicture, let target = Self.realPath(link) else { return spared }
-        for entry in entries where target.contains(entry.address.place[0]) {
-            if let path = (try? store.original(of: entry.address))?.picture.path, Self.realPath(path) == target {
-                spared.insert(entry.address)
-            }
+    private struct Spared {
+        var addresses: Set<AvatarAddress>
+        /// What the link to the current picture leads to, without symbolic links.
+        var currentPath: String?
+
+        func contains(_ address: AvatarAddress) -> Bool {
+            if addresses.contains(address) { return true }
+            guard let currentPath else { return false }
+            let place = "/" + address.place.joined(separator: "/")
+            return currentPath.hasSuffix(place) || currentPath.hasSuffix(place + MirrorPlace.fileSuffix)
         }
-        return spared
+    }
+
+    private func spared() -> Spared {
+        Spared(addresses: pinned.map { [$0] } ?? [], currentPath: options.currentPicture.flatMap(Self.realPath))
     }
 
     private static func realPath(_ path: String) -> String? {

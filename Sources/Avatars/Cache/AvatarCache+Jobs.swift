@@ -16,6 +16,8 @@ extension AvatarCache {
             case .fail(let waiters, let failure): answer(waiters, .failure(failure))
             }
         }
+        // What does not fit stayed for those who waited for it, and may go now.
+        if isOvergrown, actions.contains(where: \.isAnswer) { trim() }
     }
 
     // MARK: Downloads
@@ -69,7 +71,8 @@ extension AvatarCache {
             blacklist.forget(address)
             return false
         case .body(let length):
-            record.type = try await check(draft.file, address, isFromElsewhere: answer.isFromElsewhere)
+            record.type = try await check(
+                draft.file, address, by: worker(for: job), isFromElsewhere: answer.isFromElsewhere)
             guard desk.isWanted(job) else { throw .cancelled }
             try keep(draft, length: length, as: address, record)
             return true
@@ -80,33 +83,33 @@ extension AvatarCache {
     func keep(_ draft: any AvatarDraft, length: UInt64, as address: AvatarAddress, _ record: AvatarRecord)
         throws(AvatarFailure)
     {
+        let isNew = !isKept(address)
         _ = try inStore { () throws(AvatarStoreError) in try store.keep(draft, asOriginalOf: address, record) }
         memory.removeAll(of: address)
         blacklist.forget(address)
         undrawable.forget(address)
         onEvent(.kept(url: record.url, type: record.type))
-        grow(by: length)
+        grow(by: length, isNew ? .picture : .replacement)
     }
 
     /// Whether a draft is a picture that is taken.
     ///
     /// Without a worker, the first bytes are believed: nothing is decoded then.
     ///
-    /// - Parameter isFromElsewhere: what is no picture may be the page of a network that wants a log-in, and then says
+    /// - Parameters:
+    ///   - worker: measures it.
+    ///   - isFromElsewhere: what is no picture may be the page of a network that wants a log-in, and then says
     ///   nothing of the URL.
     /// - Returns: its media type.
-    func check(_ file: SharedDescriptor, _ address: AvatarAddress, isFromElsewhere: Bool = false)
-        async throws(AvatarFailure) -> String
-    {
-        let prefix = withUnsafeTemporaryAllocation(byteCount: MediaSignatures.prefixLength, alignment: 1) { buffer in
-            Array(buffer[..<((try? file.read(into: buffer, at: 0)) ?? 0)])
-        }
-        guard let type = MediaSignatures.sniff(prefix), type.kind == .image else {
+    func check(
+        _ file: SharedDescriptor, _ address: AvatarAddress, by worker: any PictureWorking, isFromElsewhere: Bool = false
+    ) async throws(AvatarFailure) -> String {
+        guard let type = MediaSignatures.sniff(Self.prefix(of: file)), type.kind == .image else {
             let message = "\(address.url) is not a picture that is known"
             throw note(.failed(isFromElsewhere ? .notItsFault : .notAPicture, message), address)
         }
         do {
-            _ = try await pictures.perform(.measure, on: file, into: nil, maximumPixels: options.maximumPixels)
+            _ = try await worker.perform(.measure, on: file, into: nil, maximumPixels: options.maximumPixels)
         } catch {
             switch error {
             case .unavailable: break
@@ -117,6 +120,17 @@ extension AvatarCache {
             }
         }
         return type.mime
+    }
+
+    private static func prefix(of file: SharedDescriptor) -> [UInt8] {
+        withUnsafeTemporaryAllocation(byteCount: MediaSignatures.prefixLength, alignment: 1) { buffer in
+            Array(buffer[..<((try? file.read(into: buffer, at: 0)) ?? 0)])
+        }
+    }
+
+    /// Who measures and draws for a job.
+    private func worker(for job: AvatarDesk.Job) -> any PictureWorking {
+        desk.isUrgent(job) ? pictures : background
     }
 
     /// Remembers what is the URL's fault.
@@ -138,12 +152,16 @@ extension AvatarCache {
             onEvent(
                 .failed(url: address.url, code: failure.code, message: failure.description, until: failure.until))
         }
-        guard isKept(address) else { return perform(desk.downloadFailed(job, failure)) }
         if case .listed(.status(let status), _, _) = failure, status == 404 || status == 410, address != pinned,
-            (try? store.remove(address)) != nil
+            (try? store.record(of: address)) != nil, (try? store.remove(address)) != nil
         {
+            mirrored?.isExact = false
             perform(desk.downloadFailed(job, failure))
             return forgetRemoved([address])
+        }
+        guard isKept(address) else {
+            return perform(
+                desk.downloadFailed(job, failure) { (try? store.styled($0.address, $0.style)) != nil })
         }
         patience[address] = clock.now().monotonic + Self.stalePause
         perform(desk.downloadSucceeded(job, isNew: false))
@@ -166,22 +184,41 @@ extension AvatarCache {
     private func drawStyled(_ wish: AvatarDesk.Wish, _ job: AvatarDesk.Job) async throws(AvatarFailure) {
         let drawn = try inStore { () throws(AvatarStoreError) in try store.styled(wish.address, wish.style) }
         if drawn != nil { return }
-        let original = try inStore { () throws(AvatarStoreError) in try store.original(of: wish.address) }
-        guard let original else { return perform(desk.contentRemoved(wish.address)) }
-        let draft = try inStore { () throws(AvatarStoreError) in try store.makeDraft() }
-        do {
-            _ = try await pictures.perform(
-                .draw(steps: wish.style.steps.map(\.description)), on: original.picture.file, into: draft.file,
-                maximumPixels: options.maximumPixels)
-        } catch {
-            throw failure(error, drawing: wish)
+        // Where another program replaces the original meanwhile, what was drawn is not kept.
+        for _ in 0..<2 {
+            let original = try inStore { () throws(AvatarStoreError) in try store.original(of: wish.address) }
+            guard let original else { return perform(desk.contentRemoved(wish.address)) }
+            let draft = try inStore { () throws(AvatarStoreError) in try store.makeDraft() }
+            do {
+                try await draw(wish.style, of: original.picture.file, into: draft.file, by: worker(for: job))
+            } catch {
+                throw failure(error, drawing: wish)
+            }
+            guard desk.isWanted(job) else { return }
+            let isKept = try inStore { () throws(AvatarStoreError) in
+                let kept = try store.keep(draft, asStyled: wish.address, wish.style, drawnFrom: original.picture)
+                grow(by: kept.size, .style)
+                return try store.styled(wish.address, wish.style) != nil
+            }
+            if isKept { return }
         }
-        guard desk.isWanted(job) else { return }
-        let kept = try inStore { () throws(AvatarStoreError) in
-            try store.keep(draft, asStyled: wish.address, wish.style, drawnFrom: original.picture)
-        }
-        grow(by: kept.size)
     }
+
+    private func draw(
+        _ style: PictureStyle, of original: SharedDescriptor, into draft: SharedDescriptor,
+        by worker: any PictureWorking
+    ) async throws(PictureFailure) {
+        _ = try await worker.perform(
+            .draw(steps: style.steps.map(\.description)), on: original, into: draft,
+            maximumPixels: options.maximumPixels)
+        // The worker reads what strangers made, and is not to be believed.
+        guard Self.prefix(of: draft).starts(with: Self.pngSignature) else {
+            throw .killedWorker("the picture worker drew what is no PNG")
+        }
+    }
+
+    /// How a PNG begins (RFC 2083, section 12.12).
+    private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
     private func failure(_ error: PictureFailure, drawing wish: AvatarDesk.Wish) -> AvatarFailure {
         let fault: AvatarFault
@@ -195,6 +232,16 @@ extension AvatarCache {
         let line = "\(wish.address.url): \(message)"
         let until = undrawable.note(fault, line, of: wish.address, now: clock.now())
         return until.map { .listed(fault, message: line, until: $0) } ?? .noWorker(line)
+    }
+}
+
+extension AvatarDesk.Action {
+    /// Whether somebody waits no longer.
+    fileprivate var isAnswer: Bool {
+        switch self {
+        case .deliver, .fail: true
+        case .download, .draw, .stop: false
+        }
     }
 }
 

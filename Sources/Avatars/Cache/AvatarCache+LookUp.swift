@@ -5,9 +5,6 @@ import SystemPackage
 import UploadCore
 
 extension AvatarCache {
-    /// An original and what is known of it.
-    typealias Original = (picture: StoredPicture, record: AvatarRecord)
-
     /// What there is of a picture.
     enum Finding {
         case picture(AvatarPicture)
@@ -23,29 +20,43 @@ extension AvatarCache {
     func lookUp(_ wish: AvatarDesk.Wish) throws(AvatarFailure) -> Finding {
         let now = clock.now()
         if let shown = memory.picture(wish.address, wish.style), now.monotonic < shown.until {
-            store.touch(wish.address, at: now.wall)
-            return .picture(shown.picture)
+            if shown.picture.isInPlace {
+                store.touch(wish.address, at: now.wall)
+                return .picture(shown.picture)
+            }
+            memory.removeAll(of: wish.address)
         }
-        guard let original = try inStore({ () throws(AvatarStoreError) in try store.original(of: wish.address) }) else {
+        guard let found = try find(wish) else {
             if let verdict = blacklist.verdict(on: wish.address, now: now.monotonic) { throw AvatarFailure(verdict) }
             return .nothing
         }
-        let goodUntil = goodUntil(original.record, of: wish.address, now)
+        let goodUntil = goodUntil(found.record, of: wish.address, now)
         if goodUntil <= now.monotonic { return .nothing }
-        let finding = try look(for: wish, from: original)
-        switch finding {
-        case .picture(let picture):
+        if let stored = found.picture {
+            let picture = try picture(stored, found.record, wish.style)
             show(picture, wish, until: goodUntil, now)
-        case .original:
-            if let verdict = undrawable.verdict(on: wish.address, now: now.monotonic) { throw AvatarFailure(verdict) }
-        case .nothing: break
+            return .picture(picture)
         }
-        return finding
+        if let verdict = undrawable.verdict(on: wish.address, now: now.monotonic) { throw AvatarFailure(verdict) }
+        return .original
+    }
+
+    /// What is known of an address, and its picture in a style; nil where nothing is kept of it.
+    ///
+    /// A styled picture counts without its original: that one may have been removed by hand.
+    func find(_ wish: AvatarDesk.Wish) throws(AvatarFailure) -> (picture: StoredPicture?, record: AvatarRecord)? {
+        try inStore { () throws(AvatarStoreError) in
+            if wish.style.isOriginal { return try store.original(of: wish.address).map { ($0.picture, $0.record) } }
+            guard let record = try store.record(of: wish.address) else { return nil }
+            return (try store.styled(wish.address, wish.style), record)
+        }
     }
 
     private func show(_ picture: AvatarPicture, _ wish: AvatarDesk.Wish, until: MonotonicTime, _ now: Now) {
         let shown = Shown(picture: picture, until: until)
-        memory.insert(shown, cost: picture.bytes.count, for: wish.address, wish.style)
+        // Text of the address stands in the picture's slot, its index and its path.
+        let cost = picture.bytes.count + 1024 + 3 * wish.address.url.utf8.count
+        memory.insert(shown, cost: cost, for: wish.address, wish.style)
         store.touch(wish.address, at: now.wall)
     }
 
@@ -54,28 +65,31 @@ extension AvatarCache {
     /// The only comparison with the wall clock, since freshness lasts over restarts. What a clock that was set wrong can
     /// do is bounded by ``Freshness/longest``.
     private func goodUntil(_ record: AvatarRecord, of address: AvatarAddress, _ now: Now) -> MonotonicTime {
-        let left = Duration.milliseconds(record.freshUntil.subtractingReportingOverflow(now.wall.milliseconds).0)
-        let fresh = now.monotonic + min(max(left, .zero), Freshness.longest)
+        let fresh = now.monotonic + life(of: record.fetchedAt, until: record.freshUntil, now.wall)
         let listed = blacklist.verdict(on: address, now: now.monotonic).map {
             now.monotonic + .milliseconds($0.until.milliseconds - now.wall.milliseconds)
         }
         return max(fresh, listed ?? now.monotonic, patience[address] ?? now.monotonic)
     }
 
-    /// What can be had from an original that is kept: the picture, if it is drawn already.
-    func look(for wish: AvatarDesk.Wish, from original: Original) throws(AvatarFailure) -> Finding {
-        let isOriginal = wish.style.isOriginal
-        var stored: StoredPicture? = original.picture
-        if !isOriginal {
-            stored = try inStore { () throws(AvatarStoreError) in try store.styled(wish.address, wish.style) }
-        }
-        guard let stored else { return .original }
-        return .picture(
-            AvatarPicture(
-                bytes: try read(stored), type: isOriginal ? original.record.type : "image/png", path: stored.path,
-                entityTag: original.record.entityTag, lastModified: original.record.lastModified,
-                fetchedAt: WallTime(milliseconds: original.record.fetchedAt),
-                freshUntil: WallTime(milliseconds: original.record.freshUntil)))
+    /// How long a picture is shown without asking its server, counted from now: while it is fresh, and until it is too
+    /// old to be kept.
+    func life(of fetchedAt: Int64, until freshUntil: Int64, _ now: WallTime) -> Duration {
+        let fresh = Duration.milliseconds(freshUntil.subtractingReportingOverflow(now.milliseconds).0)
+        let age = Duration.milliseconds(now.milliseconds.subtractingReportingOverflow(fetchedAt).0)
+        let kept = (options.maximumAge ?? Freshness.longest) - max(age, .zero)
+        return max(.zero, min(fresh, kept, Freshness.longest))
+    }
+
+    /// A picture of the store with its bytes.
+    func picture(_ stored: StoredPicture, _ record: AvatarRecord, _ style: PictureStyle) throws(AvatarFailure)
+        -> AvatarPicture
+    {
+        AvatarPicture(
+            bytes: try read(stored), type: style.isOriginal ? record.type : "image/png", path: stored.path,
+            entityTag: record.entityTag, lastModified: record.lastModified,
+            fetchedAt: WallTime(milliseconds: record.fetchedAt),
+            freshUntil: WallTime(milliseconds: record.freshUntil))
     }
 
     /// Hands out a picture that is in the store now.
@@ -89,11 +103,11 @@ extension AvatarCache {
 
     private func shown(_ wish: AvatarDesk.Wish) throws(AvatarFailure) -> AvatarPicture {
         let now = clock.now()
-        let original = try inStore { () throws(AvatarStoreError) in try store.original(of: wish.address) }
-        guard let original, case .picture(let picture) = try look(for: wish, from: original) else {
+        guard let found = try find(wish), let stored = found.picture else {
             throw .storage("\(wish.address.url): the picture was removed meanwhile")
         }
-        show(picture, wish, until: goodUntil(original.record, of: wish.address, now), now)
+        let picture = try picture(stored, found.record, wish.style)
+        show(picture, wish, until: goodUntil(found.record, of: wish.address, now), now)
         return picture
     }
 
@@ -114,5 +128,14 @@ extension AvatarCache {
         } catch {
             throw .storage("\(stored.path ?? "a picture") can't be read: \(error)")
         }
+    }
+}
+
+extension AvatarPicture {
+    /// Whether its path, where it has one, still leads to a file like it: anybody may remove files of the mirror.
+    fileprivate var isInPlace: Bool {
+        guard let path else { return true }
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size == bytes.count
     }
 }

@@ -24,6 +24,8 @@ public actor AvatarCache {
     let store: any AvatarStore
     let fetcher: any AvatarFetching
     let pictures: any PictureWorking
+    /// For what nobody is in a hurry for.
+    let background: any PictureWorking
     let options: AvatarOptions
     let clock: AvatarClock
     let pressure: any MemoryPressureSource
@@ -38,8 +40,10 @@ public actor AvatarCache {
     var undrawable: Blacklist
     /// Where to tell what concerns the wanted pictures, while somebody looks after them.
     var wanted: AsyncStream<WantedSignal>.Continuation?
-    /// Bytes in the mirror; nil until somebody counts them.
-    var mirroredSize: UInt64?
+    /// What is in the mirror; nil until somebody counts it.
+    var mirrored: MirrorCount?
+    /// Whether the mirror is too large for no other reason than that somebody waits for what is in it.
+    var isOvergrown = false
     var pinned: AvatarAddress?
     /// Until when a stale original is shown without asking its server, which could not be reached.
     var patience: [AvatarAddress: MonotonicTime] = [:]
@@ -57,6 +61,7 @@ public actor AvatarCache {
     ///   - store: where pictures are kept; nobody else changes it meanwhile.
     ///   - fetcher: asks servers.
     ///   - pictures: measures and draws.
+    ///   - background: measures and draws what only `wanted.txt` asks for; nil: `pictures` does.
     ///   - options: limits and places.
     ///   - clock: what time it is.
     ///   - pressure: says that memory is short.
@@ -64,13 +69,14 @@ public actor AvatarCache {
     ///   - logger: for people.
     public init(
         store: any AvatarStore, fetcher: any AvatarFetching, pictures: any PictureWorking,
-        options: AvatarOptions = AvatarOptions(), clock: AvatarClock = .system,
+        background: (any PictureWorking)? = nil, options: AvatarOptions = AvatarOptions(), clock: AvatarClock = .system,
         pressure: any MemoryPressureSource = KernelMemoryPressure(),
         onEvent: @escaping @Sendable (AvatarEvent) -> Void = { _ in }, logger: Logger
     ) {
         self.store = store
         self.fetcher = fetcher
         self.pictures = pictures
+        self.background = background ?? pictures
         self.options = options
         self.clock = clock
         self.pressure = pressure
@@ -97,17 +103,16 @@ public actor AvatarCache {
     /// - Returns: nil where there is nothing to show.
     public func kept(_ address: AvatarAddress, _ style: PictureStyle) async -> AvatarPicture? {
         let wish = AvatarDesk.Wish(address: address, style: style)
-        guard let original = try? store.original(of: address), let finding = try? look(for: wish, from: original) else {
-            return nil
-        }
-        if case .picture(let picture) = finding { return picture }
-        return try? await wait { $0.draw(wish, for: $1) }
+        guard let found = try? find(wish) else { return nil }
+        if let stored = found.picture { return try? picture(stored, found.record, wish.style) }
+        if wish.style.isOriginal { return nil }
+        return try? await wait { $0.draw(wish, for: $1, isUrgent: true, mayDownload: false) }
     }
 
     func picture(_ wish: AvatarDesk.Wish, isUrgent: Bool) async throws(AvatarFailure) -> AvatarPicture {
         switch try lookUp(wish) {
         case .picture(let picture): picture
-        case .original: try await wait { $0.draw(wish, for: $1) }
+        case .original: try await wait { $0.draw(wish, for: $1, isUrgent: isUrgent) }
         case .nothing: try await wait { $0.download(wish, for: $1, isUrgent: isUrgent) }
         }
     }

@@ -33,6 +33,14 @@ struct AvatarDesk {
         case fail(Set<Waiter>, AvatarFailure)
     }
 
+    /// What somebody waits for.
+    private struct Request {
+        var wish: Wish
+        var isUrgent: Bool
+        /// Whether a download will do as well, where what was to be drawn is gone.
+        var mayDownload = true
+    }
+
     private struct Download {
         /// nil while it waits for its turn.
         var job: Job?
@@ -41,7 +49,9 @@ struct AvatarDesk {
     }
 
     private struct Drawing {
-        var job: Job
+        /// nil while it waits for its turn.
+        var job: Job?
+        var isUrgent: Bool
         var waiters: Set<Waiter>
     }
 
@@ -50,24 +60,29 @@ struct AvatarDesk {
         case drawing(Wish)
     }
 
-    private let maximumDownloads: Int
-    private var wishes: [Waiter: Wish] = [:]
+    /// Each holds two open files.
+    static let maximumDrawings = 8
+
+    private var requests: [Waiter: Request] = [:]
     private var downloads: [AvatarAddress: Download] = [:]
     private var drawings: [Wish: Drawing] = [:]
     private var work: [Job: Work] = [:]
-    private var queue = DownloadQueue()
-    private var running = 0
+    private var downloadTurns: Turns<AvatarAddress>
+    private var drawingTurns = Turns<Wish>(maximum: AvatarDesk.maximumDrawings)
     private var lastJob: UInt64 = 0
 
     /// A desk with nobody at it.
     ///
     /// - Parameter maximumDownloads: how many run at once; at least 1.
     init(maximumDownloads: Int) {
-        self.maximumDownloads = max(maximumDownloads, 1)
+        downloadTurns = Turns(maximum: maximumDownloads)
     }
 
+    /// Addresses that somebody waits for.
+    var awaited: Set<AvatarAddress> { Set(requests.values.map(\.wish.address)) }
+
     /// Whether nothing is under way.
-    var isIdle: Bool { wishes.isEmpty && work.isEmpty && downloads.isEmpty && drawings.isEmpty }
+    var isIdle: Bool { requests.isEmpty && work.isEmpty && downloads.isEmpty && drawings.isEmpty }
 
     // MARK: Waiters
 
@@ -75,27 +90,31 @@ struct AvatarDesk {
     ///
     /// - Parameter isUrgent: goes before those that are not, while downloads wait for their turn.
     mutating func download(_ wish: Wish, for waiter: Waiter, isUrgent: Bool) -> [Action] {
-        wishes[waiter] = wish
+        requests[waiter] = Request(wish: wish, isUrgent: isUrgent)
         if downloads[wish.address] == nil {
             downloads[wish.address] = Download(isUrgent: isUrgent)
-            queue.append(wish.address, isUrgent: isUrgent)
+            downloadTurns.append(wish.address, isUrgent: isUrgent)
         } else if isUrgent, downloads[wish.address]?.isUrgent == false {
             downloads[wish.address]?.isUrgent = true
-            queue.promote(wish.address)
+            downloadTurns.promote(wish.address)
         }
         downloads[wish.address]?.waiters[wish.style, default: []].insert(waiter)
-        return startDownloads()
+        return startJobs()
     }
 
     /// Somebody needs a picture whose original is there.
-    mutating func draw(_ wish: Wish, for waiter: Waiter) -> [Action] {
-        wishes[waiter] = wish
-        return draw(wish, for: [waiter])
+    ///
+    /// - Parameters:
+    ///   - isUrgent: goes before those that are not, while drawings wait for their turn.
+    ///   - mayDownload: whether it is downloaded where the original turns out to be gone.
+    mutating func draw(_ wish: Wish, for waiter: Waiter, isUrgent: Bool, mayDownload: Bool = true) -> [Action] {
+        requests[waiter] = Request(wish: wish, isUrgent: isUrgent, mayDownload: mayDownload)
+        return draw(wish, for: [waiter]) + startJobs()
     }
 
     /// Somebody gave up; the others still get theirs, and what nobody waits for is stopped.
     mutating func leave(_ waiter: Waiter) -> [Action] {
-        guard let wish = wishes.removeValue(forKey: waiter) else { return [] }
+        guard let wish = requests.removeValue(forKey: waiter)?.wish else { return [] }
         var actions: [Action] = [.fail([waiter], .cancelled)]
         if drawings[wish]?.waiters.remove(waiter) != nil, drawings[wish]?.waiters.isEmpty == true {
             actions += stopDrawing(wish)
@@ -106,13 +125,22 @@ struct AvatarDesk {
             }
             if downloads[wish.address]?.waiters.isEmpty == true { actions += stopDownload(wish.address) }
         }
-        return actions + startDownloads()
+        return actions + startJobs()
     }
 
     // MARK: Jobs
 
     /// Whether a job still matters to anybody.
     func isWanted(_ job: Job) -> Bool { work[job] != nil }
+
+    /// Whether somebody is in a hurry for a job.
+    func isUrgent(_ job: Job) -> Bool {
+        switch work[job] {
+        case .download(let address): downloads[address]?.isUrgent ?? false
+        case .drawing(let wish): drawings[wish]?.isUrgent ?? false
+        case nil: false
+        }
+    }
 
     /// The original is up to date, or at least there is one that will do: now it is drawn for everybody.
     ///
@@ -123,15 +151,25 @@ struct AvatarDesk {
         for (style, waiters) in download.waiters {
             actions += draw(Wish(address: address, style: style), for: waiters)
         }
-        return actions + startDownloads()
+        return actions + startJobs()
     }
 
     /// There is no original.
-    mutating func downloadFailed(_ job: Job, _ failure: AvatarFailure) -> [Action] {
-        guard let (_, download) = endDownload(job) else { return [] }
-        let waiters = download.waiters.values.reduce(into: Set()) { $0.formUnion($1) }
-        for waiter in waiters { wishes[waiter] = nil }
-        return [.fail(waiters, failure)] + startDownloads()
+    ///
+    /// - Parameter isDrawn: whether a picture is in the store all the same, drawn from an original that is gone.
+    mutating func downloadFailed(
+        _ job: Job, _ failure: AvatarFailure, isDrawn: (Wish) -> Bool = { _ in false }
+    ) -> [Action] {
+        guard let (address, download) = endDownload(job) else { return [] }
+        var actions: [Action] = []
+        var disappointed: Set<Waiter> = []
+        for (style, waiters) in download.waiters {
+            for waiter in waiters { requests[waiter] = nil }
+            let wish = Wish(address: address, style: style)
+            if isDrawn(wish) { actions.append(.deliver(wish, waiters)) } else { disappointed.formUnion(waiters) }
+        }
+        if !disappointed.isEmpty { actions.append(.fail(disappointed, failure)) }
+        return actions + startJobs()
     }
 
     /// The styled picture is in the store, or can't be drawn.
@@ -139,17 +177,18 @@ struct AvatarDesk {
         guard case .drawing(let wish) = work.removeValue(forKey: job),
             let drawing = drawings.removeValue(forKey: wish)
         else { return [] }
-        for waiter in drawing.waiters { wishes[waiter] = nil }
-        return [failure.map { .fail(drawing.waiters, $0) } ?? .deliver(wish, drawing.waiters)]
+        drawingTurns.remove(wish)
+        for waiter in drawing.waiters { requests[waiter] = nil }
+        return [failure.map { .fail(drawing.waiters, $0) } ?? .deliver(wish, drawing.waiters)] + startJobs()
     }
 
     // MARK: The store changed under our feet
 
     /// An address has another original: what is being drawn from the old one is drawn again.
     mutating func contentChanged(_ address: AvatarAddress) -> [Action] {
-        restarted(drawings.keys.filter { $0.address == address }) { desk, wish, waiters in
-            desk.draw(wish, for: waiters)
-        }
+        var actions: [Action] = []
+        for wish in drawings.keys.filter({ $0.address == address }) { actions += restartDrawing(wish) }
+        return actions
     }
 
     /// An address has no original any more: what was to be drawn from it is downloaded, and a question whether it is
@@ -162,48 +201,63 @@ struct AvatarDesk {
             downloads[address]?.job = next
             actions = [.stop(job), .download(address, next)]
         }
-        return actions
-            + restarted(drawings.keys.filter { $0.address == address }) { desk, wish, waiters in
-                waiters.flatMap { desk.download(wish, for: $0, isUrgent: true) }
+        for wish in drawings.keys.filter({ $0.address == address }) {
+            let waiters = drawings[wish]?.waiters ?? []
+            actions += stopDrawing(wish)
+            for waiter in waiters {
+                guard let request = requests[waiter] else { continue }
+                if request.mayDownload {
+                    actions += download(wish, for: waiter, isUrgent: request.isUrgent)
+                } else {
+                    requests[waiter] = nil
+                    actions.append(.fail([waiter], .storage("\(address.url): the picture was removed meanwhile")))
+                }
             }
-    }
-
-    private mutating func restarted(
-        _ wishes: [Wish], _ restart: (inout AvatarDesk, Wish, Set<Waiter>) -> [Action]
-    ) -> [Action] {
-        var actions: [Action] = []
-        for wish in wishes {
-            guard let drawing = drawings.removeValue(forKey: wish) else { continue }
-            work[drawing.job] = nil
-            actions.append(.stop(drawing.job))
-            actions += restart(&self, wish, drawing.waiters)
         }
-        return actions
+        return actions + startJobs()
     }
 
     // MARK: Parts
 
     private mutating func draw(_ wish: Wish, for waiters: Set<Waiter>) -> [Action] {
         if wish.style.isOriginal {
-            for waiter in waiters { wishes[waiter] = nil }
+            for waiter in waiters { requests[waiter] = nil }
             return [.deliver(wish, waiters)]
         }
-        if drawings[wish] != nil {
-            drawings[wish]?.waiters.formUnion(waiters)
+        let isUrgent = waiters.contains { requests[$0]?.isUrgent == true }
+        guard let drawing = drawings[wish] else {
+            drawings[wish] = Drawing(isUrgent: isUrgent, waiters: waiters)
+            drawingTurns.append(wish, isUrgent: isUrgent)
             return []
         }
-        let job = newJob(.drawing(wish))
-        drawings[wish] = Drawing(job: job, waiters: waiters)
-        return [.draw(wish, job)]
+        drawings[wish]?.waiters.formUnion(waiters)
+        if !isUrgent || drawing.isUrgent { return [] }
+        drawings[wish]?.isUrgent = true
+        drawingTurns.promote(wish)
+        // What was begun without haste may be behind a long row of others.
+        return restartDrawing(wish)
     }
 
-    private mutating func startDownloads() -> [Action] {
+    /// Draws again what is being drawn; what waits for its turn goes on waiting.
+    private mutating func restartDrawing(_ wish: Wish) -> [Action] {
+        guard let job = drawings[wish]?.job else { return [] }
+        work[job] = nil
+        let next = newJob(.drawing(wish))
+        drawings[wish]?.job = next
+        return [.stop(job), .draw(wish, next)]
+    }
+
+    private mutating func startJobs() -> [Action] {
         var actions: [Action] = []
-        while running < maximumDownloads, let address = queue.popFirst() {
+        while let address = downloadTurns.next() {
             let job = newJob(.download(address))
             downloads[address]?.job = job
-            running += 1
             actions.append(.download(address, job))
+        }
+        while let wish = drawingTurns.next() {
+            let job = newJob(.drawing(wish))
+            drawings[wish]?.job = job
+            actions.append(.draw(wish, job))
         }
         return actions
     }
@@ -212,25 +266,26 @@ struct AvatarDesk {
         guard case .download(let address) = work.removeValue(forKey: job),
             let download = downloads.removeValue(forKey: address)
         else { return nil }
-        running -= 1
+        downloadTurns.remove(address)
         return (address, download)
     }
 
     private mutating func stopDownload(_ address: AvatarAddress) -> [Action] {
         guard let download = downloads.removeValue(forKey: address) else { return [] }
-        guard let job = download.job else {
-            queue.remove(address)
-            return []
-        }
-        work[job] = nil
-        running -= 1
-        return [.stop(job)]
+        downloadTurns.remove(address)
+        return stop(download.job)
     }
 
     private mutating func stopDrawing(_ wish: Wish) -> [Action] {
         guard let drawing = drawings.removeValue(forKey: wish) else { return [] }
-        work[drawing.job] = nil
-        return [.stop(drawing.job)]
+        drawingTurns.remove(wish)
+        return stop(drawing.job)
+    }
+
+    private mutating func stop(_ job: Job?) -> [Action] {
+        guard let job else { return [] }
+        work[job] = nil
+        return [.stop(job)]
     }
 
     private mutating func newJob(_ kind: Work) -> Job {

@@ -80,6 +80,7 @@ public struct AddressPolicy: Equatable, Sendable {
         Network([100, 64], 10),  // shared by carriers, RFC 6598
         Network([127], 8),  // loopback
         Network([169, 254], 16),  // link-local, RFC 3927; 169.254.169.254 is where clouds keep metadata
+        Network([168, 63, 129, 16], 32),  // public, but where Azure's machines find their host and its metadata
         Network([172, 16], 12),  // private, RFC 1918
         Network([192, 0, 0], 24),  // protocol assignments, RFC 6890
         Network([192, 0, 2], 24),  // documentation, RFC 5737

@@ -9,6 +9,9 @@ public import UploadCore
 public protocol AvatarStore: AnyObject, Sendable {
     /// The original of an address and what is known of it; nil where there is none.
     func original(of address: AvatarAddress) throws(AvatarStoreError) -> (picture: StoredPicture, record: AvatarRecord)?
+    /// What is known of an address; there, too, where its original was removed by hand and what was drawn from it was
+    /// not.
+    func record(of address: AvatarAddress) throws(AvatarStoreError) -> AvatarRecord?
     /// The styled picture, drawn from the original that is kept now; nil where there is none.
     func styled(_ address: AvatarAddress, _ style: PictureStyle) throws(AvatarStoreError) -> StoredPicture?
     /// An empty file that a picture is downloaded or drawn into; it vanishes unless it is kept.
@@ -27,6 +30,8 @@ public protocol AvatarStore: AnyObject, Sendable {
     ) throws(AvatarStoreError) -> StoredPicture
     /// Changes what is known of the original (the server said it has not changed); nothing where there is none.
     func update(_ record: AvatarRecord, of address: AvatarAddress) throws(AvatarStoreError)
+    /// Returns once the original of an address, where it is kept, survives a power cut.
+    func secure(_ address: AvatarAddress) throws(AvatarStoreError)
     /// Notes that a picture was used now, for the order of trimming. May be coarse.
     func touch(_ address: AvatarAddress, at time: WallTime)
     /// Removes the original and what was drawn from it.
@@ -38,10 +43,50 @@ public protocol AvatarStore: AnyObject, Sendable {
     /// - Parameters:
     ///   - maximumSize: bytes, originals and styled pictures together.
     ///   - maximumAge: counted from when the original was fetched; nil: no limit.
-    ///   - pinned: addresses that stay whatever happens.
-    /// - Returns: the addresses that went.
-    func trim(maximumSize: UInt64, maximumAge: Duration?, now: WallTime, sparing pinned: Set<AvatarAddress>)
-        throws(AvatarStoreError) -> [AvatarAddress]
+    ///   - isSpared: whether an address stays whatever happens.
+    /// - Returns: what went, and how much is left.
+    func trim(
+        maximumSize: UInt64, maximumAge: Duration?, now: WallTime, sparing isSpared: (AvatarAddress) -> Bool
+    ) throws(AvatarStoreError) -> AvatarTrim
+}
+
+/// How much a store keeps.
+public struct AvatarTotals: Equatable, Sendable {
+    /// Number of addresses.
+    public var count: Int
+    /// Bytes of originals and styled pictures together.
+    public var bytes: UInt64
+
+    /// Totals.
+    public init(count: Int, bytes: UInt64) {
+        self.count = count
+        self.bytes = bytes
+    }
+
+    /// What all of these are together.
+    public init(of entries: some Collection<AvatarEntry>) {
+        self.init(count: entries.count, bytes: entries.reduce(0) { $0 + $1.size + $1.styledSize })
+    }
+}
+
+/// What trimming did to a store.
+public struct AvatarTrim: Equatable, Sendable {
+    /// Went since they were fetched too long ago.
+    public var tooOld: [AvatarAddress]
+    /// Went to make room, least recently used first.
+    public var tooMuch: [AvatarAddress]
+    /// What is left.
+    public var kept: AvatarTotals
+
+    /// An outcome.
+    public init(tooOld: [AvatarAddress], tooMuch: [AvatarAddress], kept: AvatarTotals) {
+        self.tooOld = tooOld
+        self.tooMuch = tooMuch
+        self.kept = kept
+    }
+
+    /// Everything that went.
+    public var removed: [AvatarAddress] { tooOld + tooMuch }
 }
 
 /// A picture in a store.
@@ -101,7 +146,7 @@ public struct AvatarEntry: Equatable, Sendable {
     public var address: AvatarAddress
     /// What is known of the original.
     public var record: AvatarRecord
-    /// Bytes of the original.
+    /// Bytes of the original; 0 where it was removed by hand.
     public var size: UInt64
     /// Names of the styles it is kept in, without `original`, ordered.
     public var styles: [String]

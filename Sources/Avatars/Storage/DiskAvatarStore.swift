@@ -45,6 +45,14 @@ public final class DiskAvatarStore: AvatarStore {
         }
     }
 
+    /// What is known of an address.
+    public func record(of address: AvatarAddress) throws(AvatarStoreError) -> AvatarRecord? {
+        let mirror = current
+        return try reading(address) { () throws(Errno) in
+            try mirror.record(of: address).map { .found($0.record) } ?? .absent
+        }
+    }
+
     /// The styled picture, drawn from the original that is kept now.
     public func styled(_ address: AvatarAddress, _ style: PictureStyle) throws(AvatarStoreError) -> StoredPicture? {
         let mirror = current
@@ -58,17 +66,14 @@ public final class DiskAvatarStore: AvatarStore {
         }
     }
 
-    /// An empty file; when the directory was removed meanwhile, it is made again.
+    /// An empty file; when the directory was removed or replaced meanwhile, it is made or opened again.
     public func makeDraft() throws(AvatarStoreError) -> any AvatarDraft {
         do throws(Errno) {
-            do throws(Errno) {
-                return try DiskDraft(in: current)
-            } catch {
-                if error != .noSuchFileOrDirectory { throw error }
+            if !current.isInPlace(at: path) {
                 let mirror = try MirrorDirectory(path: path)
                 opened.withLock { $0 = mirror }
-                return try DiskDraft(in: mirror)
             }
+            return try DiskDraft(in: current)
         } catch {
             throw AvatarStoreError("no file can be made for a picture", in: path, error)
         }
@@ -138,6 +143,16 @@ public final class DiskAvatarStore: AvatarStore {
         }
     }
 
+    /// Writes the original, its record and the way to both to the disk (man 2 fsync).
+    public func secure(_ address: AvatarAddress) throws(AvatarStoreError) {
+        try changing("the picture of \(address.url) can't be written to the disk") { mirror throws(Errno) in
+            guard let kept = try mirror.record(of: address), let found = try mirror.find(address.parts, kept.original)
+            else { return }
+            try mirror.flush(found.file, at: address.parts)
+            try mirror.flushRecord(of: address)
+        }
+    }
+
     /// Notes that a picture was used now; of several uses in a minute the first alone.
     public func touch(_ address: AvatarAddress, at time: WallTime) {
         let isNoted = uses.withLock { uses in
@@ -174,8 +189,8 @@ extension DiskAvatarStore {
     /// Removes what is too old, then what was used least recently until all fit; and records that a kill, or somebody
     /// who removed files by hand, left without a picture.
     public func trim(
-        maximumSize: UInt64, maximumAge: Duration?, now: WallTime, sparing pinned: Set<AvatarAddress>
-    ) throws(AvatarStoreError) -> [AvatarAddress] {
+        maximumSize: UInt64, maximumAge: Duration?, now: WallTime, sparing isSpared: (AvatarAddress) -> Bool
+    ) throws(AvatarStoreError) -> AvatarTrim {
         try changing("pictures can't be removed") { mirror throws(Errno) in
             let survey = try Self.survey(mirror)
             for name in survey.unreadable { try mirror.removeRecord(named: name) }
@@ -188,16 +203,17 @@ extension DiskAvatarStore {
                     try Self.remove(address, try mirror.record(of: address), from: mirror)
                 }
             }
-            let going = Trimming(maximumSize: maximumSize, maximumAge: maximumAge, now: now, pinned: pinned)
-                .addresses(of: survey.entries)
-            for address in going { try Self.remove(address, try mirror.record(of: address), from: mirror) }
-            return going
+            let pinned = Set(survey.entries.map(\.address).filter(isSpared))
+            let outcome = Trimming(maximumSize: maximumSize, maximumAge: maximumAge, now: now, pinned: pinned)
+                .outcome(of: survey.entries)
+            for address in outcome.removed { try Self.remove(address, try mirror.record(of: address), from: mirror) }
+            return outcome
         }
     }
 
     private struct Survey {
         var entries: [AvatarEntry] = []
-        /// Records whose original is not there.
+        /// Records of which no picture is there.
         var dangling: [AvatarAddress] = []
         /// Names of files that are no records.
         var unreadable: [[UInt8]] = []
@@ -209,20 +225,33 @@ extension DiskAvatarStore {
             guard let (kept, usedAt) = try mirror.record(named: name),
                 let address = try? AvatarAddress(kept.record.url), MirrorRecord.name(for: address) == name
             else {
-                survey.unreadable.append(name)
+                // A newer program knows what its own are good for.
+                if !mirror.isFromNewerProgram(recordNamed: name) { survey.unreadable.append(name) }
                 continue
             }
-            if try mirror.find(address.parts, kept.original) == nil {
+            let isThere = try mirror.find(address.parts, kept.original) != nil
+            let isShown = isThere ? true : try Self.hasStyle(kept, of: address, in: mirror)
+            if !isShown {
                 survey.dangling.append(address)
                 continue
             }
             survey.entries.append(
                 AvatarEntry(
-                    address: address, record: kept.record, size: kept.original.size,
+                    address: address, record: kept.record, size: isThere ? kept.original.size : 0,
                     styles: kept.styles,
                     styledSize: kept.styled.values.reduce(0) { $0 + $1.stamp.size }, usedAt: usedAt))
         }
         return survey
+    }
+
+    /// Whether anything drawn from the original that is meant is there: it is shown though that one was removed by hand.
+    private static func hasStyle(
+        _ kept: MirrorRecord, of address: AvatarAddress, in mirror: MirrorDirectory
+    ) throws(Errno) -> Bool {
+        for (style, styled) in kept.styled where styled.original == kept.original {
+            if try mirror.find(StylePlace.parts(of: address, styleName: style), styled.stamp) != nil { return true }
+        }
+        return false
     }
 
     /// Puts the record back that was there before a picture could not come to its place.

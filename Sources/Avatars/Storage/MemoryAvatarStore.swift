@@ -27,6 +27,11 @@ public final class MemoryAvatarStore: AvatarStore {
         kept.withLock { $0[address].map { ($0.picture, $0.record) } }
     }
 
+    /// What is known of an address.
+    public func record(of address: AvatarAddress) throws(AvatarStoreError) -> AvatarRecord? {
+        kept.withLock { $0[address]?.record }
+    }
+
     /// The styled picture, drawn from the original that is kept now.
     public func styled(_ address: AvatarAddress, _ style: PictureStyle) throws(AvatarStoreError) -> StoredPicture? {
         kept.withLock { $0[address]?.styled[style] }
@@ -75,6 +80,9 @@ public final class MemoryAvatarStore: AvatarStore {
         kept.withLock { $0[address]?.record = record }
     }
 
+    /// Nothing: memory survives no power cut.
+    public func secure(_ address: AvatarAddress) throws(AvatarStoreError) {}
+
     /// Notes that a picture was used now.
     public func touch(_ address: AvatarAddress, at time: WallTime) {
         kept.withLock { $0[address]?.usedAt = time }
@@ -99,12 +107,14 @@ public final class MemoryAvatarStore: AvatarStore {
 
     /// Removes what is too old, then what was used least recently until all fit.
     public func trim(
-        maximumSize: UInt64, maximumAge: Duration?, now: WallTime, sparing pinned: Set<AvatarAddress>
-    ) throws(AvatarStoreError) -> [AvatarAddress] {
-        let going = Trimming(maximumSize: maximumSize, maximumAge: maximumAge, now: now, pinned: pinned)
-            .addresses(of: try entries())
-        for address in going { try remove(address) }
-        return going
+        maximumSize: UInt64, maximumAge: Duration?, now: WallTime, sparing isSpared: (AvatarAddress) -> Bool
+    ) throws(AvatarStoreError) -> AvatarTrim {
+        let entries = try entries()
+        let pinned = Set(entries.map(\.address).filter(isSpared))
+        let outcome = Trimming(maximumSize: maximumSize, maximumAge: maximumAge, now: now, pinned: pinned)
+            .outcome(of: entries)
+        for address in outcome.removed { try remove(address) }
+        return outcome
     }
 
     private static func picture(of draft: any AvatarDraft) throws(AvatarStoreError) -> StoredPicture {

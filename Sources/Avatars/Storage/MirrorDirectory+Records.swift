@@ -28,6 +28,17 @@ extension MirrorDirectory {
         }
     }
 
+    /// Whether a record that can't be read was written by a program that is newer than this one.
+    func isFromNewerProgram(recordNamed name: [UInt8]) -> Bool {
+        guard let file = try? SharedDescriptor(root.open(Self.recordPath(name), flags: O_RDONLY | O_NOFOLLOW)),
+            let status = try? FileStatus(of: file.rawValue), status.kind == .regular,
+            status.size <= Self.longestRecord
+        else { return false }
+        var text = [UInt8](repeating: 0, count: Int(status.size))
+        guard let count = try? Self.read(file, into: &text) else { return false }
+        return MirrorRecord.isNewer(Array(text.prefix(count)))
+    }
+
     /// Names of all records.
     func recordNames() throws(Errno) -> [[UInt8]] {
         try root.directory(Self.records).entries().map(\.name)
@@ -50,6 +61,13 @@ extension MirrorDirectory {
             try? workshop.unlink(temporary)
             throw error
         }
+    }
+
+    /// Writes a record and its directory to the disk.
+    func flushRecord(of address: AvatarAddress) throws(Errno) {
+        let file = try root.open(Self.recordPath(MirrorRecord.name(for: address)), flags: O_RDONLY | O_NOFOLLOW)
+        try retryingOnInterrupt { fsync(file.rawValue) }
+        try Self.flush(root.directory(Self.records))
     }
 
     /// Removes a record. The lock must be held.

@@ -54,6 +54,14 @@ final class MirrorDirectory: Sendable {
         try? root.removeDirectory(workshopPath)
     }
 
+    /// Whether this is still the directory of its path, with all that is needed in it.
+    func isInPlace(at path: String) -> Bool {
+        guard let open = try? FileStatus(of: root.rawValue), let named = try? FileStatus(path: path) else { return false }
+        return open.device == named.device && open.inode == named.inode
+            && (try? root.status(Self.records))?.kind == .directory
+            && (try? root.status(workshopPath))?.kind == .directory
+    }
+
     // MARK: Lock
 
     /// Runs what changes the directory while no other process does.
@@ -133,6 +141,19 @@ final class MirrorDirectory: Sendable {
         }
         // From a time when a directory stood there.
         try? parent.unlink(suffixed)
+    }
+
+    /// Writes a file and the directories on the way to it to the disk.
+    func flush(_ file: SharedDescriptor, at place: [[UInt8]]) throws(Errno) {
+        try retryingOnInterrupt { fsync(file.rawValue) }
+        for length in (1..<place.count).reversed() { try Self.flush(root.directory(Self.path(place[..<length]))) }
+        try Self.flush(root)
+    }
+
+    /// Writes the names in a directory to the disk.
+    static func flush(_ directory: Directory) throws(Errno) {
+        let raw = directory.rawValue
+        try retryingOnInterrupt { fsync(raw) }
     }
 
     /// Removes the file at a place, and directories that are empty then. The lock must be held.

@@ -78,6 +78,13 @@ struct MirrorRecord: Codable, Equatable, Sendable {
         self = read
     }
 
+    /// Whether a text is the record of a later version.
+    static func isNewer(_ text: [UInt8]) -> Bool {
+        struct Versioned: Decodable { let version: Int }
+        guard let read = try? JSONDecoder().decode(Versioned.self, from: Data(text)) else { return false }
+        return read.version > currentVersion
+    }
+
     /// The text that ``init(_:)`` reads.
     ///
     /// - Throws: `EncodingError`.

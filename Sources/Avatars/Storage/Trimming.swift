@@ -10,21 +10,23 @@ struct Trimming: Sendable {
     /// What stays whatever happens. It counts with the rest.
     let pinned: Set<AvatarAddress>
 
-    /// The addresses that go: those too old, then those used least recently until the others fit.
-    func addresses(of entries: [AvatarEntry]) -> [AvatarAddress] {
-        var going: [AvatarAddress] = []
+    /// What goes: those too old, then those used least recently until the others fit.
+    func outcome(of entries: [AvatarEntry]) -> AvatarTrim {
+        var tooOld: [AvatarAddress] = []
+        var tooMuch: [AvatarAddress] = []
         var staying: [AvatarEntry] = []
         for entry in entries where !pinned.contains(entry.address) {
-            if isTooOld(entry) { going.append(entry.address) } else { staying.append(entry) }
+            if isTooOld(entry) { tooOld.append(entry.address) } else { staying.append(entry) }
         }
         let pinnedEntries = entries.filter { pinned.contains($0.address) }
-        var size = (staying + pinnedEntries).reduce(UInt64(0)) { $0 + $1.size + $1.styledSize }
+        var kept = AvatarTotals(of: staying + pinnedEntries)
         staying.sort { ($0.usedAt.milliseconds, $0.address.url) < ($1.usedAt.milliseconds, $1.address.url) }
-        for entry in staying where size > maximumSize {
-            size -= entry.size + entry.styledSize
-            going.append(entry.address)
+        for entry in staying where kept.bytes > maximumSize {
+            kept.bytes -= entry.size + entry.styledSize
+            kept.count -= 1
+            tooMuch.append(entry.address)
         }
-        return going
+        return AvatarTrim(tooOld: tooOld, tooMuch: tooMuch, kept: kept)
     }
 
     private func isTooOld(_ entry: AvatarEntry) -> Bool {

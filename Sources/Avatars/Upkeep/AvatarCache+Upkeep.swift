@@ -43,27 +43,37 @@ extension AvatarCache {
 
     /// What concerns the wanted pictures.
     enum WantedSignal: Sendable {
-        case fileChanged
+        case listRead(Result<WantedList, Errno>)
         case due
         case ended(AvatarDesk.Wish, number: UInt64, WantedPlan.Outcome)
         case lowMemory
         case networkChanged
+        /// The mirror has no more of these, or forgot that they failed.
+        case forgotten(Set<AvatarAddress>)
     }
+
+    /// How long nothing is prefetched when memory is short.
+    private static let shortageBreak = Duration.seconds(60)
 
     /// Looks after the pictures that a file wants.
     private func mirror(_ path: String) async {
         let (signals, mailbox) = AsyncStream.makeStream(of: WantedSignal.self)
         wanted = mailbox
-        let changes = Task { for await _ in FileChanges(path: path).stream() { mailbox.yield(.fileChanged) } }
+        let styles = options.styles
+        let lists = FileChanges(path: path).stream { Self.readWanted(path, styles) }
+        let changes = Task { for await list in lists { mailbox.yield(.listRead(list)) } }
         var keeper = WantedKeeper(plan: WantedPlan(maximumRunning: options.maximumDownloads))
         for await signal in signals {
             let now = clock.now().monotonic
             switch signal {
-            case .fileChanged: keeper.stop(keeper.plan.replace(readWanted(path, &keeper), now: now))
+            case .listRead(let list): keeper.stop(keeper.plan.replace(wishes(of: list, path, &keeper), now: now))
             case .ended(let wish, let number, let outcome): keeper.ended(wish, number, outcome, now: now)
-            case .lowMemory: keeper.stopAll()
+            case .lowMemory:
+                keeper.plan.hold(until: now + Self.shortageBreak)
+                keeper.stopAll()
+            case .forgotten(let addresses): keeper.plan.forget(addresses, now: now)
             case .networkChanged: keeper.plan.retryInterrupted(now: now)
-            case .due: break
+            case .due: keeper.alarmRang()
             }
             for wish in keeper.plan.start(now: now) { look(after: wish, &keeper, mailbox) }
             keeper.setAlarm(now: now, clock, mailbox)
@@ -86,12 +96,15 @@ extension AvatarCache {
     }
 
     private func bringUpToDate(_ wish: AvatarDesk.Wish) async -> WantedPlan.Outcome {
+        let begun = clock.now().wall
         if let life = mirroredLife(of: wish) { return .fresh(life) }
         do {
             let picture = try await picture(wish, isUrgent: false)
-            let life = picture.freshUntil.milliseconds - clock.now().wall.milliseconds
-            // Stale all the same: its server could not be asked, or wants to be asked each time.
-            return life > 0 ? .fresh(.milliseconds(life)) : .interrupted
+            let life = life(
+                of: picture.fetchedAt.milliseconds, until: picture.freshUntil.milliseconds, clock.now().wall)
+            // Stale all the same: its server could not be asked, unless it wants to be asked each time and was.
+            let isConfirmed = picture.fetchedAt.milliseconds >= begun.milliseconds
+            return life > .zero || isConfirmed ? .fresh(life) : .interrupted
         } catch {
             switch error {
             case .listed(_, _, let until):
@@ -105,22 +118,29 @@ extension AvatarCache {
     /// How long a picture that is in the mirror, style and all, stays fresh; nil where there is something to do. Nothing
     /// is read for it.
     private func mirroredLife(of wish: AvatarDesk.Wish) -> Duration? {
-        guard let record = (try? store.original(of: wish.address))?.record else { return nil }
-        let life = record.freshUntil.subtractingReportingOverflow(clock.now().wall.milliseconds).0
-        guard life > 0, wish.style.isOriginal || (try? store.styled(wish.address, wish.style)) != nil else {
-            return nil
+        guard let found = try? find(wish), found.picture != nil else { return nil }
+        let life = life(of: found.record.fetchedAt, until: found.record.freshUntil, clock.now().wall)
+        return life > .zero ? life : nil
+    }
+
+    private static func readWanted(_ path: String, _ styles: [String: [PictureStep]]) -> Result<WantedList, Errno> {
+        do throws(Errno) {
+            return .success(WantedList(try text(of: path), styles: styles))
+        } catch {
+            // Without a file, nothing is wanted.
+            return error == .noSuchFileOrDirectory ? .success(WantedList()) : .failure(error)
         }
-        return .milliseconds(life)
     }
 
     /// What the file wants now; a line that can't be read is told once.
-    private func readWanted(_ path: String, _ keeper: inout WantedKeeper) -> [AvatarDesk.Wish] {
+    private func wishes(
+        of reading: Result<WantedList, Errno>, _ path: String, _ keeper: inout WantedKeeper
+    ) -> [AvatarDesk.Wish] {
         let list: WantedList
-        do {
-            list = WantedList(try Self.text(of: path), styles: options.styles)
-        } catch {
-            // Without a file, nothing is wanted; one that can't be read for now wants what it wanted before.
-            if error == .noSuchFileOrDirectory { return [] }
+        switch reading {
+        case .success(let read): list = read
+        case .failure(let error):
+            // One that can't be read for now wants what it wanted before.
             logger.warning(
                 "the list of wanted pictures can't be read", metadata: ["path": "\(path)", "error": "\(error)"])
             return keeper.wishes

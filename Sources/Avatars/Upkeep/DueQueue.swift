@@ -16,6 +16,9 @@ struct DueQueue<Element> {
     /// The earliest.
     var first: (element: Element, due: MonotonicTime)? { items.first.map { ($0.element, $0.due) } }
 
+    /// Number of elements.
+    var count: Int { items.count }
+
     mutating func insert(_ element: Element, due: MonotonicTime) {
         inserted += 1
         items.append(Item(element: element, due: due, number: inserted))

@@ -6,7 +6,8 @@ import SystemPackage
 /// Tells when one file of a directory may have changed: written, replaced, made or removed (man 7 inotify).
 ///
 /// The directory is watched, since a file that is renamed over another is not the one that was watched. Where that is
-/// not possible, or the directory goes away, it is looked at once a minute.
+/// not possible, or the directory goes away, it is looked at once a minute. So is whether the directory is still the one
+/// that is watched: nothing is told of one that is removed for as long as somebody has it open.
 struct FileChanges {
     private let directory: String
     private let name: [UInt8]
@@ -17,9 +18,16 @@ struct FileChanges {
         name = Array(path[end...].utf8.drop { $0 == UInt8(ascii: "/") })
     }
 
-    /// An element each time, from a thread that ends when nobody listens any more.
-    func stream() -> AsyncStream<Void> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// What is read of the file each time, on a thread that ends when nobody listens any more. Of several that nobody
+    /// took, the newest alone is given.
+    ///
+    /// - Parameters:
+    ///   - interval: how often it is looked whether the directory is still the same, in milliseconds.
+    ///   - read: may block.
+    func stream<Value: Sendable>(
+        interval: Int32 = 60_000, reading read: @escaping @Sendable () -> Value
+    ) -> AsyncStream<Value> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
         let raw = outbox_eventfd()
         if raw < 0 {
             continuation.finish()
@@ -28,14 +36,14 @@ struct FileChanges {
         let ending = SharedDescriptor(Descriptor(owning: raw))
         continuation.onTermination = { _ in _ = eventfd_write(ending.rawValue, 1) }
         startThread(name: "avatar-wanted") {
-            run(ending) { _ = continuation.yield() }
+            run(ending, interval) { _ = continuation.yield(read()) }
             continuation.finish()
         }
         return stream
     }
 
-    private func run(_ ending: SharedDescriptor, _ changed: () -> Void) {
-        var watch: SharedDescriptor?
+    private func run(_ ending: SharedDescriptor, _ interval: Int32, _ changed: () -> Void) {
+        var watch: Watch?
         while true {
             if watch == nil {
                 watch = open()
@@ -44,14 +52,14 @@ struct FileChanges {
             }
             var entries = [
                 pollfd(fd: ending.rawValue, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: watch?.rawValue ?? -1, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: watch?.events.rawValue ?? -1, events: Int16(POLLIN), revents: 0),
             ]
-            _ = poll(&entries, nfds_t(entries.count), watch == nil ? 60_000 : -1)
+            _ = poll(&entries, nfds_t(entries.count), interval)
             if entries[0].revents != 0 { return }
-            guard let open = watch, entries[1].revents != 0 else { continue }
-            switch look(at: open) {
+            guard let open = watch else { continue }
+            switch entries[1].revents != 0 ? look(at: open.events) : .nothing {
             case .changed: changed()
-            case .nothing: break
+            case .nothing: if identity != open.directory { watch = nil }
             case .lost: watch = nil
             }
         }
@@ -61,14 +69,31 @@ struct FileChanges {
         case changed, nothing, lost
     }
 
-    private func open() -> SharedDescriptor? {
+    /// Tells a directory from the next of its name.
+    private struct Identity: Equatable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    private struct Watch {
+        let events: SharedDescriptor
+        let directory: Identity
+    }
+
+    private var identity: Identity? {
+        (try? FileStatus(path: directory)).map { Identity(device: $0.device, inode: $0.inode) }
+    }
+
+    private func open() -> Watch? {
         let raw = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
         if raw < 0 { return nil }
         let descriptor = SharedDescriptor(Descriptor(owning: raw))
         let mask =
             IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
             | IN_ONLYDIR
-        return inotify_add_watch(raw, directory, UInt32(bitPattern: Int32(mask))) < 0 ? nil : descriptor
+        // Before it is watched: one that comes in between is found to be another.
+        guard let identity, inotify_add_watch(raw, directory, UInt32(bitPattern: Int32(mask))) >= 0 else { return nil }
+        return Watch(events: descriptor, directory: identity)
     }
 
     /// Reads all events that wait.

@@ -51,7 +51,8 @@ public struct KernelMemoryPressure: MemoryPressureSource {
         let ending = SharedDescriptor(Descriptor(owning: raw))
         continuation.onTermination = { _ in _ = eventfd_write(ending.rawValue, 1) }
         startThread(name: "memory-pressure") { [self] in
-            while let isShort = wait(for: ending) {
+            var trigger = trigger
+            while let isShort = wait(for: ending, or: &trigger) {
                 if isShort { continuation.yield() }
             }
             continuation.finish()
@@ -61,8 +62,9 @@ public struct KernelMemoryPressure: MemoryPressureSource {
 
     /// Waits for the kernel, or a minute.
     ///
+    /// - Parameter trigger: nil from then on where the kernel has let it go.
     /// - Returns: whether memory is short; nil at the end.
-    private func wait(for ending: SharedDescriptor) -> Bool? {
+    private func wait(for ending: SharedDescriptor, or trigger: inout SharedDescriptor?) -> Bool? {
         var entries = [
             pollfd(fd: ending.rawValue, events: Int16(POLLIN), revents: 0),
             // A negative descriptor is left out (man 2 poll).
@@ -72,7 +74,10 @@ public struct KernelMemoryPressure: MemoryPressureSource {
         if entries[0].revents != 0 { return nil }
         guard trigger != nil else { return isShort }
         // POLLERR: the control group is gone, and poll would return at once for ever.
-        if Int32(entries[1].revents) & Int32(POLLERR) != 0 { return nil }
+        if Int32(entries[1].revents) & Int32(POLLERR) != 0 {
+            trigger = nil
+            return isShort
+        }
         return Int32(entries[1].revents) & Int32(POLLPRI) != 0
     }
 

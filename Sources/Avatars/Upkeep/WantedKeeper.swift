@@ -43,6 +43,9 @@ struct WantedKeeper {
         for (_, task) in tasks.values { task.cancel() }
     }
 
+    /// The alarm went off.
+    mutating func alarmRang() { alarmTime = nil }
+
     /// Wakes when the plan has something to do, and not before.
     mutating func setAlarm(
         now: MonotonicTime, _ clock: AvatarClock, _ mailbox: AsyncStream<AvatarCache.WantedSignal>.Continuation

@@ -12,7 +12,7 @@ struct WantedList: Equatable, Sendable {
     }
 
     /// Longer files are not read, in bytes.
-    static let maximumLength = 4 << 20
+    static let maximumLength = 64 << 20
 
     /// The pictures, in the order of the lines, each once.
     var wishes: [AvatarDesk.Wish] = []

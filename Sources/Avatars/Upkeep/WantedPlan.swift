@@ -24,12 +24,15 @@ struct WantedPlan {
         var due: MonotonicTime?
         var pause = WantedPlan.firstPause
         var isInterrupted = false
+        /// Whether it was removed while it is being looked after.
+        var isForgotten = false
     }
 
     private let maximumRunning: Int
     private var entries: [AvatarDesk.Wish: Entry] = [:]
     private var queue = DueQueue<AvatarDesk.Wish>()
     private var running = 0
+    private var heldUntil: MonotonicTime?
 
     /// Nothing is wanted.
     ///
@@ -51,7 +54,7 @@ struct WantedPlan {
         running -= stopped.count
         for wish in wishes where entries[wish] == nil {
             entries[wish] = Entry(due: now)
-            queue.insert(wish, due: now)
+            insert(wish, due: now)
         }
         return stopped
     }
@@ -59,6 +62,7 @@ struct WantedPlan {
     /// What has to be looked after now; it counts as running until ``ended(_:_:now:)``.
     mutating func start(now: MonotonicTime) -> [AvatarDesk.Wish] {
         var started: [AvatarDesk.Wish] = []
+        if let heldUntil, now < heldUntil { return [] }
         while running < maximumRunning, let (wish, due) = queue.first, due <= now {
             queue.removeFirst()
             // Otherwise it is an older time of a picture that has another one now.
@@ -85,9 +89,26 @@ struct WantedPlan {
             entry.pause = min(entry.pause * 2, Self.longestPause)
             entry.isInterrupted = true
         }
-        entry.due = due
+        entry.due = entry.isForgotten ? now : due
+        entry.isForgotten = false
         entries[wish] = entry
-        queue.insert(wish, due: due)
+        insert(wish, due: entry.due ?? due)
+    }
+
+    /// Starts nothing before this time.
+    mutating func hold(until time: MonotonicTime) { heldUntil = time }
+
+    /// The mirror has no more of these addresses, or forgot that they failed: they are due at once.
+    mutating func forget(_ addresses: Set<AvatarAddress>, now: MonotonicTime) {
+        for (wish, entry) in entries where addresses.contains(wish.address) {
+            guard let due = entry.due else {
+                entries[wish]?.isForgotten = true
+                continue
+            }
+            if due <= now { continue }
+            entries[wish] = Entry(due: now)
+            insert(wish, due: now)
+        }
     }
 
     /// What stood in the way may be gone: what was interrupted is due at once.
@@ -95,10 +116,21 @@ struct WantedPlan {
         for (wish, entry) in entries where entry.isInterrupted && entry.due.map({ now < $0 }) ?? false {
             entries[wish]?.due = now
             entries[wish]?.pause = Self.firstPause
-            queue.insert(wish, due: now)
+            insert(wish, due: now)
         }
     }
 
     /// When ``start(now:)`` may have something to give; nil where it won't before something ends or changes.
-    var nextDue: MonotonicTime? { running < maximumRunning ? queue.first?.due : nil }
+    var nextDue: MonotonicTime? {
+        guard running < maximumRunning, let due = queue.first?.due else { return nil }
+        return heldUntil.map { max($0, due) } ?? due
+    }
+
+    private mutating func insert(_ wish: AvatarDesk.Wish, due: MonotonicTime) {
+        queue.insert(wish, due: due)
+        // Most of what is in it are older times then.
+        if queue.count <= 2 * entries.count + 64 { return }
+        queue = DueQueue()
+        for (wish, entry) in entries { if let due = entry.due { queue.insert(wish, due: due) } }
+    }
 }

@@ -36,9 +36,9 @@ struct AvatarDeskTests {
 
     @Test func `each style is drawn once`() {
         var desk = Desk(maximumDownloads: 4)
-        #expect(desk.draw(wish(one, 9), for: waiter(1)) == [.draw(wish(one, 9), job(1))])
-        #expect(desk.draw(wish(one, 9), for: waiter(2)).isEmpty)
-        #expect(desk.draw(wish(one, 8), for: waiter(3)) == [.draw(wish(one, 8), job(2))])
+        #expect(desk.draw(wish(one, 9), for: waiter(1), isUrgent: true) == [.draw(wish(one, 9), job(1))])
+        #expect(desk.draw(wish(one, 9), for: waiter(2), isUrgent: true).isEmpty)
+        #expect(desk.draw(wish(one, 8), for: waiter(3), isUrgent: true) == [.draw(wish(one, 8), job(2))])
         #expect(desk.drawingEnded(job(1)) == [.deliver(wish(one, 9), [waiter(1), waiter(2)])])
         #expect(desk.drawingEnded(job(2), failure: .noWorker("x")) == [.fail([waiter(3)], .noWorker("x"))])
         #expect(desk.isIdle)
@@ -66,7 +66,7 @@ struct AvatarDeskTests {
 
     @Test func `when all gave up a drawing stops`() {
         var desk = Desk(maximumDownloads: 4)
-        _ = desk.draw(wish(one, 9), for: waiter(1))
+        _ = desk.draw(wish(one, 9), for: waiter(1), isUrgent: true)
         #expect(desk.leave(waiter(1)) == [.fail([waiter(1)], .cancelled), .stop(job(1))])
         #expect(desk.isIdle)
     }
@@ -109,8 +109,8 @@ struct AvatarDeskTests {
 
     @Test func `new content draws again what is being drawn from the old`() {
         var desk = Desk(maximumDownloads: 4)
-        _ = desk.draw(wish(one, 9), for: waiter(1))
-        _ = desk.draw(wish(two, 9), for: waiter(2))
+        _ = desk.draw(wish(one, 9), for: waiter(1), isUrgent: true)
+        _ = desk.draw(wish(two, 9), for: waiter(2), isUrgent: true)
         _ = desk.download(wish(one, 9), for: waiter(3), isUrgent: true)
         let actions = desk.downloadSucceeded(job(3), isNew: true)
         #expect(actions == [.stop(job(1)), .draw(wish(one, 9), job(4))])
@@ -120,7 +120,7 @@ struct AvatarDeskTests {
 
     @Test func `content that was removed is downloaded for those whose drawing it was for`() {
         var desk = Desk(maximumDownloads: 4)
-        _ = desk.draw(wish(one, 9), for: waiter(1))
+        _ = desk.draw(wish(one, 9), for: waiter(1), isUrgent: true)
         #expect(desk.contentRemoved(one) == [.stop(job(1)), .download(one, job(2))])
         #expect(desk.downloadSucceeded(job(2), isNew: true) == [.draw(wish(one, 9), job(3))])
         #expect(desk.drawingEnded(job(3)) == [.deliver(wish(one, 9), [waiter(1)])])

@@ -18,6 +18,8 @@ final class CountingPictures: PictureWorking {
         var drawn: [String] = []
         var failure: PictureFailure?
         var drawFailure: PictureFailure?
+        /// What everything drawn begins with: the signature of a PNG.
+        var head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
     }
 
     let state = Mutex(State())
@@ -43,7 +45,7 @@ final class CountingPictures: PictureWorking {
         if let failure { throw failure }
         if case .draw(let steps) = operation, let output {
             do {
-                try writeAll(Array("\(steps) of \(picture.head)".utf8), to: output.rawValue)
+                try writeAll(state.withLock(\.head) + Array("\(steps) of \(picture.head)".utf8), to: output.rawValue)
             } catch {
                 throw .failed("\(error)")
             }
@@ -119,7 +121,7 @@ final class Bench: Sendable {
 
     init(
         _ server: ScriptedServer, store: any AvatarStore = MemoryAvatarStore(), pictures: CountingPictures = .init(),
-        options: AvatarOptions = AvatarOptions(), policy: AddressPolicy = AddressPolicy(allowsPrivate: true)
+        background: CountingPictures? = nil, options: AvatarOptions = AvatarOptions(), policy: AddressPolicy = AddressPolicy(allowsPrivate: true)
     ) throws {
         self.server = server
         self.store = store
@@ -128,7 +130,7 @@ final class Bench: Sendable {
         let log = EventLog()
         events = { log.events.withLock { $0 } }
         cache = AvatarCache(
-            store: store, fetcher: CurlFetcher(transport: transport, policy: policy), pictures: pictures,
+            store: store, fetcher: CurlFetcher(transport: transport, policy: policy), pictures: pictures, background: background,
             options: options, clock: clock.clock, pressure: pressure,
             onEvent: { event in log.events.withLock { $0.append(event) } }, logger: Logger(label: "test"))
     }

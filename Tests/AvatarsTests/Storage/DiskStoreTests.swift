@@ -128,7 +128,7 @@ private struct Mirror {
         #expect(try mirror.text(of: two.url) == "two")
         #expect(try mirror.store.styled(two, .small) == nil)
         let now = WallTime(milliseconds: 0)
-        #expect(try mirror.store.trim(maximumSize: 1 << 30, maximumAge: nil, now: now, sparing: []).isEmpty)
+        #expect(try mirror.store.trim(maximumSize: 1 << 30, maximumAge: nil, now: now, sparing: { _ in false }).removed.isEmpty)
         #expect(try mirror.text(of: two.url) == "two")
         try mirror.keep("one again", as: one.url)
         #expect(try mirror.store.original(of: two) == nil)
@@ -178,7 +178,7 @@ private struct Mirror {
         #expect(try mirror.text(of: "http://h/a") == nil)
         #expect(try mirror.store.entries().isEmpty)
         let now = WallTime(milliseconds: 1 << 50)
-        #expect(try mirror.store.trim(maximumSize: 0, maximumAge: .zero, now: now, sparing: []).isEmpty)
+        #expect(try mirror.store.trim(maximumSize: 0, maximumAge: .zero, now: now, sparing: { _ in false }).removed.isEmpty)
         #expect(mirror.pictures == ["current.jpg", "h/a"])
         try mirror.keep("one", as: "http://h/a")
         #expect(try mirror.text(of: "http://h/a") == "one")
@@ -286,8 +286,8 @@ private struct Mirror {
         #expect(try mirror.store.styled(address, .small) == nil)
         #expect(try mirror.store.entries().isEmpty)
         #expect(
-            try mirror.store.trim(maximumSize: 1 << 30, maximumAge: nil, now: WallTime(milliseconds: 0), sparing: [])
-                .isEmpty)
+            try mirror.store.trim(maximumSize: 1 << 30, maximumAge: nil, now: WallTime(milliseconds: 0), sparing: { _ in false })
+                .removed.isEmpty)
         #expect(mirror.files.isEmpty, "nobody else would remove them")
     }
 
@@ -325,7 +325,7 @@ private struct Mirror {
             #expect(try mirror.store.entries().isEmpty)
         }
         _ = try mirror.store.trim(
-            maximumSize: 1 << 30, maximumAge: nil, now: WallTime(milliseconds: 0), sparing: [])
+            maximumSize: 1 << 30, maximumAge: nil, now: WallTime(milliseconds: 0), sparing: { _ in false })
         #expect(mirror.files == ["h/a"])
     }
 

@@ -174,13 +174,15 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
         store.touch(addresses[3], at: WallTime(milliseconds: 30 * minute))
         let going = try store.trim(
             maximumSize: 300, maximumAge: .seconds(60 * 29), now: WallTime(milliseconds: 30 * minute),
-            sparing: [addresses[4]])
-        #expect(going == [addresses[0], addresses[1], addresses[5]])
+            sparing: { $0 == addresses[4] })
+        #expect(going.tooOld == [addresses[0]])
+        #expect(going.tooMuch == [addresses[1], addresses[5]])
+        #expect(going.kept == AvatarTotals(count: 3, bytes: 300))
         #expect(Set(try store.entries().map(\.address)) == [addresses[2], addresses[3], addresses[4]])
         #expect(
             try store.trim(
-                maximumSize: 0, maximumAge: .zero, now: WallTime(milliseconds: 99 * minute), sparing: [addresses[4]]
-            ).count == 2)
+                maximumSize: 0, maximumAge: .zero, now: WallTime(milliseconds: 99 * minute), sparing: { $0 == addresses[4] }
+            ).removed.count == 2)
         #expect(try store.entries().map(\.address) == [addresses[4]])
     }
 
@@ -192,7 +194,7 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
         let original = try store.keep(store.draft("12345"), asOriginalOf: address, .sample(address))
         _ = try store.keep(store.draft("67890"), asStyled: address, .small, drawnFrom: original)
         let now = WallTime(milliseconds: 2000)
-        #expect(try store.trim(maximumSize: 10, maximumAge: nil, now: now, sparing: []).isEmpty)
-        #expect(try store.trim(maximumSize: 9, maximumAge: nil, now: now, sparing: []) == [address])
+        #expect(try store.trim(maximumSize: 10, maximumAge: nil, now: now, sparing: { _ in false }).removed.isEmpty)
+        #expect(try store.trim(maximumSize: 9, maximumAge: nil, now: now, sparing: { _ in false }).removed == [address])
     }
 }

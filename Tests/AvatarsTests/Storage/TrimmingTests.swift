@@ -29,12 +29,12 @@ struct `What is trimmed` {
         let entries = [
             try Self.entry("a", used: 30), try Self.entry("b", used: 10), try Self.entry("c", used: 20),
         ]
-        #expect(Self.names(of: Self.trimming(size: size).addresses(of: entries)) == going)
+        #expect(Self.names(of: Self.trimming(size: size).outcome(of: entries).removed) == going)
     }
 
     @Test func `what was used at one time goes in the order of URLs`() throws {
         let entries = [try Self.entry("b"), try Self.entry("a"), try Self.entry("c")]
-        #expect(Self.names(of: Self.trimming(size: 15).addresses(of: entries)) == ["a", "b"])
+        #expect(Self.names(of: Self.trimming(size: 15).outcome(of: entries).removed) == ["a", "b"])
     }
 
     @Test func `age counts from when a picture was fetched, however often it is used`() throws {
@@ -43,20 +43,20 @@ struct `What is trimmed` {
             try Self.entry("new", fetched: 99, used: 0),
         ]
         #expect(
-            Self.names(of: Self.trimming(size: 1000, age: .seconds(30 * 3600)).addresses(of: entries)) == ["old"])
-        #expect(Self.trimming(size: 1000).addresses(of: entries).isEmpty)
+            Self.names(of: Self.trimming(size: 1000, age: .seconds(30 * 3600)).outcome(of: entries).removed) == ["old"])
+        #expect(Self.trimming(size: 1000).outcome(of: entries).removed.isEmpty)
     }
 
     @Test func `what is pinned stays, and takes its room`() throws {
         let entries = [try Self.entry("a", used: 1), try Self.entry("b", used: 2), try Self.entry("c", used: 3)]
         let pinned: Set = [entries[0].address]
-        #expect(Self.names(of: Self.trimming(size: 30, pinned: pinned).addresses(of: entries)) == ["b"])
+        #expect(Self.names(of: Self.trimming(size: 30, pinned: pinned).outcome(of: entries).removed) == ["b"])
         #expect(
-            Self.names(of: Self.trimming(size: 0, age: .zero, pinned: pinned).addresses(of: entries)) == ["b", "c"])
+            Self.names(of: Self.trimming(size: 0, age: .zero, pinned: pinned).outcome(of: entries).removed) == ["b", "c"])
     }
 
     @Test func `a clock that was set back trims nothing by age`() throws {
         let entries = [try Self.entry("a", fetched: 500)]
-        #expect(Self.trimming(size: 1000, age: .zero).addresses(of: entries).isEmpty)
+        #expect(Self.trimming(size: 1000, age: .zero).outcome(of: entries).removed.isEmpty)
     }
 }

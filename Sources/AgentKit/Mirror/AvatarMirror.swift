@@ -12,7 +12,7 @@ final class AvatarMirror: AvatarBackend {
 
     private typealias Fetch = Task<Result<AvatarPicture, AvatarFailure>, Never>
 
-    /// Pictures that are fetched or drawn at once for people who may have gone; more are asked for another time.
+    /// Pictures that are fetched or drawn at once for people who may have gone; those who ask for more wait.
     private static let mostAtOnce = 256
 
     private let cache: AvatarCache
@@ -68,11 +68,14 @@ final class AvatarMirror: AvatarBackend {
         }
     }
 
+    /// Makes trimming and clearing spare an address.
+    func pin(_ address: AvatarAddress) async { await cache.pin(address) }
+
     func figures() async -> AvatarFigures {
         var figures = tally.figures
-        let entries = (try? await entries()) ?? []
-        figures.kept = entries.count
-        figures.keptBytes = entries.reduce(0) { $0 + $1.size + $1.styledSize }
+        let totals = try? await cache.totals()
+        figures.kept = totals?.count ?? 0
+        figures.keptBytes = totals?.bytes ?? 0
         figures.blacklisted = await cache.failures().count
         return figures
     }
@@ -114,22 +117,34 @@ final class AvatarMirror: AvatarBackend {
 
     /// Fetches and draws a picture; nil where patience ended first, and it goes on without anybody waiting.
     private func fetch(_ wish: Wish, patience: Duration) async -> Result<AvatarPicture, AvatarFailure>? {
-        guard let task = task(for: wish) else { return nil }
-        return await TimeLimit.wait(patience) { await task.value }
+        let end = ContinuousClock.now + patience
+        while true {
+            switch place(for: wish) {
+            case .own(let task): return await TimeLimit.wait(end - .now) { await task.value }
+            case .taken(let other):
+                guard await TimeLimit.wait(end - .now, for: { await other.value }) != nil else { return nil }
+            }
+        }
     }
 
-    /// One for each picture and style, however many ask; nil where there are too many of them.
-    private func task(for wish: Wish) -> Fetch? {
+    private enum Place {
+        case own(Fetch)
+        /// All are taken; by this one among others.
+        case taken(Fetch)
+    }
+
+    /// A place for each picture and style, however many ask.
+    private func place(for wish: Wish) -> Place {
         underWay.withLock { underWay in
-            if let task = underWay[wish] { return task }
-            guard underWay.count < Self.mostAtOnce else { return nil }
+            if let task = underWay[wish] { return .own(task) }
+            if underWay.count >= Self.mostAtOnce, let other = underWay.values.randomElement() { return .taken(other) }
             let task = Fetch { [cache, weak self] in
                 let result = await Self.fetch(wish, from: cache)
                 self?.underWay.withLock { $0[wish] = nil }
                 return result
             }
             underWay[wish] = task
-            return task
+            return .own(task)
         }
     }
 

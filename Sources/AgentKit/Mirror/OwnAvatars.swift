@@ -1,4 +1,6 @@
 import Avatars
+import FoundationEssentials
+import LinuxSystem
 import Logging
 import MediaTools
 import Transport
@@ -10,6 +12,8 @@ public final class OwnAvatars: Sendable {
     private let mirror: AvatarMirror
     private let transport: CurlTransport
     private let worker: PictureWorker
+    /// The picture that the server confirmed last.
+    private let confirmed: AvatarAddress?
 
     /// Opens the mirror, and makes its directory where it is missing.
     ///
@@ -19,6 +23,7 @@ public final class OwnAvatars: Sendable {
         let quiet = Logger(label: "outbox") { _ in SwiftLogNoOpLogHandler() }
         let cache = configuration.avatarCache
         let store = try Self.openStore(configuration.avatars)
+        confirmed = Self.confirmedPortrait(state: configuration.state)
         transport = try Self.startTransport()
         worker = PictureWorker(program: PictureWorker.find(environment: environment), processes: 1, logger: quiet)
         let tally = AvatarTally(events: nil)
@@ -40,6 +45,15 @@ public final class OwnAvatars: Sendable {
         }
     }
 
+    /// `current.jpg` may show a picture that waits to be confirmed; the one before must not be lost meanwhile.
+    private static func confirmedPortrait(state: String) -> AvatarAddress? {
+        guard let directory = try? Directory(path: state),
+            let text = try? PortraitDisk.read("profile.json", in: directory),
+            let profile = try? JSONDecoder().decode(Profile.self, from: Data(text))
+        else { return nil }
+        return try? AvatarAddress(Profile.cacheURL(of: profile.portraitURL))
+    }
+
     private static func startTransport() throws(AvatarTrouble) -> CurlTransport {
         do throws(CurlTransport.StartError) {
             return try CurlTransport(configuration: .init(userAgent: "outbox/\(AgentVersion.current)"))
@@ -56,6 +70,7 @@ public final class OwnAvatars: Sendable {
     ///   - patience: how long is waited.
     /// - Throws: `AvatarTrouble` where there is none.
     public func file(url: String, style: String, patience: Duration) async throws(AvatarTrouble) -> AvatarFile {
+        await spareConfirmed()
         let picture = try await mirror.picture(url: url, style: style, patience: patience)
         return try AvatarFile(url: url, style: style, picture)
     }
@@ -65,7 +80,12 @@ public final class OwnAvatars: Sendable {
 
     /// Removes what was fetched longer ago than an age, everything where nil.
     public func clear(olderThan age: Duration?) async throws(AvatarTrouble) -> AvatarClearance {
-        try await mirror.clear(olderThan: age)
+        await spareConfirmed()
+        return try await mirror.clear(olderThan: age)
+    }
+
+    private func spareConfirmed() async {
+        if let confirmed { await mirror.pin(confirmed) }
     }
 
     /// Gives up what is under way and ends the programs and connections it needed.

@@ -35,7 +35,7 @@ public struct AvatarTrouble: Error, Equatable, Sendable, CustomStringConvertible
         switch code {
         case Self.malformedURL, Self.unknownStyle: .usage
         case Self.notAllowed: .notAllowed
-        case Self.pending, Self.busy, "unreachable", "server_busy", "cancelled": .later
+        case Self.pending, "unreachable", "server_busy", "cancelled": .later
         case "no_worker": .noWorker
         case Self.storage: .storage
         default: .refused
@@ -50,8 +50,6 @@ public struct AvatarTrouble: Error, Equatable, Sendable, CustomStringConvertible
     static let notAllowed = "not_allowed"
     /// It is being fetched.
     static let pending = "pending"
-    /// Too many others are being fetched.
-    static let busy = "busy"
     /// The mirror can't be read or written.
     static let storage = "storage"
 

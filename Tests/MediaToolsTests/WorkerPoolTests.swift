@@ -67,6 +67,20 @@ struct WorkerPoolTests {
         #expect(pool.answered(1, 3, memory: 0, now: at(1)) == [.deliver(3), .send(2, to: 1)])
     }
 
+    @Test func `of four jobs one is of the background while one waits there`() {
+        var pool = readyPool(1)
+        _ = submit(&pool, 0)
+        for job in 1...8 as ClosedRange<UInt64> { _ = pool.submit(job, .interactive, limit: .seconds(30), now: at(0)) }
+        for job in 101...102 as ClosedRange<UInt64> { _ = submit(&pool, job) }
+        var order: [UInt64] = [0]
+        while let job = order.last {
+            let actions = pool.answered(1, job, memory: 0, now: at(1))
+            guard actions.count == 2, case .send(let next, to: 1) = actions[1] else { break }
+            order.append(next)
+        }
+        #expect(order == [0, 1, 2, 3, 101, 4, 5, 6, 102, 7, 8])
+    }
+
     @Test func `the worker that worked last gets the next job`() {
         var pool = readyPool(2)
         #expect(submit(&pool, 1, at: 1) == [.send(1, to: 2)])
@@ -196,6 +210,20 @@ struct WorkerPoolTests {
         #expect(submit(&pool, 2) == [.start(2)])
         #expect(pool.ended(2, "no memory", isProgramsFault: true, now: at(0)) == [])
         #expect(pool.answered(1, 1, memory: 0, now: at(0.5)) == [.deliver(1), .send(2, to: 1)])
+    }
+
+    @Test func `a job left waiting when the last ready worker dies during a pause is taken up at its end`() {
+        var pool = readyPool(1, most: 2)
+        #expect(submit(&pool, 1) == [.send(1, to: 1)])
+        #expect(submit(&pool, 2) == [.start(2)])
+        #expect(pool.ended(2, "no memory", isProgramsFault: true, now: at(0)) == [])
+        #expect(
+            pool.ended(1, "signal 11", isProgramsFault: false, now: at(0.5)) == [.fail(1, .killedWorker("signal 11"))])
+        #expect(pool.nextDue == at(1))
+        #expect(pool.tick(now: at(1)) == [.start(3)])
+        // The pause is over: it is no reason to be woken up again and again while the next one starts.
+        #expect(pool.nextDue == at(11))
+        #expect(pool.ready(3, now: at(1.1)) == [.reportAvailable, .send(2, to: 3)])
     }
 
     @Test func `one that does not get ready in time is killed, as a failed start`() {

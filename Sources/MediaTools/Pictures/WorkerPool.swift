@@ -9,7 +9,7 @@ struct WorkerPool: Sendable {
     /// Tells jobs apart.
     typealias JobID = UInt64
 
-    /// Which jobs go first.
+    /// Which jobs go first; every fourth may still be one of the background, which must not wait for ever.
     enum Priority: Sendable {
         /// Somebody waits for it.
         case interactive
@@ -29,6 +29,8 @@ struct WorkerPool: Sendable {
         var extraIdle = Duration.seconds(60)
         /// How long the last one stays without work.
         var lastIdle = Duration.seconds(600)
+        /// So many jobs that somebody waits for go before one of the background; then that goes.
+        var mostPassedOver = 3
         /// A worker that did so many jobs is replaced, should it leak.
         var mostJobs = 2000
         /// So is one that kept so many bytes of memory after a job.
@@ -93,6 +95,8 @@ struct WorkerPool: Sendable {
     private var nextWorker = 1
     private var interactive: [Job] = []
     private var background: [Job] = []
+    /// Jobs that went before a waiting one of the background, since the last of those had its turn.
+    private var passedOver = 0
     private var failedStarts = 0
     private var outage: Outage?
     private var isShutDown = false
@@ -240,13 +244,17 @@ struct WorkerPool: Sendable {
 
     /// When `tick` is due; nil while nothing depends on time.
     var nextDue: MonotonicTime? {
-        workers.values.compactMap { worker -> MonotonicTime? in
+        var times = workers.values.compactMap { worker -> MonotonicTime? in
             switch worker.state {
             case .starting(let deadline), .busy(_, _, let deadline), .retiring(let deadline): deadline
             case .idle(let since): since + idleLimit
             case .dying: nil
             }
-        }.min()
+        }
+        // Jobs may wait for the end of a pause, and nothing else may ever happen. One that is starting after the pause
+        // has a time of its own.
+        if waiting > 0, starting == 0, workers.count < settings.most, let outage { times.append(outage.until) }
+        return times.min()
     }
 
     // MARK: Decisions
@@ -299,9 +307,15 @@ struct WorkerPool: Sendable {
         }.max { $0 < $1 }?.1
     }
 
+    /// A job of the background that waits is passed over a few times, and then has its turn.
     private mutating func nextJob() -> Job? {
-        if !interactive.isEmpty { return interactive.removeFirst() }
-        return background.isEmpty ? nil : background.removeFirst()
+        if background.isEmpty || !interactive.isEmpty && passedOver < settings.mostPassedOver {
+            if interactive.isEmpty { return nil }
+            passedOver = background.isEmpty ? 0 : passedOver + 1
+            return interactive.removeFirst()
+        }
+        passedOver = 0
+        return background.removeFirst()
     }
 
     private mutating func start(now: MonotonicTime) -> Action {

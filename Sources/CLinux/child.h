@@ -57,14 +57,23 @@ enum {
 #define OUTBOX_AUDIT_ARCH AUDIT_ARCH_RISCV64
 #endif
 
-#define OUTBOX_REFUSE(name) \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES)
+#define OUTBOX_REFUSAL BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES)
+#define OUTBOX_REFUSE_NUMBER(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), OUTBOX_REFUSAL
+#define OUTBOX_REFUSE(name) OUTBOX_REFUSE_NUMBER(SYS_##name)
+/// The following `count` instructions are for this call alone, and begin with one of its arguments loaded: the lower half
+/// of it, on processors that store that first. They end with an answer.
+#define OUTBOX_LOOK_INTO(name, argument, count) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, (count) + 1), \
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[argument]))
+#define OUTBOX_IF_LOADED(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), (skipped), 0)
 
-/// Refuses what a media program has no use for and a captured one would like: sockets, other processes, the kernel's
-/// less walked parts (man 2 seccomp). Answers 0, or -1 and errno; ENOSYS where this processor has no filter here.
+/// Refuses what a media program has no use for and a captured one would like: sockets, other processes, attributes of
+/// files, the kernel's less walked parts (man 2 seccomp). Called by the process itself, whose id stays the same over exec.
+/// Answers 0, or -1 and errno; ENOSYS where this processor has no filter here.
 static inline int outbox_filter_calls(void) {
 #ifdef OUTBOX_AUDIT_ARCH
-    static const struct sock_filter code[] = {
+    const pid_t self = getpid();
+    const struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUTBOX_AUDIT_ARCH, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
@@ -78,15 +87,64 @@ static inline int outbox_filter_calls(void) {
         OUTBOX_REFUSE(socketpair),
         OUTBOX_REFUSE(connect),
         OUTBOX_REFUSE(bind),
+        // Signals, but to itself: abort(3) ends by one.
+        OUTBOX_LOOK_INTO(tgkill, 0, 3),
+        OUTBOX_IF_LOADED(self, 1),
+        OUTBOX_REFUSAL,
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         OUTBOX_REFUSE(kill),
         OUTBOX_REFUSE(tkill),
         OUTBOX_REFUSE(rt_sigqueueinfo),
         OUTBOX_REFUSE(rt_tgsigqueueinfo),
         OUTBOX_REFUSE(pidfd_send_signal),
+        // A descriptor that becomes ready has the kernel send signals to whoever was named.
+        OUTBOX_LOOK_INTO(fcntl, 1, 5),
+        OUTBOX_IF_LOADED(F_SETOWN, 3),
+        OUTBOX_IF_LOADED(F_SETOWN_EX, 2),
+        OUTBOX_IF_LOADED(F_SETSIG, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        OUTBOX_REFUSAL,
+        // Limits and priorities, but its own limits.
+        OUTBOX_LOOK_INTO(prlimit64, 0, 4),
+        OUTBOX_IF_LOADED(0, 2),
+        OUTBOX_IF_LOADED(self, 1),
+        OUTBOX_REFUSAL,
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        OUTBOX_REFUSE(setpriority),
+        OUTBOX_REFUSE(ioprio_set),
+        OUTBOX_REFUSE(sched_setaffinity),
+        OUTBOX_REFUSE(sched_setattr),
+        OUTBOX_REFUSE(sched_setparam),
+        OUTBOX_REFUSE(sched_setscheduler),
         OUTBOX_REFUSE(pidfd_getfd),
         OUTBOX_REFUSE(ptrace),
         OUTBOX_REFUSE(process_vm_readv),
         OUTBOX_REFUSE(process_vm_writev),
+        // Attributes of files, for which a descriptor open for reading is enough, and which Landlock leaves alone.
+#ifdef SYS_chmod
+        OUTBOX_REFUSE(chmod),
+        OUTBOX_REFUSE(chown),
+        OUTBOX_REFUSE(lchown),
+        OUTBOX_REFUSE(utime),
+        OUTBOX_REFUSE(utimes),
+        OUTBOX_REFUSE(futimesat),
+#endif
+        OUTBOX_REFUSE(fchmod),
+        OUTBOX_REFUSE(fchmodat),
+        OUTBOX_REFUSE(fchown),
+        OUTBOX_REFUSE(fchownat),
+        OUTBOX_REFUSE(utimensat),
+        OUTBOX_REFUSE(setxattr),
+        OUTBOX_REFUSE(lsetxattr),
+        OUTBOX_REFUSE(fsetxattr),
+        OUTBOX_REFUSE(removexattr),
+        OUTBOX_REFUSE(lremovexattr),
+        OUTBOX_REFUSE(fremovexattr),
+        // Younger than many a header: fchmodat2, setxattrat, removexattrat, file_setattr.
+        OUTBOX_REFUSE_NUMBER(452),
+        OUTBOX_REFUSE_NUMBER(463),
+        OUTBOX_REFUSE_NUMBER(466),
+        OUTBOX_REFUSE_NUMBER(469),
         OUTBOX_REFUSE(io_uring_setup),
         OUTBOX_REFUSE(bpf),
         OUTBOX_REFUSE(perf_event_open),
@@ -100,7 +158,7 @@ static inline int outbox_filter_calls(void) {
         OUTBOX_REFUSE(open_by_handle_at),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    struct sock_fprog filter = {
+    const struct sock_fprog filter = {
         .len = sizeof code / sizeof *code,
         .filter = (struct sock_filter *)code,
     };
@@ -118,6 +176,40 @@ __attribute__((noreturn)) static inline void outbox_child_failed(int report, int
     _exit(127);
 }
 
+/// Makes all descriptors from `first` on close-on-exec, for kernels whose close_range can't. Async-signal-safe: no opendir,
+/// which allocates. Answers 0, or -1 and errno.
+static inline int outbox_close_listed_on_exec(int first) {
+    // man 2 getdents: inode, offset, length of the entry, type, name.
+    enum { length_offset = 16, name_offset = 19 };
+    char entries[1024] __attribute__((aligned(8)));
+    int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (list < 0) return -1;
+    long count;
+    while ((count = syscall(SYS_getdents64, list, entries, sizeof entries)) > 0) {
+        for (long at = 0; at < count; at += *(uint16_t *)(entries + at + length_offset)) {
+            int number = 0;
+            const char *name = entries + at + name_offset;
+            for (; *name >= '0' && *name <= '9'; name++) number = number * 10 + (*name - '0');
+            // Not `.` and `..`; one that was closed in the meantime is no harm.
+            if (*name == 0 && number >= first) fcntl(number, F_SETFD, FD_CLOEXEC);
+        }
+    }
+    int reason = errno;
+    close(list);
+    errno = reason;
+    return count < 0 ? -1 : 0;
+}
+
+/// Makes all descriptors from `first` on close-on-exec. Everything of the agent is so as it is; the sockets of libcurl,
+/// for one, are not. Answers 0, or -1 and errno.
+static inline int outbox_close_on_exec(int first) {
+#ifdef SYS_close_range
+    // Linux 5.9; CLOSE_RANGE_CLOEXEC, 5.11.
+    if (syscall(SYS_close_range, (unsigned)first, ~0U, 4U) == 0) return 0;
+#endif
+    return outbox_close_listed_on_exec(first);
+}
+
 /// Nothing else of this process reaches the program: no descriptor, no signal setting, no directory.
 static inline void outbox_child_descriptors(const struct outbox_child *child, int *report) {
     int copies[8];
@@ -130,10 +222,7 @@ static inline void outbox_child_descriptors(const struct outbox_child *child, in
     for (int index = 0; index < child->descriptor_count; index++) {
         if (dup2(copies[index], index) < 0) outbox_child_failed(*report, outbox_start_descriptors);
     }
-#ifdef SYS_close_range
-    // Everything is close-on-exec as it is; a library may have forgotten one. CLOSE_RANGE_CLOEXEC, Linux 5.11.
-    syscall(SYS_close_range, (unsigned)child->descriptor_count, ~0U, 4U);
-#endif
+    if (outbox_close_on_exec(child->descriptor_count) != 0) outbox_child_failed(*report, outbox_start_descriptors);
 }
 
 /// The child's half; never returns.

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Glibc
 import LinuxSystem
@@ -43,6 +44,16 @@ struct LimitedProcessTests {
         defer { close(leak) }
         // 3 is the directory that ls itself reads.
         #expect(try await shell("exec ls /proc/self/fd") == "0\n1\n2\n3\n")
+    }
+
+    @Test func `on older kernels descriptors are made close-on-exec one by one`() throws {
+        // More than fit into one answer of getdents.
+        let leaks = (0..<200).map { _ in open("/dev/null", O_RDONLY) }
+        defer { for leak in leaks { close(leak) } }
+        func isClosedOnExec(_ descriptor: Int32) -> Bool { outbox_fcntl(descriptor, F_GETFD, 0) & FD_CLOEXEC != 0 }
+        let first = try #require(leaks.sorted().dropFirst().first)
+        #expect(outbox_close_listed_on_exec(first) == 0)
+        for leak in leaks { #expect(isClosedOnExec(leak) == (leak >= first)) }
     }
 
     @Test func `it runs in the root directory, in a session of its own, and gains no rights`() async throws {
@@ -170,22 +181,53 @@ struct LimitedProcessTests {
         #expect(!FileManager.default.fileExists(atPath: directory.path("new")))
     }
 
-    @Test func `a confined one has no network and no other processes`() async throws {
-        let confinement = Confinement(program: "/usr/bin/python3")
+    /// What becomes of an expression of Python in a confined program: `done`, or the name of its error.
+    private func confined(_ expression: String) async throws -> String {
         let script = """
-            import errno, os, socket
-            for action in [lambda: socket.socket(), lambda: socket.socket(socket.AF_UNIX), lambda: os.kill(\(getpid()), 0)]:
-                try:
-                    action()
-                    print("done")
-                except OSError as failure:
-                    print(errno.errorcode[failure.errno])
+            import ctypes, errno, fcntl, os, platform, resource, socket
+            other, own, file = \(getpid()), os.getpid(), os.open(__file__, os.O_RDONLY)
+            def tgkill(process):
+                number = 234 if platform.machine() == "x86_64" else 131
+                if ctypes.CDLL(None, use_errno=True).syscall(number, process, process, 0) != 0:
+                    raise OSError(ctypes.get_errno(), "tgkill")
+            try:
+                \(expression)
+                print("done")
+            except OSError as failure:
+                print(errno.errorcode[failure.errno])
             """
         let path = try directory.file("script.py", script)
         let output = try await ToolRun.run(
             "/usr/bin/python3", ["-S", path], input: nullDevice(), limits: .roomy,
-            confinement: Confinement(program: confinement.program, readable: [try opened(path)]), within: .seconds(60))
-        #expect(String(decoding: output, as: UTF8.self) == "EACCES\nEACCES\nEACCES\n")
+            confinement: Confinement(program: "/usr/bin/python3", readable: [try opened(path)]), within: .seconds(60))
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    @Test(arguments: [
+        "socket.socket()", "socket.socket(socket.AF_UNIX)", "os.kill(other, 0)", "tgkill(other)",
+        "resource.prlimit(other, resource.RLIMIT_NOFILE)", "fcntl.fcntl(file, fcntl.F_SETOWN, other)",
+        "fcntl.fcntl(file, fcntl.F_SETSIG, 9)", "os.setpriority(os.PRIO_PROCESS, other, 19)",
+        "os.sched_setaffinity(other, os.sched_getaffinity(other))",
+    ])
+    func `a confined one has no network and no other processes`(attempt: String) async throws {
+        #expect(try await confined(attempt) == "EACCES\n")
+    }
+
+    @Test(arguments: [
+        "os.fchmod(file, 0o600)", "os.chmod(__file__, 0o600)", "os.fchown(file, -1, -1)", "os.chown(__file__, -1, -1)",
+        "os.lchown(__file__, -1, -1)", "os.setxattr(file, 'user.a', b'')", "os.removexattr(file, 'user.a')",
+        "os.utime(file)", "os.utime(__file__)",
+    ])
+    func `a confined one changes no attributes of a file that it may read`(attempt: String) async throws {
+        #expect(try await confined(attempt) == "EACCES\n")
+    }
+
+    @Test(arguments: [
+        "tgkill(own)", "resource.prlimit(0, resource.RLIMIT_NOFILE)", "resource.prlimit(own, resource.RLIMIT_NOFILE)",
+        "fcntl.fcntl(file, fcntl.F_GETFL)",
+    ])
+    func `a confined one does as it likes with itself`(attempt: String) async throws {
+        #expect(try await confined(attempt) == "done\n")
     }
 
     private static func exists(_ pid: pid_t) -> Bool { kill(pid, 0) == 0 }

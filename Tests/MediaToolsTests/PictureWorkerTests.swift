@@ -43,6 +43,14 @@ struct PictureWorkerTests {
         #expect(directory.text("output") == "written")
     }
 
+    @Test func `the picture can't be written to, even where it came open for writing`() async throws {
+        let worker = try worker()
+        let picture = try opened(try directory.file("picture", "scrawl"), flags: O_RDWR)
+        let facts = try await worker.perform(.measure, on: picture, into: nil, maximumPixels: 1)
+        #expect(facts == PictureFacts(width: 6, height: 65535))
+        #expect(directory.text("picture") == "scrawl")
+    }
+
     @Test func `one process does job after job`() async throws {
         let worker = try worker()
         for _ in 1...3 { _ = try await measure("picture", with: worker) }
@@ -57,7 +65,7 @@ struct PictureWorkerTests {
         await #expect(throws: PictureFailure.failed("no space")) { try await measure("fail", with: worker) }
     }
 
-    @Test(arguments: ["die", "exit", "babble", "lie"])
+    @Test(arguments: ["die", "exit", "babble", "lie", "zero", "huge"])
     func `one that dies or talks nonsense costs that picture alone`(picture: String) async throws {
         let worker = try worker()
         let first = Task { try await measure("wait", with: worker) }

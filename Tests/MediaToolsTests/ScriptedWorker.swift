@@ -36,6 +36,11 @@ enum ScriptedWorker {
                 if text == "babble": agent.send(b"what?"); continue
                 if text == "lie": job["id"] += 1
                 if text == "write": os.write(files[1], b"written")
+                if text == "zero": answer["done"]["_0"]["width"] = 0
+                if text == "huge": answer["done"]["_0"]["height"] = 65536
+                if text == "scrawl":
+                    try: os.pwrite(files[0], b"!", 0)
+                    except OSError: answer["done"]["_0"]["height"] = 65535
                 if text == "refuse": answer = {"refused": {"_0": {"reason": "damaged", "message": "it is torn"}}}
                 if text == "fail": answer = {"failed": {"_0": "no space"}}
                 if text == "wait":

@@ -151,6 +151,7 @@ final class PictureProcess: Sendable {
         if packet.isCut { throw PictureWireError.tooLong }
         if isReady {
             let answer = try PictureWire.value(PictureAnswer.self, in: packet.bytes)
+            if case .done(let facts) = answer.outcome, !facts.isPossible { throw PictureWireError.unreadable }
             return .answered(answer, memory: Self.residentBytes(of: pid))
         }
         let hello = try PictureWire.value(PictureHello.self, in: packet.bytes)
@@ -167,6 +168,11 @@ final class PictureProcess: Sendable {
         guard numbers.count > 1, let pages = Int(String(decoding: numbers[1], as: UTF8.self)) else { return 0 }
         return pages * sysconf(Int32(_SC_PAGESIZE))
     }
+}
+
+extension PictureFacts {
+    /// Whether a worker in its right mind can have said so: it refuses longer sides.
+    fileprivate var isPossible: Bool { (1...65535).contains(width) && (1...65535).contains(height) }
 }
 
 /// What the picture worker may use, and how long a job may take.

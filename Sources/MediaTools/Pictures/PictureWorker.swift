@@ -1,8 +1,10 @@
+import CLinux
 import Glibc
 public import LinuxSystem
 public import Logging
 public import PictureJobs
 import Synchronization
+import SystemPackage
 import UploadCore
 
 /// Has pictures measured and drawn by processes of `outbox-media`, which may die over them.
@@ -92,6 +94,7 @@ public final class PictureWorker: PictureWorking {
         _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
         maximumPixels: Int, _ priority: WorkerPool.Priority
     ) async throws(PictureFailure) -> PictureFacts {
+        let picture = try Self.readOnly(picture)
         let id = state.withLock { state in
             state.lastJob += 1
             return state.lastJob
@@ -112,6 +115,17 @@ public final class PictureWorker: PictureWorking {
             cancel(id)
         }
         return try result.get()
+    }
+
+    /// The picture for a worker to read, and never to write, whatever it was opened for.
+    private static func readOnly(_ picture: SharedDescriptor) throws(PictureFailure) -> SharedDescriptor {
+        do {
+            let flags = try retryingOnInterrupt { outbox_fcntl(picture.rawValue, F_GETFL, 0) }
+            if flags & O_ACCMODE == O_RDONLY { return picture }
+            return try SharedDescriptor(opening: "/proc/self/fd/\(picture.rawValue)", flags: O_RDONLY)
+        } catch {
+            throw .failed("the picture cannot be opened for reading alone: \(error)")
+        }
     }
 
     private func cancel(_ id: WorkerPool.JobID) {

@@ -105,6 +105,34 @@ struct MediaExaminerTests {
         #expect(try await thumbnailSize() == [150, 150])
     }
 
+    @Test(arguments: [[0xFF, 0xD8, 1, 2, 3, 4], [1, 2, 3, 4, 0xFF, 0xD9], [0xFF, 0xD8], []] as [[UInt8]])
+    func `what is no whole JPEG never becomes a thumbnail, whatever the worker says`(drawn: [UInt8]) async throws {
+        let examiner = examiner(MadeUpPictures(drawn: drawn) { _ in .success(PictureFacts(width: 1, height: 1)) })
+        let outcome = await examiner.makeThumbnail(of: try nullDevice(), png, key: key)
+        #expect(outcome == .none("what was drawn is no whole JPEG"))
+        #expect(try files() == [])
+    }
+
+    @Test func `a file system without nameless files has thumbnails as well`() async throws {
+        let pictures = MadeUpPictures { _ in .success(PictureFacts(width: 1, height: 1)) }
+        let folder = ThumbnailFolder(path: thumbnails, hasNamelessFiles: false)
+        let examiner = MediaExaminer(
+            pictures: pictures, videos: VideoPrograms.found, thumbnails: folder, logger: logger)
+        #expect(await examiner.makeThumbnail(of: try nullDevice(), png, key: key) == .there)
+        #expect(try files() == ["\(key).jpg"])
+        #expect(await examiner.makeThumbnail(of: try nullDevice(), png, key: key) == .there)
+        #expect(pictures.jobs == 1)
+    }
+
+    @Test func `there, a thumbnail that came to nothing leaves nothing behind`() async throws {
+        let folder = ThumbnailFolder(path: thumbnails, hasNamelessFiles: false)
+        let examiner = MediaExaminer(
+            pictures: MadeUpPictures { _ in .failure(.failed("no space")) }, videos: VideoPrograms.found,
+            thumbnails: folder, logger: logger)
+        #expect(await examiner.makeThumbnail(of: try nullDevice(), png, key: key) == .notNow("no space"))
+        #expect(try files() == [])
+    }
+
     @Test func `a removed thumbnail is gone, and removing it again does no harm`() async throws {
         let examiner = try realExaminer()
         _ = await examiner.makeThumbnail(of: try await picture(), png, key: key)
@@ -149,12 +177,17 @@ struct MediaExaminerTests {
     }
 }
 
-/// Answers as it is told, and writes a JPEG of no content.
+/// Answers as it is told, and writes a JPEG of no content, or what it is given instead.
 final class MadeUpPictures: PictureWorking {
+    private let drawn: [UInt8]
     private let answer: @Sendable (PictureJob.Operation) async -> Result<PictureFacts, PictureFailure>
     private let count = Mutex(0)
 
-    init(_ answer: @escaping @Sendable (PictureJob.Operation) async -> Result<PictureFacts, PictureFailure>) {
+    init(
+        drawn: [UInt8] = [0xFF, 0xD8, 0, 0xFF, 0xD9],
+        _ answer: @escaping @Sendable (PictureJob.Operation) async -> Result<PictureFacts, PictureFailure>
+    ) {
+        self.drawn = drawn
         self.answer = answer
     }
 
@@ -166,7 +199,7 @@ final class MadeUpPictures: PictureWorking {
     ) async throws(PictureFailure) -> PictureFacts {
         count.withLock { $0 += 1 }
         let facts = try await answer(operation).get()
-        if let output { try? writeAll([0xFF, 0xD8, 0, 0xFF, 0xD9], to: output.rawValue) }
+        if let output { try? writeAll(drawn, to: output.rawValue) }
         return facts
     }
 }

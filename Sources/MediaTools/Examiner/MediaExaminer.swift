@@ -31,10 +31,16 @@ public final class MediaExaminer: Sendable {
     ///   - pictures: measures and draws pictures; give it one that works in the background.
     ///   - videos: looks into videos.
     ///   - thumbnails: absolute path of the directory for thumbnails, made when needed; nil: none are made.
-    public init(pictures: any PictureWorking, videos: VideoTools, thumbnails: String?, logger: Logger) {
+    public convenience init(pictures: any PictureWorking, videos: VideoTools, thumbnails: String?, logger: Logger) {
+        self.init(
+            pictures: pictures, videos: videos, thumbnails: thumbnails.map { ThumbnailFolder(path: $0) }, logger: logger
+        )
+    }
+
+    init(pictures: any PictureWorking, videos: VideoTools, thumbnails: ThumbnailFolder?, logger: Logger) {
         self.pictures = pictures
         self.videos = videos
-        self.thumbnails = thumbnails.map { ThumbnailFolder(path: $0) }
+        self.thumbnails = thumbnails
         self.logger = logger
     }
 
@@ -91,15 +97,14 @@ public final class MediaExaminer: Sendable {
         guard Self.takes(type) else { return .none("no thumbnails are made of \(type.mime)") }
         if await thumbnails.has(key) { return .there }
         do throws(ThumbnailFailure) {
-            let output = try await thumbnails.newFile()
-            let picture = try await picture(of: file, type, duration: duration)
-            let job = PictureJob.Operation.thumbnail(side: Self.thumbnailSide, quality: Self.thumbnailQuality)
-            do throws(PictureFailure) {
-                _ = try await pictures.perform(job, on: picture, into: output, maximumPixels: Self.mostPixels)
+            let draft = try await thumbnails.newDraft()
+            do throws(ThumbnailFailure) {
+                try await draw(picture(of: file, type, duration: duration), into: draft.file)
+                try await thumbnails.keep(draft, as: key)
             } catch {
-                throw ThumbnailFailure(message: error.message, isFinal: error.isFinal)
+                await thumbnails.discard(draft)
+                throw error
             }
-            try await thumbnails.keep(output, as: key)
             return .there
         } catch {
             note("no thumbnail could be made", error.message)
@@ -113,6 +118,15 @@ public final class MediaExaminer: Sendable {
     /// Removes a thumbnail; one that is not there is no error.
     public func removeThumbnail(of key: ContentKey) async {
         await thumbnails?.remove(key)
+    }
+
+    private func draw(_ picture: SharedDescriptor, into output: SharedDescriptor) async throws(ThumbnailFailure) {
+        let job = PictureJob.Operation.thumbnail(side: Self.thumbnailSide, quality: Self.thumbnailQuality)
+        do throws(PictureFailure) {
+            _ = try await pictures.perform(job, on: picture, into: output, maximumPixels: Self.mostPixels)
+        } catch {
+            throw ThumbnailFailure(message: error.message, isFinal: error.isFinal)
+        }
     }
 
     /// The picture a thumbnail is made of: the file itself, or one out of a video.

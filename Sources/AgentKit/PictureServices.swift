@@ -92,7 +92,8 @@ struct PictureServices: Sendable {
                 fetcher: CurlFetcher(
                     transport: transport, policy: AddressPolicy(allowsPrivate: settings.allowPrivate),
                     allowedHosts: settings.allowedHosts),
-                pictures: worker, options: AvatarOptions(configuration), onEvent: { tally.take($0) }, logger: logger)
+                pictures: worker, background: worker.background, options: AvatarOptions(configuration),
+                onEvent: { tally.take($0) }, logger: logger)
             let answers = AvatarMirror(cache: cache, configuration: configuration, tally: tally)
             return Mirror(cache: cache, answers: answers, transport: transport)
         } catch {

@@ -14,10 +14,16 @@ get_rivals() {
     warn "That failed (see above), so there is nothing to compare with. Installing python3-venv may help."
 }
 
+mention_thumbnailer() {
+    if command -v vipsthumbnail >/dev/null; then return; fi
+    warn "There is no vipsthumbnail to compare P11 with: apt-get install --no-install-recommends libvips-tools"
+}
+
 if (($# == 0)); then set -- all; fi
 {
     scripts/packages.sh
     case $1 in p2 | p4 | all) get_rivals ;; esac
+    case $1 in p11 | all) mention_thumbnailer ;; esac
     scripts/build.sh
 } >&2
 exec .build/release/outbox-bench "$@"

@@ -11,6 +11,7 @@ struct All: ParsableCommand {
     @Option(help: "Size of the sparse file (P4).") var sparse = ByteCount(10 << 30)
     @Option(help: "Drops of each kind (P5, P6).") var drops = 200
     @Option(help: "Entries of the large ledger (P10).") var entries = 1_000_000
+    @Option(help: "Pictures to be drawn (P11).") var pictures = 1000
 
     func run() throws {
         try Report.run(options) { workplace, report in
@@ -20,6 +21,11 @@ struct All: ParsableCommand {
             report.add(try growth.run(workplace))
 
             try AvatarLookups(pictures: 2000, lookups: 50_000).run(workplace).forEach { report.add($0) }
+            do {
+                report.add(try AvatarDrawing(count: pictures, pairs: repetition.pairs).run(workplace))
+            } catch {
+                note("  P11 is left out: \(error)")
+            }
 
             let latency = Latency(count: drops)
             latency.findings(try latency.run(workplace), ["P5", "P6"]).forEach { report.add($0) }

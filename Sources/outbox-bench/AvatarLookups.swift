@@ -4,7 +4,6 @@ import LinuxSystem
 import Logging
 import MediaTools
 import PictureJobs
-import Synchronization
 import Transport
 
 /// How fast the avatar cache answers for pictures it has: from memory, and from the mirror on disk. Nothing of it is
@@ -60,24 +59,6 @@ struct AvatarLookups {
             seconds.append(start.secondsAgo)
         }
         return seconds
-    }
-
-    /// Waits for asynchronous work on this thread, which has nothing else to do.
-    private func blocking<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
-        let result = Mutex<Result<Value, any Error>?>(nil)
-        let done = Countdown(1)
-        Task {
-            do {
-                let value = try await work()
-                result.withLock { $0 = .success(value) }
-            } catch {
-                result.withLock { $0 = .failure(error) }
-            }
-            done.step()
-        }
-        done.wait()
-        guard let outcome = result.withLock({ $0 }) else { throw Failure("the look-ups never ended") }
-        return try outcome.get()
     }
 }
 

@@ -4,6 +4,8 @@ import Glibc
 struct Programs {
     let outbox: String
     let receiver: String
+    /// May be missing: it is needed for pictures alone.
+    let media: String
     let bench: String
 
     /// - Throws: `Failure` if a program of ours is missing.
@@ -15,6 +17,7 @@ struct Programs {
         let directory = directory ?? "/\(own)"
         outbox = "\(directory)/outbox"
         receiver = "\(directory)/outbox-receiver"
+        media = "\(directory)/outbox-media"
         for program in [outbox, receiver] where access(program, X_OK) != 0 {
             throw Failure("\(program) is missing; build it first (make build) or say --bin-dir")
         }

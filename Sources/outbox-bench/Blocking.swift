@@ -1,0 +1,19 @@
+import Synchronization
+
+/// Waits for asynchronous work on this thread, which has nothing else to do.
+func blocking<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
+    let result = Mutex<Result<Value, any Error>?>(nil)
+    let done = Countdown(1)
+    Task {
+        do {
+            let value = try await work()
+            result.withLock { $0 = .success(value) }
+        } catch {
+            result.withLock { $0 = .failure(error) }
+        }
+        done.step()
+    }
+    done.wait()
+    guard let outcome = result.withLock({ $0 }) else { throw Failure("what was begun never ended") }
+    return try outcome.get()
+}

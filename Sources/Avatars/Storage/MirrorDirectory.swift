@@ -56,7 +56,9 @@ final class MirrorDirectory: Sendable {
 
     /// Whether this is still the directory of its path, with all that is needed in it.
     func isInPlace(at path: String) -> Bool {
-        guard let open = try? FileStatus(of: root.rawValue), let named = try? FileStatus(path: path) else { return false }
+        guard let open = try? FileStatus(of: root.rawValue), let named = try? FileStatus(path: path) else {
+            return false
+        }
         return open.device == named.device && open.inode == named.inode
             && (try? root.status(Self.records))?.kind == .directory
             && (try? root.status(workshopPath))?.kind == .directory

@@ -126,10 +126,13 @@ struct WantedPlan {
         return heldUntil.map { max($0, due) } ?? due
     }
 
+    /// Times that are queued, older ones of the same picture among them.
+    var queuedTimes: Int { queue.count }
+
     private mutating func insert(_ wish: AvatarDesk.Wish, due: MonotonicTime) {
         queue.insert(wish, due: due)
         // Most of what is in it are older times then.
-        if queue.count <= 2 * entries.count + 64 { return }
+        if queuedTimes <= 2 * entries.count + 64 { return }
         queue = DueQueue()
         for (wish, entry) in entries { if let due = entry.due { queue.insert(wish, due: due) } }
     }

@@ -44,6 +44,58 @@ struct AvatarDeskTests {
         #expect(desk.isIdle)
     }
 
+    @Test func `drawings beyond the limit wait, the urgent ones go first`() throws {
+        var desk = Desk(maximumDownloads: 4)
+        for side in 1...Desk.maximumDrawings {
+            #expect(desk.draw(wish(one, side), for: waiter(UInt64(side)), isUrgent: true).count == 1)
+        }
+        #expect(desk.draw(wish(two, 9), for: waiter(20), isUrgent: false).isEmpty)
+        #expect(desk.draw(wish(three, 9), for: waiter(21), isUrgent: true).isEmpty)
+        #expect(desk.drawingEnded(job(1)).contains(.draw(wish(three, 9), job(9))))
+        #expect(desk.drawingEnded(job(2)).contains(.draw(wish(two, 9), job(10))))
+        #expect(desk.isUrgent(job(9)) && !desk.isUrgent(job(10)))
+    }
+
+    @Test func `who is in no hurry leaves one place to those who are`() throws {
+        var desk = Desk(maximumDownloads: 2)
+        #expect(desk.download(wish(one), for: waiter(1), isUrgent: false) == [.download(one, job(1))])
+        #expect(desk.download(wish(two), for: waiter(2), isUrgent: false).isEmpty)
+        #expect(desk.download(wish(three), for: waiter(3), isUrgent: true) == [.download(three, job(2))])
+        #expect(desk.downloadFailed(job(2), .cancelled) == [.fail([waiter(3)], .cancelled)])
+        #expect(desk.downloadFailed(job(1), .cancelled).contains(.download(two, job(3))))
+    }
+
+    @Test func `somebody in a hurry begins anew what was begun without haste`() {
+        var desk = Desk(maximumDownloads: 4)
+        #expect(desk.draw(wish(one, 9), for: waiter(1), isUrgent: false) == [.draw(wish(one, 9), job(1))])
+        let actions = desk.draw(wish(one, 9), for: waiter(2), isUrgent: true)
+        #expect(actions == [.stop(job(1)), .draw(wish(one, 9), job(2))])
+        #expect(desk.isUrgent(job(2)))
+        #expect(desk.drawingEnded(job(2)) == [.deliver(wish(one, 9), [waiter(1), waiter(2)])])
+        #expect(desk.isIdle)
+    }
+
+    @Test func `who wants what is kept alone is not sent to the network`() {
+        var desk = Desk(maximumDownloads: 4)
+        _ = desk.draw(wish(one, 9), for: waiter(1), isUrgent: true, mayDownload: false)
+        let actions = desk.contentRemoved(one)
+        #expect(actions.first == .stop(job(1)))
+        guard case .fail([waiter(1)], .storage) = actions.last else {
+            Issue.record("\(actions)")
+            return
+        }
+        #expect(desk.isIdle)
+    }
+
+    @Test func `a failed download gives what was drawn before`() {
+        var desk = Desk(maximumDownloads: 4)
+        _ = desk.download(wish(one), for: waiter(1), isUrgent: true)
+        _ = desk.download(wish(one, 9), for: waiter(2), isUrgent: true)
+        let actions = desk.downloadFailed(job(1), .unreachable("x")) { !$0.style.isOriginal }
+        #expect(actions == [.deliver(wish(one, 9), [waiter(2)]), .fail([waiter(1)], .unreachable("x"))])
+        #expect(desk.isIdle)
+    }
+
     @Test func `one who gives up leaves the others theirs`() {
         var desk = Desk(maximumDownloads: 4)
         _ = desk.download(wish(one), for: waiter(1), isUrgent: true)

@@ -121,7 +121,8 @@ final class Bench: Sendable {
 
     init(
         _ server: ScriptedServer, store: any AvatarStore = MemoryAvatarStore(), pictures: CountingPictures = .init(),
-        background: CountingPictures? = nil, options: AvatarOptions = AvatarOptions(), policy: AddressPolicy = AddressPolicy(allowsPrivate: true)
+        background: CountingPictures? = nil, options: AvatarOptions = AvatarOptions(),
+        policy: AddressPolicy = AddressPolicy(allowsPrivate: true)
     ) throws {
         self.server = server
         self.store = store
@@ -130,7 +131,8 @@ final class Bench: Sendable {
         let log = EventLog()
         events = { log.events.withLock { $0 } }
         cache = AvatarCache(
-            store: store, fetcher: CurlFetcher(transport: transport, policy: policy), pictures: pictures, background: background,
+            store: store, fetcher: CurlFetcher(transport: transport, policy: policy), pictures: pictures,
+            background: background,
             options: options, clock: clock.clock, pressure: pressure,
             onEvent: { event in log.events.withLock { $0.append(event) } }, logger: Logger(label: "test"))
     }

@@ -1,6 +1,7 @@
 import Glibc
 import LinuxSystem
 import PictureJobs
+import Synchronization
 import TestSupport
 import Testing
 import UploadCore
@@ -94,6 +95,79 @@ struct CareTests {
         #expect(left.contains { $0.address.url.hasSuffix("/0.png") })
         #expect(left.contains { $0.address.url.hasSuffix("/7.png") })
         #expect(bench.events().contains(.removed(url: bench.server.url + "/1.png")))
+    }
+
+    @Test func `a picture that does not fit is downloaded once for those who wait, and goes then`() async throws {
+        let bench = try Bench(try .serving(), options: AvatarOptions(maximumSize: 0))
+        #expect(try await bench.picture("/a.png").bytes == png())
+        #expect(bench.server.startedRequests == 1)
+        _ = try await bench.picture("/b.png", .rect(10))
+        #expect(bench.server.startedRequests == 2)
+        #expect(try await bench.cache.entries().isEmpty)
+        #expect(await bench.cache.desk.isIdle)
+    }
+
+    @Test func `what is counted follows what is kept, replaced and cleared`() async throws {
+        let versions = Atomic(UInt64(1))
+        let server = try ScriptedServer { _ in
+            let version = versions.load(ordering: .acquiring)
+            return .response(
+                status: 200, headers: [("Cache-Control", "max-age=100")], body: png(version, size: 3000 * Int(version)))
+        }
+        let bench = try Bench(server)
+        #expect(try await bench.cache.totals() == AvatarTotals(count: 0, bytes: 0))
+        for path in ["/a.png", "/b.png"] { _ = try await bench.picture(path, .rect(10)) }
+        #expect(try await bench.cache.totals() == AvatarTotals(of: try await bench.cache.entries()))
+        #expect(try await bench.cache.totals().count == 2)
+        versions.store(2, ordering: .releasing)
+        bench.clock.advance(by: .seconds(101))
+        _ = try await bench.picture("/a.png")
+        #expect(try await bench.cache.totals() == AvatarTotals(of: try await bench.cache.entries()))
+        _ = try await bench.cache.clear(olderThan: nil)
+        #expect(try await bench.cache.totals().count == 0)
+    }
+
+    @Test func `a picture that is older than pictures may be is asked about, fresh or not`() async throws {
+        let bench = try Bench(
+            try .serving(png(), [("Cache-Control", "max-age=1000")]),
+            options: AvatarOptions(maximumAge: .seconds(100)))
+        _ = try await bench.picture("/a.png")
+        bench.clock.advance(by: .seconds(99))
+        _ = try await bench.picture("/a.png")
+        #expect(bench.server.startedRequests == 1)
+        bench.clock.advance(by: .seconds(2))
+        _ = try await bench.picture("/a.png")
+        #expect(bench.server.startedRequests == 2)
+    }
+
+    @Test func `a path is given only as long as the file is there`() async throws {
+        let directory = try TemporaryDirectory()
+        let store = try DiskAvatarStore(directory: directory.path("mirror"))
+        let bench = try Bench(try .serving(), store: store)
+        let path = try #require(try await bench.picture("/a.png").path)
+        #expect(unlink(path) == 0)
+        #expect(try await bench.picture("/a.png").path == path)
+        #expect(access(path, R_OK) == 0)
+        #expect(bench.server.startedRequests == 2)
+    }
+
+    @Test func `a styled picture is shown though its original was removed by hand`() async throws {
+        let directory = try TemporaryDirectory()
+        let store = try DiskAvatarStore(directory: directory.path("mirror"))
+        let bench = try Bench(try .serving(), store: store)
+        let styled = try await bench.picture("/a.png", .rect(10))
+        let path = try #require(try await bench.picture("/a.png").path)
+        #expect(unlink(path) == 0)
+        await bench.cache.trim()
+        await bench.cache.forgetMemory()
+        #expect(try await bench.picture("/a.png", .rect(10)) == styled)
+        #expect(bench.server.startedRequests == 1)
+        #expect(try await bench.cache.entries().map(\.size) == [0])
+        // Stale, it is better than nothing.
+        bench.server.stop()
+        bench.clock.advance(by: .seconds(100_000))
+        #expect(try await bench.picture("/a.png", .rect(10)).bytes == styled.bytes)
+        #expect(try await bench.failure("/a.png")?.code == "unreachable")
     }
 
     @Test func `the mirror on disk gives paths of files that hold what is shown`() async throws {

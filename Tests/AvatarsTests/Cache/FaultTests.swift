@@ -57,6 +57,15 @@ struct FaultTests {
         #expect(try await bench.cache.entries().isEmpty)
     }
 
+    @Test(arguments: [[], Array("<svg>".utf8)])
+    func `what the worker drew must be a PNG`(head: [UInt8]) async throws {
+        let bench = try Bench(try .serving())
+        bench.pictures.state.withLock { $0.head = head }
+        #expect(try await bench.failure("/a.png", .rect(10))?.code == "killed_worker")
+        #expect(try await bench.failure("/a.png") == nil)
+        #expect(try await bench.cache.entries().map(\.styles) == [[]])
+    }
+
     @Test func `a server that is down or busy lists nothing`() async throws {
         let server = try ScriptedServer { $0.target == "/reset" ? .reset : .response(status: 500) }
         let bench = try Bench(server)

@@ -128,7 +128,9 @@ private struct Mirror {
         #expect(try mirror.text(of: two.url) == "two")
         #expect(try mirror.store.styled(two, .small) == nil)
         let now = WallTime(milliseconds: 0)
-        #expect(try mirror.store.trim(maximumSize: 1 << 30, maximumAge: nil, now: now, sparing: { _ in false }).removed.isEmpty)
+        #expect(
+            try mirror.store.trim(maximumSize: 1 << 30, maximumAge: nil, now: now, sparing: { _ in false }).removed
+                .isEmpty)
         #expect(try mirror.text(of: two.url) == "two")
         try mirror.keep("one again", as: one.url)
         #expect(try mirror.store.original(of: two) == nil)
@@ -170,6 +172,38 @@ private struct Mirror {
 }
 
 @Suite struct `The mirror on disk and others` {
+    @Test(arguments: [[], [".records"], [".tmp"]])
+    func `a directory that was replaced or lost its own parts is opened again`(lost: [String]) throws {
+        let mirror = try Mirror()
+        try mirror.keep("one", as: "http://h/a")
+        for name in lost { try FileManager.default.removeItem(atPath: "\(mirror.path)/\(name)") }
+        if lost.isEmpty {
+            try FileManager.default.removeItem(atPath: mirror.path)
+            try FileManager.default.createDirectory(atPath: mirror.path, withIntermediateDirectories: true)
+        }
+        try mirror.keep("two", as: "http://h/a")
+        #expect(try mirror.text(of: "http://h/a") == "two")
+        #expect(try String(contentsOfFile: "\(mirror.path)/h/a", encoding: .utf8) == "two")
+    }
+
+    @Test func `the record of a newer program stays`() throws {
+        let mirror = try Mirror()
+        let text = "{\"version\": 2, \"whatever\": true}"
+        try text.write(toFile: "\(mirror.path)/.records/x.json", atomically: true, encoding: .utf8)
+        try "{\"version\": 0}".write(toFile: "\(mirror.path)/.records/y.json", atomically: true, encoding: .utf8)
+        _ = try mirror.store.trim(
+            maximumSize: 0, maximumAge: nil, now: WallTime(milliseconds: 0), sparing: { _ in false })
+        #expect(mirror.files == [".records/x.json"])
+    }
+
+    @Test func `what is secured is there as before`() throws {
+        let mirror = try Mirror()
+        try mirror.keep("one", as: "http://h/u/a")
+        try mirror.store.secure(AvatarAddress("http://h/u/a"))
+        try mirror.store.secure(AvatarAddress("http://h/u/none"))
+        #expect(try mirror.text(of: "http://h/u/a") == "one")
+    }
+
     @Test func `files that somebody put there are neither shown nor counted nor removed`() throws {
         let mirror = try Mirror()
         try FileManager.default.createDirectory(atPath: mirror.path + "/h", withIntermediateDirectories: true)
@@ -178,7 +212,8 @@ private struct Mirror {
         #expect(try mirror.text(of: "http://h/a") == nil)
         #expect(try mirror.store.entries().isEmpty)
         let now = WallTime(milliseconds: 1 << 50)
-        #expect(try mirror.store.trim(maximumSize: 0, maximumAge: .zero, now: now, sparing: { _ in false }).removed.isEmpty)
+        #expect(
+            try mirror.store.trim(maximumSize: 0, maximumAge: .zero, now: now, sparing: { _ in false }).removed.isEmpty)
         #expect(mirror.pictures == ["current.jpg", "h/a"])
         try mirror.keep("one", as: "http://h/a")
         #expect(try mirror.text(of: "http://h/a") == "one")
@@ -286,8 +321,10 @@ private struct Mirror {
         #expect(try mirror.store.styled(address, .small) == nil)
         #expect(try mirror.store.entries().isEmpty)
         #expect(
-            try mirror.store.trim(maximumSize: 1 << 30, maximumAge: nil, now: WallTime(milliseconds: 0), sparing: { _ in false })
-                .removed.isEmpty)
+            try mirror.store.trim(
+                maximumSize: 1 << 30, maximumAge: nil, now: WallTime(milliseconds: 0), sparing: { _ in false }
+            )
+            .removed.isEmpty)
         #expect(mirror.files.isEmpty, "nobody else would remove them")
     }
 

@@ -181,7 +181,8 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
         #expect(Set(try store.entries().map(\.address)) == [addresses[2], addresses[3], addresses[4]])
         #expect(
             try store.trim(
-                maximumSize: 0, maximumAge: .zero, now: WallTime(milliseconds: 99 * minute), sparing: { $0 == addresses[4] }
+                maximumSize: 0, maximumAge: .zero, now: WallTime(milliseconds: 99 * minute),
+                sparing: { $0 == addresses[4] }
             ).removed.count == 2)
         #expect(try store.entries().map(\.address) == [addresses[4]])
     }

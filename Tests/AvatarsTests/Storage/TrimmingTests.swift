@@ -52,7 +52,9 @@ struct `What is trimmed` {
         let pinned: Set = [entries[0].address]
         #expect(Self.names(of: Self.trimming(size: 30, pinned: pinned).outcome(of: entries).removed) == ["b"])
         #expect(
-            Self.names(of: Self.trimming(size: 0, age: .zero, pinned: pinned).outcome(of: entries).removed) == ["b", "c"])
+            Self.names(of: Self.trimming(size: 0, age: .zero, pinned: pinned).outcome(of: entries).removed) == [
+                "b", "c",
+            ])
     }
 
     @Test func `a clock that was set back trims nothing by age`() throws {

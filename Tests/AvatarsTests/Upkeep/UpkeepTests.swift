@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 import PictureJobs
 import Synchronization
 import TestSupport
@@ -84,6 +85,57 @@ struct UpkeepTests {
         #expect(server.requests.filter { $0.target == "/a.png" }.count == 1)
     }
 
+    @Test func `low memory stops prefetching for a while, not just what runs`() async throws {
+        let server = try ScriptedServer { _ in .hang }
+        let bench = try Bench(server, options: AvatarOptions(wantedFile: wanted))
+        try write((0..<40).map { "\(server.url)/\($0).png" })
+        try await running(bench) {
+            try await Poll.until("somebody listens") { bench.pressure.isHeard }
+            try await Poll.until("some are asked for") { server.requests.count == 5 }
+            bench.pressure.warn()
+            try await Poll.until("they are given up") { await bench.cache.desk.isIdle }
+            await bench.cache.networkChanged()
+            #expect(await bench.cache.desk.isIdle)
+        }
+        #expect(server.requests.count == 5)
+    }
+
+    @Test func `wanted pictures that were cleared come again`() async throws {
+        let bench = try Bench(try .serving(), options: AvatarOptions(wantedFile: wanted))
+        try write(["\(bench.server.url)/1.png"])
+        try await running(bench) {
+            try await Poll.until("it is mirrored") { await urls(bench) == ["/1.png"] }
+            _ = try await bench.cache.clear(olderThan: nil)
+            try await Poll.until("it is mirrored again") { await urls(bench) == ["/1.png"] }
+        }
+        #expect(bench.server.startedRequests == 2)
+    }
+
+    @Test func `wanted pictures that do not fit are not fetched over and over`() async throws {
+        let bench = try Bench(try .serving(), options: AvatarOptions(maximumSize: 0, wantedFile: wanted))
+        try write(["\(bench.server.url)/1.png", "\(bench.server.url)/2.png"])
+        try await running(bench) {
+            try await Poll.until("both were removed") {
+                bench.events().filter { if case .removed = $0 { true } else { false } }.count == 2
+            }
+            await bench.cache.networkChanged()
+            try await Poll.until("nothing is under way") { await bench.cache.desk.isIdle }
+        }
+        #expect(bench.server.startedRequests == 2)
+    }
+
+    @Test func `what only the list wants is drawn in the background`() async throws {
+        let background = CountingPictures()
+        let bench = try Bench(try .serving(), background: background, options: AvatarOptions(wantedFile: wanted))
+        try write(["\(bench.server.url)/1.png rect:10x10"])
+        try await running(bench) {
+            try await Poll.until("it is drawn") { background.drawn == ["rect:10x10"] }
+            _ = try await bench.picture("/2.png", .rect(20))
+        }
+        #expect(background.state.withLock { $0.measured } == 1)
+        #expect(bench.pictures.drawn == ["rect:20x20"])
+    }
+
     @Test func `upkeep ends when it is cancelled, with nothing left under way`() async throws {
         let server = try ScriptedServer { _ in .hang }
         let bench = try Bench(server, options: AvatarOptions(wantedFile: wanted))
@@ -92,6 +144,29 @@ struct UpkeepTests {
             try await Poll.until("it is asked for") { server.requests.count == 1 }
         }
         try await Poll.until("it is given up") { await bench.cache.desk.isIdle }
+    }
+}
+
+struct FileChangesTests {
+    @Test func `a directory that was removed and made anew is noticed though somebody has it open`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("mirror")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let held = try Directory(path: path)
+        let seen = Mutex([String?]())
+        let texts = FileChanges(path: path + "/wanted.txt").stream(interval: 10) {
+            FileManager.default.contents(atPath: path + "/wanted.txt").map { String(decoding: $0, as: UTF8.self) }
+        }
+        let reader = Task { for await text in texts { seen.withLock { $0.append(text) } } }
+        defer { reader.cancel() }
+        try await Poll.until("it is looked at") { seen.withLock { $0 == [nil] } }
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Data("one".utf8).write(to: URL(fileURLWithPath: path + "/wanted.txt"))
+        try await Poll.until("the new one is found") { seen.withLock { $0.last == "one" } }
+        try Data("two".utf8).write(to: URL(fileURLWithPath: path + "/wanted.txt"))
+        try await Poll.until("the new one is watched") { seen.withLock { $0.last == "two" } }
+        withExtendedLifetime(held) {}
     }
 }
 

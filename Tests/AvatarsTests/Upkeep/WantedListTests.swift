@@ -92,6 +92,47 @@ struct WantedPlanTests {
         #expect(plan.start(now: start + .seconds(100)).isEmpty)
     }
 
+    @Test func `nothing starts while it is held`() {
+        var plan = WantedPlan(maximumRunning: 1)
+        _ = plan.replace(wishes, now: start)
+        _ = plan.start(now: start)
+        plan.hold(until: start + .seconds(60))
+        plan.ended(wishes[0], .interrupted, now: start)
+        plan.retryInterrupted(now: start + .seconds(1))
+        #expect(plan.start(now: start + .seconds(59)).isEmpty)
+        #expect(plan.nextDue == start + .seconds(60))
+        #expect(plan.start(now: start + .seconds(60)).count == 1)
+    }
+
+    @Test func `what was removed is due at once, also what is being looked after`() {
+        var plan = WantedPlan(maximumRunning: 4)
+        _ = plan.replace(wishes, now: start)
+        _ = plan.start(now: start)
+        plan.ended(wishes[0], .fresh(.seconds(500)), now: start)
+        plan.ended(wishes[1], .fresh(.seconds(500)), now: start)
+        plan.forget([wishes[0].address, wishes[2].address], now: start + .seconds(1))
+        #expect(plan.start(now: start + .seconds(1)) == [wishes[0]])
+        plan.ended(wishes[2], .fresh(.seconds(500)), now: start + .seconds(2))
+        #expect(plan.start(now: start + .seconds(2)) == [wishes[2]])
+        plan.ended(wishes[2], .fresh(.seconds(500)), now: start + .seconds(3))
+        #expect(plan.nextDue == start + .seconds(500))
+    }
+
+    @Test func `older times are cleared away`() {
+        var plan = WantedPlan(maximumRunning: 4)
+        _ = plan.replace(wishes, now: start)
+        _ = plan.start(now: start)
+        for wish in wishes { plan.ended(wish, .fresh(.seconds(5000)), now: start) }
+        for second in 1...1000 {
+            let now = start + .seconds(second)
+            plan.forget([wishes[0].address], now: now)
+            #expect(plan.start(now: now) == [wishes[0]])
+            plan.ended(wishes[0], .fresh(.seconds(5000)), now: now)
+        }
+        #expect(plan.queuedTimes <= 2 * wishes.count + 64)
+        #expect(plan.nextDue == start + .seconds(5000))
+    }
+
     @Test func `what is no longer wanted stops, and what stays keeps its time`() {
         var plan = WantedPlan(maximumRunning: 4)
         _ = plan.replace(wishes, now: start)

@@ -18,6 +18,8 @@ final class CountingPictures: PictureWorking {
         var drawn: [String] = []
         var failure: PictureFailure?
         var drawFailure: PictureFailure?
+        /// Runs before each drawing.
+        var beforeDrawing: (@Sendable () throws -> Void)?
         /// What everything drawn begins with: the signature of a PNG.
         var head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
     }
@@ -43,8 +45,10 @@ final class CountingPictures: PictureWorking {
             return state.failure
         }
         if let failure { throw failure }
+        let step = state.withLock(\.beforeDrawing)
         if case .draw(let steps) = operation, let output {
             do {
+                try step?()
                 try writeAll(state.withLock(\.head) + Array("\(steps) of \(picture.head)".utf8), to: output.rawValue)
             } catch {
                 throw .failed("\(error)")

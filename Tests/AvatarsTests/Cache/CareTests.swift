@@ -140,6 +140,31 @@ struct CareTests {
         #expect(bench.server.startedRequests == 2)
     }
 
+    @Test func `what another program replaces while it is drawn is drawn once more`() async throws {
+        let directory = try TemporaryDirectory()
+        let bench = try Bench(
+            try .serving(), store: try DiskAvatarStore(directory: directory.path("mirror")))
+        let other = try DiskAvatarStore(directory: directory.path("mirror"))
+        let address = try bench.address("/a.png")
+        _ = try await bench.picture("/a.png")
+        let record = try #require(try other.record(of: address))
+        bench.pictures.state.withLock {
+            $0.beforeDrawing = { [pictures = bench.pictures] in
+                pictures.state.withLock { $0.beforeDrawing = nil }
+                _ = try other.keep(other.draft("another"), asOriginalOf: address, record)
+            }
+        }
+        #expect(try await bench.picture("/a.png", .rect(10)).path != nil)
+        #expect(bench.pictures.drawn.count == 2)
+    }
+
+    @Test func `memory counts more than the bytes of pictures`() async throws {
+        let bench = try Bench(try .serving())
+        let path = "/" + String(repeating: "a", count: 1000)
+        _ = try await bench.picture(path)
+        #expect(await bench.cache.memory.cost > png().count + 1024 + 3 * 1000)
+    }
+
     @Test func `a path is given only as long as the file is there`() async throws {
         let directory = try TemporaryDirectory()
         let store = try DiskAvatarStore(directory: directory.path("mirror"))

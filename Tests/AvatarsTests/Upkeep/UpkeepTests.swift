@@ -124,6 +124,23 @@ struct UpkeepTests {
         #expect(bench.server.startedRequests == 2)
     }
 
+    @Test func `a picture that wants to be asked about each time counts as had once it was`() async throws {
+        let bench = try Bench(
+            try .serving(png(), [("Cache-Control", "no-cache")]), options: AvatarOptions(wantedFile: wanted))
+        let url = bench.server.url
+        try write(["\(url)/1.png"])
+        try await running(bench) {
+            try await Poll.until("it is mirrored") { await urls(bench) == ["/1.png"] }
+            try write(["\(url)/1.png", "\(url)/2.png"])
+            try await Poll.until("the next is mirrored") { await urls(bench).count == 2 }
+            // What was interrupted would be tried again at once.
+            await bench.cache.networkChanged()
+            try write(["\(url)/1.png", "\(url)/2.png", "\(url)/3.png"])
+            try await Poll.until("the last is mirrored") { await urls(bench).count == 3 }
+        }
+        #expect(bench.server.requests.filter { $0.target == "/1.png" }.count == 1)
+    }
+
     @Test func `what only the list wants is drawn in the background`() async throws {
         let background = CountingPictures()
         let bench = try Bench(try .serving(), background: background, options: AvatarOptions(wantedFile: wanted))

@@ -30,6 +30,17 @@ enum OddWriter: CaseIterable {
         var bytes: [UInt8]
         /// Another content that was complete for a while and may have been uploaded too.
         var earlier: [UInt8]?
+
+        /// Which part of this file some objects are, in words; nil where none is.
+        func origin(of objects: Set<String>) -> String? {
+            let size = bytes.count / OddWriter.parts
+            let parts = (0..<OddWriter.parts).flatMap { count in
+                let head = Array(bytes[..<(count * size)])
+                let zeros = [UInt8](repeating: 0, count: bytes.count - head.count)
+                return [("\(count) parts of", head), ("\(count) parts and zeros of", head + zeros)]
+            }
+            return parts.first { objects.contains(Digest.md5($0.1)) }.map { "\($0.0) \(name)" }
+        }
     }
 
     /// Where it works: the outbox, and a directory beside it on the same file system.
@@ -44,7 +55,7 @@ enum OddWriter: CaseIterable {
     static let pause = Duration.milliseconds(700)
     static let settle = "400ms"
 
-    private static let parts = 3
+    fileprivate static let parts = 3
 
     /// Brings a file in.
     func run(_ place: Place, _ name: String, seed: UInt64) async throws -> Outcome {

@@ -141,8 +141,7 @@ extension Uploader {
         if let status = try? parts.files.status(of: old.path) { record.identity = FileIdentity(status) }
         forgetIntake(of: old.path)
         if old.state == .settling { wishes.cancelled.insert(old.path) }
-        process(events, writes: [keep(record)])
-        report(record)
+        process(events, writes: [keep(record)], reporting: old.path)
         return nil
     }
 

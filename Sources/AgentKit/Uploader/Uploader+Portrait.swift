@@ -85,8 +85,7 @@ extension Uploader {
         record.startedAt = told.startedAt
         record.finishedAt = told.finishedAt ?? now.wall
         record.remote = told.remoteURL.map { RemoteObject(id: nil, url: $0) }
-        process([], writes: [keep(record)])
-        report(record)
+        process([], writes: [keep(record)], reporting: told.path)
     }
 
     /// Moves a file that is in the portrait folder, or will be: within it the file stays what it is, on the way in or out
@@ -161,8 +160,7 @@ extension Uploader {
             ended.state = .cancelled
             ended.finishedAt = now.wall
             ended.error = FileError(code: "cancelled", message: "cancelled by the user", retryable: false)
-            process([], writes: [keep(ended)])
-            report(ended)
+            process([], writes: [keep(ended)], reporting: record.path)
         case .retry: service.retry(record.path)
         case .first: return "profile pictures go their own way, beside all uploads"
         }

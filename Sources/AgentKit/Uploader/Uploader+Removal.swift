@@ -109,8 +109,7 @@ extension Uploader {
             record.finishedAt = now.wall
             record.error = FileError(
                 code: "removed", message: "the file was removed before it was uploaded", retryable: false)
-            process(events, writes: [keep(record)])
-            report(record)
+            process(events, writes: [keep(record)], reporting: path)
         }
     }
 

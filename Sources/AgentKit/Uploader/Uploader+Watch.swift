@@ -230,8 +230,7 @@ extension Uploader {
         record.error = error
         record.finishedAt = now.wall
         forgetIntake(of: path)
-        process(events, writes: [keep(record)])
-        report(record)
+        process(events, writes: [keep(record)], reporting: path)
         releaseThumbnail(of: old?.key)
     }
 

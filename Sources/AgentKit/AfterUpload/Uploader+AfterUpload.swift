@@ -33,7 +33,7 @@ extension Uploader {
         }
         retiring[path] = .held(record)
         withdrawn.insert(path)
-        let job = HashPool.Job(path: HoldingArea.place(of: path), size: identity.size) { [weak self] result in
+        let job = HashPool.Job(path: HoldingArea.place(of: path), identity: identity) { [weak self] result in
             self?.run { $0.lookedAgain(path, record, result) }
         }
         parts.hashPool.add(job)

@@ -26,7 +26,8 @@ enum HashResult: Sendable {
 final class HashPool: Sendable {
     struct Job: Sendable {
         var path: RelativePath
-        var size: UInt64
+        /// The file as it was found at rest, with nobody writing to it.
+        var identity: FileIdentity
         /// Called once the type of a file is known that is taken and goes on to be read.
         var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
         var done: @Sendable (HashResult) -> Void
@@ -52,10 +53,10 @@ final class HashPool: Sendable {
 
     /// Queues a file.
     func add(_ job: Job) {
-        let lane = job.size > Self.largeSize ? large : small
+        let lane = job.identity.size > Self.largeSize ? large : small
         lane.run { [files, rules, secret] in
             let hasher = FileHasher(files: files, rules: rules, secret: secret, sniffed: job.sniffed)
-            job.done(hasher.hash(job.path))
+            job.done(hasher.hash(job.path, foundAs: job.identity))
         }
     }
 }
@@ -85,9 +86,13 @@ struct FileHasher {
     static let bufferSize = 256 * 1024
 
     /// Hashes a file.
-    func hash(_ path: RelativePath) -> HashResult {
+    ///
+    /// - Parameter found: the file when it was at rest. A writer may have come since, and paused: what it has written so
+    ///   far would stand still from the first byte to the last.
+    func hash(_ path: RelativePath, foundAs found: FileIdentity) -> HashResult {
         do {
             let (file, before) = try files.open(path)
+            guard found.isSameFile(as: FileIdentity(before)) else { return .changed }
             if let objection = rules.objection(toSize: before.size) {
                 return .rejected(FileIdentity(before), nil, objection)
             }

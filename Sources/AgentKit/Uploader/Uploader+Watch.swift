@@ -79,7 +79,7 @@ extension Uploader {
         let hash = lastHash
         hashing[path] = (hash, identity, isFound: !hasScanned)
         parts.hashPool.add(
-            HashPool.Job(path: path, size: status.size, sniffed: earlyLook) { [weak self] result in
+            HashPool.Job(path: path, identity: identity, sniffed: earlyLook) { [weak self] result in
                 self?.run { $0.hashed(path, hash, result) }
             })
     }

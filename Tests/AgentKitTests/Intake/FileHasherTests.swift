@@ -70,6 +70,30 @@ struct FileHasherTests {
         }
     }
 
+    @Test("takes a file that a writer came to since it was at rest for changed, though it stands still again")
+    func writerCame() throws {
+        try write("a", content(1))
+        let found = FileIdentity(try FileStatus(path: place.path("a")))
+        try write("a", content(2, 900))
+        let path = try #require(RelativePath("a"))
+        guard case .changed = hasher().hash(path, foundAs: found) else {
+            Issue.record("it was taken")
+            return
+        }
+    }
+
+    @Test("takes a file whose attributes alone changed")
+    func attributes() throws {
+        try write("a", content(1))
+        let found = FileIdentity(try FileStatus(path: place.path("a")))
+        chmod(place.path("a"), 0o640)
+        let path = try #require(RelativePath("a"))
+        guard case .content = hasher().hash(path, foundAs: found) else {
+            Issue.record("it was not taken")
+            return
+        }
+    }
+
     @Test("says why a file can't be read", .enabled(if: geteuid() != 0))
     func unreadable() throws {
         try write("a", [1])
@@ -83,7 +107,7 @@ struct FileHasherTests {
             let name = try #require(RelativePath(bytes))
             let file = try Directory(path: place.path).open(bytes, flags: O_WRONLY | O_CREAT, mode: 0o600)
             _ = Glibc.write(file.rawValue, "x", 1)
-            guard case .content = hasher().hash(name) else {
+            guard case .content = hash(name) else {
                 Issue.record("\(name) was not hashed")
                 continue
             }
@@ -97,7 +121,13 @@ struct FileHasherTests {
 
     private func hash(_ name: String, mediaOnly: Bool = false) -> HashResult {
         guard let path = RelativePath(name) else { return .missing }
-        return hasher(mediaOnly: mediaOnly).hash(path)
+        return hash(path, mediaOnly: mediaOnly)
+    }
+
+    private func hash(_ path: RelativePath, mediaOnly: Bool = false) -> HashResult {
+        let status = try? OutboxFiles(root: place.path).status(of: path)
+        let nothing = FileIdentity(device: 0, inode: 0, size: 0, modified: 0, changed: 0, born: 0)
+        return hasher(mediaOnly: mediaOnly).hash(path, foundAs: status.map(FileIdentity.init) ?? nothing)
     }
 
     private func code(of result: HashResult) -> String? {
@@ -126,9 +156,9 @@ struct HashPoolTests {
         for number in 0..<20 {
             try Data(content(UInt8(number))).write(to: URL(fileURLWithPath: place.path("\(number)")))
             let path = try #require(RelativePath("\(number)"))
-            let size = number % 2 == 0 ? 1000 : HashPool.largeSize + 1
+            if number % 10 == 0 { truncate(place.path("\(number)"), Int(HashPool.largeSize) + 1) }
             pool.add(
-                .init(path: path, size: size) { result in
+                .init(path: path, identity: FileIdentity(try FileStatus(path: place.path("\(number)")))) { result in
                     let isContent = if case .content = result { true } else { false }
                     sink.yield(isContent)
                 })

@@ -67,7 +67,7 @@ actor PortraitService {
     var hasStopped = false
     private let seed: UInt64
     private var events: [PortraitMachine.Event] = []
-    private var timer: (at: MonotonicTime, task: Task<Void, Never>)?
+    private var alarm = Alarm()
 
     /// A service that does nothing before `start`.
     init(_ parts: Parts, disk: PortraitDisk = PortraitDisk(), seed: UInt64 = .random(in: .min ... .max)) {
@@ -169,7 +169,7 @@ actor PortraitService {
     /// Gives up what is under way; nothing is lost by it, and nothing is sent afterwards.
     func stop() async {
         hasStopped = true
-        timer?.task.cancel()
+        alarm.cancel()
         preparation?.cancel()
         for request in requests.values { request.cancel() }
         for request in requests.values { await request.value }
@@ -244,27 +244,18 @@ actor PortraitService {
             }
             events.removeFirst()
         }
-        armTimer()
+        setAlarm()
     }
 
-    private func armTimer() {
+    private func setAlarm() {
         if hasStopped { return }
         let now = parts.clock.now.monotonic
         guard let next = machine.nextDeadline else { return }
-        if let timer, timer.at <= next, timer.at > now { return }
-        timer?.task.cancel()
-        let pause = max(next - now, .milliseconds(1))
-        timer = (
-            next,
-            Task { [weak self] in
-                guard (try? await Task.sleep(for: pause)) != nil else { return }
-                await self?.timerFired()
-            }
-        )
+        alarm.set(for: next, now: now) { [weak self] in await self?.alarmRang() }
     }
 
-    private func timerFired() {
-        timer = nil
+    private func alarmRang() {
+        alarm.rang()
         process(.tick)
     }
 

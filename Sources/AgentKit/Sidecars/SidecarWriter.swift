@@ -90,7 +90,7 @@ actor SidecarWriter {
                 store.remove(for: path, known: names.removeValue(forKey: path))
             }
         }
-        armTimer()
+        setAlarm()
     }
 
     /// Writes a sidecar; one that can't be written now is tried again.
@@ -125,7 +125,7 @@ actor SidecarWriter {
             metadata: ["path": "\(path)", "reason": "\(error)"])
     }
 
-    private func armTimer() {
+    private func setAlarm() {
         guard timer == nil, let deadline = pacing.nextDeadline else { return }
         let pause = deadline - clock.now.monotonic
         timer = Task { [weak self] in
@@ -144,6 +144,6 @@ actor SidecarWriter {
                 failures = write(report) ? 0 : failures + 1
             }
         }
-        armTimer()
+        setAlarm()
     }
 }

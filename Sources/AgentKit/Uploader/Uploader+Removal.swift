@@ -166,7 +166,7 @@ extension Uploader {
             }
         }
         for record in stale { forget(record) }
-        armTimer()
+        setAlarm()
     }
 }
 

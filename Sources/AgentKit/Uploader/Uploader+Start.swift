@@ -151,7 +151,7 @@ extension Uploader {
         process([.stop])
         await parts.portrait?.service.stop()
         putBackHeldFiles()
-        timer?.task.cancel()
+        alarm.cancel()
         tokenPoll?.cancel()
         for request in requests.values { request.cancel() }
         await finishWriting()

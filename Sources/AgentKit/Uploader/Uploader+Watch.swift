@@ -31,7 +31,7 @@ extension Uploader {
             }
         }
         followGoneDirectories()
-        armTimer()
+        setAlarm()
     }
 
     private func seen(_ path: RelativePath) {

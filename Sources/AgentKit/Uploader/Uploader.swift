@@ -89,7 +89,7 @@ actor Uploader {
     var quietCommitsUnderWay = 0
     /// How many commits under way change what is stored of an upload.
     var undurable: [ContentKey: Int] = [:]
-    var timer: (at: MonotonicTime, task: Task<Void, Never>)?
+    var alarm = Alarm()
     var tokenPoll: Task<Void, Never>?
     var hasScanned = false
     var outboxIsLost = false
@@ -153,7 +153,7 @@ actor Uploader {
         } else {
             commit(writes) { $0.perform(actions, reporting: path) }
         }
-        armTimer()
+        setAlarm()
         parts.onChange()
     }
 
@@ -229,24 +229,15 @@ actor Uploader {
 
     // MARK: Time
 
-    func armTimer() {
+    func setAlarm() {
         let now = self.now.monotonic
         let next = [machine.nextDeadline(after: now), names.nextDeadline].compactMap(\.self).min()
         guard let next else { return }
-        if let timer, timer.at <= next, timer.at > now { return }
-        timer?.task.cancel()
-        let pause = max(next - now, .milliseconds(1))
-        timer = (
-            next,
-            Task { [weak self] in
-                guard (try? await Task.sleep(for: pause)) != nil else { return }
-                await self?.timerFired()
-            }
-        )
+        alarm.set(for: next, now: now) { [weak self] in await self?.alarmRang() }
     }
 
-    private func timerFired() {
-        timer = nil
+    private func alarmRang() {
+        alarm.rang()
         confirmLeaving()
         process([.tick])
     }

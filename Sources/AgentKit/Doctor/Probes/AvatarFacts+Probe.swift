@@ -17,15 +17,11 @@ extension PlaceholderFacts {
 extension CurrentPictureFacts {
     /// Looks at the link and at what it leads to.
     init(probing path: String) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else {
-            self = .none
-            return
-        }
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path, &buffer, buffer.count)
         guard count >= 0 else {
-            self = .foreign
+            // man 2 readlink, EINVAL: there is something, and it is no symbolic link.
+            self = errno == EINVAL ? .foreign : .none
             return
         }
         let target = String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)

@@ -111,15 +111,6 @@ extension Uploader {
         settleAgain(old, as: path, events)
     }
 
-    private func lookAgain(at path: RelativePath) {
-        guard var record = drops[path] else { return }
-        if record.state == .paused { wishes.paused.insert(path) }
-        record.state = .settling
-        drops[path] = record
-        report(record)
-        reconsider(path)
-    }
-
     private func refused(_ error: FileError) {
         parts.logger.warning(
             "the server refused the session; the profile picture that waited is discarded",

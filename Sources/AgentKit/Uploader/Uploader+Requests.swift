@@ -58,7 +58,12 @@ extension Uploader {
 
     private func takeAgain(_ path: RelativePath, _ key: ContentKey) {
         openFiles[key] = nil
-        guard var record = drops[path], record.key == key else { return }
+        if drops[path]?.key == key { lookAgain(at: path) }
+    }
+
+    /// Has a file settle and be hashed again, which is not the one that was hashed.
+    func lookAgain(at path: RelativePath) {
+        guard var record = drops[path] else { return }
         if record.state == .paused { wishes.paused.insert(path) }
         record.state = .settling
         drops[path] = record

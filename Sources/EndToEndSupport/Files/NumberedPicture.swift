@@ -13,18 +13,20 @@ package struct NumberedPicture {
 
     /// The number of a picture that was drawn as a JPEG; nil where it is none, or not whole.
     package init?(jpeg bytes: [UInt8]) {
-        guard bytes.starts(with: [0xFF, 0xD8]), bytes.suffix(2) == [0xFF, 0xD9] else { return nil }
+        guard bytes.starts(with: [0xFF, 0xD8]), bytes.suffix(2) == [0xFF, 0xD9],
+            let (width, height) = Self.sides(ofJPEG: bytes)
+        else { return nil }
+        number = (height - Self.shortest) * Self.row + width - Self.shortest
+    }
+
+    /// Width and height of a JPEG, as its frame header tells them; nil where there is none.
+    package static func sides(ofJPEG bytes: [UInt8]) -> (width: Int, height: Int)? {
         // ITU T.81, annex B: segments of a marker and a length, up to the frame header.
         var offset = 2
         while offset + 9 < bytes.count, bytes[offset] == 0xFF {
-            let marker = bytes[offset + 1]
-            if (0xC0...0xC2).contains(marker) {
-                let height = Int(bytes[offset + 5]) << 8 | Int(bytes[offset + 6])
-                let width = Int(bytes[offset + 7]) << 8 | Int(bytes[offset + 8])
-                number = (height - Self.shortest) * Self.row + width - Self.shortest
-                return
-            }
-            offset += 2 + (Int(bytes[offset + 2]) << 8 | Int(bytes[offset + 3]))
+            func number(at place: Int) -> Int { Int(bytes[offset + place]) << 8 | Int(bytes[offset + place + 1]) }
+            if (0xC0...0xC2).contains(bytes[offset + 1]) { return (number(at: 7), number(at: 5)) }
+            offset += 2 + number(at: 2)
         }
         return nil
     }

@@ -27,6 +27,8 @@ public struct SourceFile: Equatable, Sendable {
 
 /// What a source is told. Files are named relative to its directory.
 public enum SourceEvent: Equatable, Sendable {
+    /// These files were on their way already when `source.toml` came: they go on meanwhile, unless it is a draft.
+    case adopt([RelativePath])
     /// Something below the directory moved: a file was written, came, went or was renamed, or `source.toml` was.
     case moved
     /// `source.toml` was read.

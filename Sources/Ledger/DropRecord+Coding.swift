@@ -19,6 +19,7 @@ extension DropRecord: StoredRecord {
         static let disposal = Presence(rawValue: 1024)
         static let facts = Presence(rawValue: 2048)
         static let examined = Presence(rawValue: 4096)
+        static let account = Presence(rawValue: 8192)
     }
 
     private var presence: Presence {
@@ -36,6 +37,7 @@ extension DropRecord: StoredRecord {
         if disposal != nil { presence.insert(.disposal) }
         if facts != nil { presence.insert(.facts) }
         if isExamined { presence.insert(.examined) }
+        if account != nil { presence.insert(.account) }
         return presence
     }
 
@@ -55,6 +57,7 @@ extension DropRecord: StoredRecord {
         if attempts != 0 { encoder.append(Int64(attempts)) }
         if let disposal { encoder.append(disposal) }
         if let facts { encoder.append(facts) }
+        if let account { encoder.append(account) }
     }
 
     static func decodeFields(from decoder: inout RecordDecoder) -> DropRecord? {
@@ -76,6 +79,7 @@ extension DropRecord: StoredRecord {
         if presence.contains(.disposal) { record.disposal = decoder.readDisposal() }
         if presence.contains(.facts) { record.facts = decoder.readFacts() }
         record.isExamined = presence.contains(.examined)
+        if presence.contains(.account) { record.account = decoder.readText() }
         return record
     }
 

@@ -75,23 +75,40 @@ extension Ledger {
     public func fragments(
         of key: ContentKey, plan: FragmentPlan
     ) throws(LedgerError) -> (acknowledged: FragmentSet, receipts: [Int: String]) {
-        let prefix = LedgerKeys.content(key)
-        let pages: [FragmentPage] =
-            try read { transaction throws(LMDBError) in
-                var pages: [FragmentPage] = []
-                for entry in try transaction.keys(LedgerTable.fragments.table, prefix: prefix) {
-                    let page = try transaction.get(LedgerTable.fragments.table, entry) {
-                        FragmentPage.decode($0, key: entry)
-                    }
-                    switch page {
-                    case .success(let page): pages.append(page)
-                    case .failure(let found): damage.note(found)
-                    case nil: continue
-                    }
-                }
-                return .success(pages)
-            } ?? []
-        return Self.join(pages, count: plan.count)
+        let found = try read { transaction throws(LMDBError) in
+            .success(try transaction.fragmentPages(of: key))
+        }
+        var pages: [FragmentPage] = []
+        for page in found ?? [] {
+            switch page {
+            case .success(let page): pages.append(page)
+            case .failure(let found): damage.note(found)
+            }
+        }
+        return FragmentPage.join(pages, count: plan.count)
+    }
+
+    /// Calls `body` with every upload that was set aside, by ascending key, until it returns false; see `forEachDrop`.
+    ///
+    /// - Parameter body: takes the upload, which of its fragments the server acknowledged, and what it gave for them.
+    public func forEachParked(
+        _ body: (UploadRecord, FragmentSet, [Int: String]) -> Bool, damaged: (LedgerError) -> Void = { _ in }
+    ) throws(LedgerError) {
+        try forEach(ParkedUpload.self, { body($0.upload, $0.acknowledged, $0.receipts) }, damaged: damaged)
+    }
+
+    /// What is known of a source; nil where nothing is.
+    public func source(_ id: String) throws(LedgerError) -> SourceRecord? {
+        let key = LedgerKeys.source(id)
+        // LMDB takes no other key (mdb_env_get_maxkeysize), and whoever asks need not know.
+        return (1...511).contains(key.count) ? try record(key) : nil
+    }
+
+    /// Calls `body` with every source by ascending id until it returns false; see `forEachDrop`.
+    public func forEachSource(
+        _ body: (SourceRecord) -> Bool, damaged: (LedgerError) -> Void = { _ in }
+    ) throws(LedgerError) {
+        try forEach(SourceRecord.self, body, damaged: damaged)
     }
 
     /// The keyed digest of one block of 512 KiB; nil where none is known.
@@ -105,7 +122,7 @@ extension Ledger {
 
     /// What a server said of a content; nil where it said nothing, or was somebody else.
     public func confirmation(of key: ContentKey, scope: RemoteScope) throws(LedgerError) -> Confirmation? {
-        let found: Confirmation? = try record(LedgerKeys.confirmation(key, scope))
+        let found: Confirmation? = try record(LedgerKeys.scoped(key, scope))
         return found?.scope == scope ? found : nil
     }
 
@@ -137,22 +154,6 @@ extension Ledger {
         return stored
     }
 
-    private static func join(_ pages: [FragmentPage], count: Int) -> (FragmentSet, [Int: String]) {
-        var words = [UInt64](repeating: 0, count: (count + 63) / 64)
-        var receipts: [Int: String] = [:]
-        for page in pages {
-            for (offset, word) in page.words.enumerated() {
-                let index = page.index * (FragmentPage.fragments / 64) + offset
-                if index < words.count { words[index] = word }
-            }
-            for (fragment, receipt) in page.receipts where (0..<count).contains(fragment) {
-                receipts[fragment] = receipt
-            }
-        }
-        if count % 64 != 0, let last = words.indices.last { words[last] &= (1 << UInt64(count % 64)) - 1 }
-        return (FragmentSet(words: words), receipts)
-    }
-
     func record<Record: StoredRecord>(_ key: [UInt8]) throws(LedgerError) -> Record? {
         try read { transaction throws(LMDBError) in
             try transaction.get(Record.table.table, key) { Record.decode($0, key: key) }
@@ -180,17 +181,22 @@ extension Ledger {
     private func forEach<Record: StoredRecord>(
         _ type: Record.Type, _ body: (Record) -> Bool, damaged: (LedgerError) -> Void
     ) throws(LedgerError) {
-        let chunk = 512
+        let mostRecords = 512
+        let mostBytes = 1 << 20
         var start: [UInt8] = []
         while true {
             var found: [Result<Record, LedgerError>] = []
-            found.reserveCapacity(chunk)
+            found.reserveCapacity(mostRecords)
+            var size = 0
+            var isLast = true
             var last: [UInt8] = []
             _ = try read { transaction throws(LMDBError) -> Result<Void, LedgerError>? in
                 try transaction.scan(Record.table.table, from: start) { key, value in
                     last = Array(key)
                     found.append(Record.decode(value, key: last))
-                    return found.count < chunk
+                    size += value.count
+                    isLast = found.count < mostRecords && size < mostBytes
+                    return isLast
                 }
                 return nil
             }
@@ -202,7 +208,7 @@ extension Ledger {
                     damaged(found)
                 }
             }
-            if found.count < chunk { return }
+            if isLast { return }
             // The smallest key above the last.
             start = last + [0]
         }

@@ -24,14 +24,24 @@ struct LedgerChanges {
         case .forgetUpload(let key):
             try transaction.remove(LedgerTable.uploads.table, LedgerKeys.content(key))
             try removeAll(.fragments, of: key, in: transaction)
-            try removeAll(.digests, of: key, in: transaction)
+            try removeDigests(of: key, in: transaction)
         case .digests(let key, let digests):
             try put(digests, of: key, in: transaction)
         case .confirmation(let record):
             // Should two scopes share a hash, the newer confirmation wins: the other is asked for again.
-            try put(record, LedgerKeys.confirmation(record.key, record.scope), in: transaction)
+            try put(record, LedgerKeys.scoped(record.key, record.scope), in: transaction)
         case .forgetConfirmation(let key, let scope):
-            try transaction.remove(LedgerTable.confirmations.table, LedgerKeys.confirmation(key, scope))
+            try transaction.remove(LedgerTable.confirmations.table, LedgerKeys.scoped(key, scope))
+        case .park(let key):
+            try park(key, in: transaction)
+        case .unpark(let key, let scope):
+            try unpark(key, scope, in: transaction)
+        case .forgetParked(let key, let scope):
+            try forgetParked(key, scope, in: transaction)
+        case .source(let record):
+            try put(record, LedgerKeys.source(record.id), in: transaction)
+        case .forgetSource(let id):
+            try transaction.remove(LedgerTable.sources.table, LedgerKeys.source(id))
         case .setting(let name, let value?):
             try put(SettingRecord(value: value), Array(name.utf8), in: transaction)
         case .setting(let name, nil):
@@ -49,14 +59,14 @@ struct LedgerChanges {
         }
     }
 
-    private mutating func put<Record: StoredRecord>(
+    mutating func put<Record: StoredRecord>(
         _ record: Record, _ key: [UInt8], in transaction: borrowing WriteTransaction
     ) throws(LMDBError) {
         record.encode(into: &encoder, key: key)
         try transaction.put(Record.table.table, key, encoder.bytes)
     }
 
-    private func removeAll(
+    func removeAll(
         _ table: LedgerTable, of key: ContentKey, in transaction: borrowing WriteTransaction
     ) throws(LMDBError) {
         // Collected first: a cursor does not survive the removal of what it stands on by another way.

@@ -71,6 +71,10 @@ public enum LedgerTable: String, CaseIterable, Sendable {
     case settings
     /// What the ledger keeps of itself: schema version and digest secret.
     case meta
+    /// Sources, by id.
+    case sources
+    /// Uploads of other accounts with their fragment states, by content key and a 64-bit hash of the scope.
+    case parked
 
     /// The table's place in the environment's list.
     var table: Table { Table(index: number, name: rawValue) }
@@ -85,6 +89,8 @@ public enum LedgerTable: String, CaseIterable, Sendable {
         case .confirmations: 5
         case .settings: 6
         case .meta: 7
+        case .sources: 8
+        case .parked: 9
         }
     }
 }

@@ -35,12 +35,12 @@ public struct LedgerFile: Sendable {
     public func inspect() throws(LedgerError) -> Condition {
         guard let pages = try open(), !pages.isEmpty else { return .missing }
         var contents = Inspection()
-        let fault = pages.visit { contents.note($0, $1, $2) }
+        let survey = pages.visit { contents.note($0, $1, $2) }
         // Whatever else is different in a newer ledger is no damage.
         if let version = contents.version, version > LedgerSchema.current {
             throw .newerSchema(found: version, supported: LedgerSchema.current)
         }
-        return (fault ?? contents.fault).map(Condition.damaged) ?? .sound
+        return (survey.fault ?? contents.fault(missing: survey.missing)).map(Condition.damaged) ?? .sound
     }
 
     /// Opens the file; nil where there is none.
@@ -65,10 +65,13 @@ private struct Inspection {
     private var index: UInt64 = 0
     private var drops: UInt64 = 0
 
-    var fault: String? {
+    func fault(missing: [LedgerTable]) -> String? {
         if let damage { return damage }
         if isEmpty { return nil }
-        if version == nil || !hasSecret { return "its schema version or its secret is lost" }
+        guard let version, hasSecret else { return "its schema version or its secret is lost" }
+        if let table = missing.first(where: { LedgerSchema.version(introducing: $0) <= version }) {
+            return "table \(table.rawValue) is missing"
+        }
         return index == drops ? nil : "its index of contents does not fit its paths"
     }
 

@@ -19,12 +19,17 @@ enum LedgerKeys {
         return bytes
     }
 
-    static func confirmation(_ key: ContentKey, _ scope: RemoteScope) -> [UInt8] {
+    /// The key of what one server and account has of a content.
+    static func scoped(_ key: ContentKey, _ scope: RemoteScope) -> [UInt8] {
         var text = scope.description
         let hash = text.withUTF8 { XXH3_64bits_withSeed($0.baseAddress, $0.count, 0) }
         var bytes = bigEndian(key.high, key.low)
         withUnsafeBytes(of: hash.bigEndian) { bytes.append(contentsOf: $0) }
         return bytes
+    }
+
+    static func source(_ id: String) -> [UInt8] {
+        Array(id.utf8)
     }
 
     private static func bigEndian(_ high: UInt64, _ low: UInt64) -> [UInt8] {

@@ -64,8 +64,8 @@ private struct SalvageImport {
     mutating func run(_ pages: LedgerPages) throws(LMDBError) {
         try copy([.meta], of: pages)
         // Seals, digests and what was sent by them can't be compared with anything any more.
-        let keyed: Set<LedgerTable> = secret == nil ? [] : [.confirmations, .uploads]
-        try copy(keyed.union([.settings, .drops]), of: pages)
+        let keyed: Set<LedgerTable> = secret == nil ? [] : [.confirmations, .uploads, .parked]
+        try copy(keyed.union([.settings, .drops, .sources]), of: pages)
         if secret != nil { try copy([.digests, .fragments], of: pages) }
     }
 
@@ -132,19 +132,18 @@ private struct SalvageImport {
             return false
         case .contents:
             return false
-        case .fragments, .digests:
+        case .fragments:
             // States that outlive the upload they tell of would be believed of the next one with the same content.
-            let upload = Array(record.key.prefix(16))
-            guard try transaction.reading.get(LedgerTable.uploads.table, upload, { _ in true }) ?? false else {
-                return false
-            }
+            guard try transaction.reading.hasUpload(Array(record.key.prefix(16))) else { return false }
+        case .digests:
+            guard try transaction.reading.needsDigests(Array(record.key.prefix(16))) else { return false }
         case .drops:
             let drop = record.value.withUnsafeBytes { try? DropRecord.decode($0, key: record.key).get() }
             guard let drop else { return false }
             if let key = drop.key {
                 try transaction.put(LedgerTable.contents.table, LedgerKeys.content(key) + record.key, [])
             }
-        case .uploads, .confirmations, .settings: break
+        case .uploads, .confirmations, .settings, .sources, .parked: break
         }
         try transaction.put(record.table.table, record.key, record.value)
         return true

@@ -4,8 +4,8 @@ import SystemPackage
 /// The version of the ledger's layout, and how an older one becomes the present one.
 enum LedgerSchema {
     /// 1: the first. 2: drops may hold the number of attempts, which a program of version 1 can't read. 3: drops may hold
-    /// what is known of a picture.
-    static let current: UInt32 = 3
+    /// what is known of a picture. 4: drops may hold an account; there are tables of sources and of uploads set aside.
+    static let current: UInt32 = 4
     /// Bytes in the secret that keys the block digests: what XXH3 takes at its best (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192
 
@@ -15,7 +15,17 @@ enum LedgerSchema {
         // Drops of older versions can be read as they are: a field that is not there has its default.
         1: { _ throws(LMDBError) in },
         2: { _ throws(LMDBError) in },
+        // Missing tables are made when the file is opened.
+        3: { _ throws(LMDBError) in },
     ]
+
+    /// The first version that has a table.
+    static func version(introducing table: LedgerTable) -> UInt32 {
+        switch table {
+        case .sources, .parked: 4
+        default: 1
+        }
+    }
 
     static let versionKey = Array("schema".utf8)
     static let secretKey = Array("digest_secret".utf8)

@@ -71,6 +71,18 @@ struct RecordDecoder {
         return stored.map(UInt64.init(littleEndian:))
     }
 
+    /// Reads how many entries follow.
+    ///
+    /// - Parameter size: bytes that each entry takes at least; a count the record has no room for is senseless.
+    mutating func readCount(ofAtLeast size: Int) -> Int {
+        let count = Int(read(UInt32.self))
+        guard !failed, count <= (bytes.count - offset) / size else {
+            failed = true
+            return 0
+        }
+        return count
+    }
+
     private mutating func field() -> UnsafeRawBufferPointer {
         let count = Int(read(UInt32.self))
         guard !failed, count <= bytes.count - offset else {

@@ -82,6 +82,12 @@ extension RecordDecoder {
         readFlag() ? readText() : nil
     }
 
+    mutating func readPath() -> RelativePath {
+        if let path = RelativePath(readBytes()) { return path }
+        fail()
+        return .root
+    }
+
     mutating func readContentKey() -> ContentKey {
         ContentKey(high: read(UInt64.self), low: read(UInt64.self))
     }

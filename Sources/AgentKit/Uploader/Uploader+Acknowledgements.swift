@@ -57,8 +57,12 @@ extension LedgerWrite {
     var changedUpload: ContentKey? {
         switch self {
         case .upload(let record): record.key
-        case .forgetUpload(let key), .forgetFragments(let key), .digests(let key, _), .fragments(let key, _): key
-        case .drop, .forgetDrop, .confirmation, .forgetConfirmation, .setting: nil
+        case .forgetUpload(let key), .forgetFragments(let key), .digests(let key, _), .fragments(let key, _),
+            .park(let key),
+            .unpark(let key, _):
+            key
+        case .drop, .forgetDrop, .confirmation, .forgetConfirmation, .forgetParked, .source, .forgetSource, .setting:
+            nil
         }
     }
 }

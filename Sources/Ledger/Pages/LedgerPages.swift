@@ -4,6 +4,14 @@ import SystemPackage
 
 /// The tables of a ledger's file, read page by page while nobody has it open.
 struct LedgerPages {
+    /// What can be said of the pages once all were met.
+    struct Survey {
+        /// What is wrong with them; nil where LMDB can rely on every one.
+        var fault: String?
+        /// Tables that are not there although others are.
+        var missing: [LedgerTable]
+    }
+
     private let file: SharedDescriptor
     private let head: MetaPages
 
@@ -21,9 +29,9 @@ struct LedgerPages {
 
     /// Hands every record that can be reached to `body`: table, key and value.
     ///
-    /// - Returns: what is wrong with the pages; nil where LMDB can rely on every one of them.
-    func visit(_ body: (LedgerTable, [UInt8], [UInt8]) -> Void) -> String? {
-        guard let meta = head.current else { return "it has no head that makes sense" }
+    /// - Returns: what is wrong with the pages, and which tables there are not.
+    func visit(_ body: (LedgerTable, [UInt8], [UInt8]) -> Void) -> Survey {
+        guard let meta = head.current else { return Survey(fault: "it has no head that makes sense", missing: []) }
         var walk = PageWalk(file: file, meta: meta, size: head.size)
         if let fault = head.fault { walk.note(fault) }
         var heads: [LedgerTable: TreeHead] = [:]
@@ -34,7 +42,6 @@ struct LedgerPages {
             }
             heads[table] = TreeHead(value, at: 0)
         }
-        if !heads.isEmpty, heads.count < LedgerTable.allCases.count { walk.note("a table is missing") }
         for table in LedgerTable.allCases {
             guard let head = heads[table] else { continue }
             if head.flags != 0 { walk.note("the head of table \(table.rawValue) is damaged") }
@@ -44,7 +51,8 @@ struct LedgerPages {
             }
         }
         Self.visitFreePages(&walk, meta)
-        return walk.fault
+        let missing = heads.isEmpty ? [] : LedgerTable.allCases.filter { heads[$0] == nil }
+        return Survey(fault: walk.fault, missing: missing)
     }
 
     /// The pages to be used again, as LMDB keeps them: by the transaction that freed them, a count and the numbers in

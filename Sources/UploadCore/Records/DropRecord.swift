@@ -33,6 +33,9 @@ public struct DropRecord: Equatable, Sendable {
     /// When it reached a final state.
     public var finishedAt: WallTime?
 
+    /// Whose it is: who was signed in when it was dropped; nil where nobody has ever signed in by name.
+    public var account: String?
+
     /// What became, or is to become, of the file after its upload; nil where it stays.
     public var disposal: Disposal?
 

@@ -18,6 +18,17 @@ public enum LedgerWrite: Equatable, Sendable {
     case confirmation(Confirmation)
     /// Takes a confirmation back.
     case forgetConfirmation(ContentKey, RemoteScope)
+    /// Sets an upload of another account aside, with its fragment states, as it is stored: the content's place is free for
+    /// the present account's upload. Nothing happens where none is stored.
+    case park(ContentKey)
+    /// Brings back an upload that was set aside; where none is, nothing happens.
+    case unpark(ContentKey, RemoteScope)
+    /// Forgets an upload that was set aside, and the block digests where no other upload needs them.
+    case forgetParked(ContentKey, RemoteScope)
+    /// Stores what is known of a source.
+    case source(SourceRecord)
+    /// Forgets a source, by its id.
+    case forgetSource(String)
     /// Keeps a small value by name; nil removes it.
     case setting(String, [UInt8]?)
 }

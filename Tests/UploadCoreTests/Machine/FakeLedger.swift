@@ -18,7 +18,9 @@ struct FakeLedger {
         case .confirmation(let confirmation): confirmations[confirmation.key] = confirmation
         case .forgetConfirmation(let key, _): confirmations[key] = nil
         case .setting(let name, let value): settings[name] = value
-        case .drop, .forgetDrop, .digests: break
+        case .drop, .forgetDrop, .digests, .source, .forgetSource: break
+        // The machine asks for none of these.
+        case .park, .unpark, .forgetParked: break
         }
     }
 

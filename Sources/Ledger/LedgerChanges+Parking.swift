@@ -1,0 +1,75 @@
+import UploadCore
+
+// Uploads set aside. The digests of their blocks stay where they are: they tell of the content, whoever sends it.
+extension LedgerChanges {
+    mutating func park(_ key: ContentKey, in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        let slot = LedgerKeys.content(key)
+        let stored = try transaction.reading.get(LedgerTable.uploads.table, slot) { UploadRecord.decode($0, key: slot) }
+        guard let stored else { return }
+        let pages = try transaction.reading.fragmentPages(of: key).compactMap { try? $0.get() }
+        try transaction.remove(LedgerTable.uploads.table, slot)
+        try removeAll(.fragments, of: key, in: transaction)
+        // Whose a damaged one was can't be told any more; the next upload of the content must not have its fragments.
+        guard case .success(let upload) = stored else { return try removeDigests(of: key, in: transaction) }
+        try put(
+            ParkedUpload(upload: upload, pages: pages), LedgerKeys.scoped(key, upload.scope), in: transaction)
+    }
+
+    mutating func unpark(
+        _ key: ContentKey, _ scope: RemoteScope, in transaction: borrowing WriteTransaction
+    ) throws(LMDBError) {
+        let slot = LedgerKeys.scoped(key, scope)
+        let stored = try transaction.reading.get(LedgerTable.parked.table, slot) { ParkedUpload.decode($0, key: slot) }
+        guard let stored else { return }
+        guard case .success(let parked) = stored else { return try forgetParked(key, scope, in: transaction) }
+        // Two scopes may share a hash, as with confirmations.
+        guard parked.upload.scope == scope else { return }
+        try transaction.remove(LedgerTable.parked.table, slot)
+        try removeAll(.fragments, of: key, in: transaction)
+        try put(parked.upload, LedgerKeys.content(key), in: transaction)
+        for page in parked.pages { try put(page, LedgerKeys.page(key, page.index), in: transaction) }
+    }
+
+    func forgetParked(
+        _ key: ContentKey, _ scope: RemoteScope, in transaction: borrowing WriteTransaction
+    ) throws(LMDBError) {
+        try transaction.remove(LedgerTable.parked.table, LedgerKeys.scoped(key, scope))
+        try removeDigests(of: key, in: transaction)
+    }
+
+    /// Removes the block digests of a content unless an upload, set aside or not, still needs them.
+    func removeDigests(of key: ContentKey, in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        if try transaction.reading.needsDigests(LedgerKeys.content(key)) { return }
+        try removeAll(.digests, of: key, in: transaction)
+    }
+}
+
+extension ReadTransaction {
+    /// The pages of an upload's fragment states, in order.
+    func fragmentPages(of key: ContentKey) throws(LMDBError) -> [Result<FragmentPage, LedgerError>] {
+        let prefix = LedgerKeys.content(key)
+        var pages: [Result<FragmentPage, LedgerError>] = []
+        try scan(LedgerTable.fragments.table, from: prefix) { entry, value in
+            guard entry.starts(with: prefix) else { return false }
+            pages.append(FragmentPage.decode(value, key: Array(entry)))
+            return true
+        }
+        return pages
+    }
+
+    /// Whether there is an upload of a content, by its key's bytes.
+    func hasUpload(_ content: [UInt8]) throws(LMDBError) -> Bool {
+        try get(LedgerTable.uploads.table, content) { _ in true } ?? false
+    }
+
+    /// Whether there is an upload of a content, set aside or not, by its key's bytes.
+    func needsDigests(_ content: [UInt8]) throws(LMDBError) -> Bool {
+        var found = try hasUpload(content)
+        if found { return true }
+        try scan(LedgerTable.parked.table, from: content) { key, _ in
+            found = key.starts(with: content)
+            return false
+        }
+        return found
+    }
+}

@@ -61,13 +61,17 @@ public struct SourceRecord: Equatable, Sendable {
     public var isPaused = false
     /// What `source.toml` said last; nil before it was read, or while it is malformed.
     public var description: SourceDescription?
-    /// The revision that is on its way, or was taken last; 0 before the first.
+    /// The revision that is on its way, or was taken last; 0 before the first. One more where that was given up while the
+    /// server was being told: it may have it all the same.
     public var revision = 0
     /// The files of that revision, by name relative to the directory, with their contents; empty before the first.
     public var files: [RelativePath: ContentKey] = [:]
     /// Files that were left out of that revision, by name relative to the directory: they vanished before they were sent,
     /// were cancelled, or can't be taken.
     public var skipped: Set<RelativePath> = []
+    /// The server's ids of those contents of that revision whose files vanished or were changed after it had confirmed
+    /// them: they belong to it all the same.
+    public var departed: [ContentKey: String] = [:]
     /// What the server has confirmed last; nil before the first commit.
     public var post: Post?
 

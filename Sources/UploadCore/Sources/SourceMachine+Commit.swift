@@ -1,0 +1,91 @@
+// From the last confirmed file to the server's word that it has the revision.
+extension SourceMachine {
+    /// Goes on with a revision once all its files came to an end.
+    mutating func finishRevision() {
+        if record.files.isEmpty { return loseAll() }
+        var failed: [RelativePath] = []
+        for name in record.files.keys where !isDone(name) {
+            guard files[name]?.state == .failed, !awaited.contains(name) else { return }
+            failed.append(name)
+        }
+        if let error = firstFailed(of: failed) {
+            adoptSeenDescription()
+            record.stage = .failed(error)
+        } else if !record.isPaused {
+            record.stage = .committing(commit())
+        }
+    }
+
+    private mutating func loseAll() {
+        adoptSeenDescription()
+        let message = "every file of the source was removed or cancelled before it was committed"
+        record.stage = .cancelled(FileError(code: "removed", message: message, retryable: false))
+    }
+
+    private func commit() -> SourceCommit {
+        var ids: [String] = []
+        for (_, key) in record.files.sorted(by: { $0.key < $1.key }) {
+            if let id = remoteID(of: key), !ids.contains(id) { ids.append(id) }
+        }
+        let title = record.description?.title ?? ""
+        let name = RelativePath.root.appending(record.directory.name).description
+        return SourceCommit(
+            sourceID: record.id, revision: record.revision, title: title.isEmpty ? name : title,
+            cover: cover.flatMap { record.files[$0] }.flatMap { remoteID(of: $0) }, fileIDs: ids,
+            createdAt: record.acceptedAt)
+    }
+
+    /// Has the commit asked for, or withdrawn, as the stage and the user want it.
+    mutating func settleCommit() {
+        if case .committing(let commit) = record.stage, !record.isPaused {
+            if !isCommitOut { actions.append(.commit(commit, forgotten: forgotten)) }
+            isCommitOut = true
+        } else if isCommitOut {
+            actions.append(.withdrawCommit)
+            isCommitOut = false
+        }
+    }
+
+    mutating func committed(_ revision: Int, _ outcome: CommitOutcome) {
+        guard case .committing(let commit) = record.stage, commit.revision == revision else { return }
+        isCommitOut = false
+        switch outcome {
+        case .done(let url):
+            record.post = .init(
+                revision: revision, url: url, description: record.description ?? SourceDescription(),
+                files: record.files)
+            record.departed = [:]
+            forgotten = 0
+            adoptSeenDescription()
+            record.stage = .done
+        case .refused(let error):
+            forgotten = 0
+            adoptSeenDescription()
+            record.stage = .failed(error)
+        case .forgotten: askAgain()
+        }
+    }
+
+    /// The server lost a content and does not say which: it is asked about all that can be sent again.
+    private mutating func askAgain() {
+        forgotten += 1
+        record.stage = .uploading
+        for name in record.files.keys.sorted() { doubt(name) }
+        let names = record.files.keys.filter { files[$0]?.state == .done && files[$0]?.key == record.files[$0] }
+            .sorted()
+        unverified = Set(names)
+        if !names.isEmpty { actions.append(.verify(names)) }
+    }
+
+    /// A file that vanished or changed since it was confirmed can't be sent again. It stays in at first, since another one
+    /// may be meant; when the others are there and the server still misses one, the revision goes on without it.
+    private mutating func doubt(_ name: RelativePath) {
+        guard let key = record.files[name], files[name]?.key != key else { return }
+        if forgotten == 1, remoteID(of: key) != nil { return }
+        if let file = files[name], file.isUsable {
+            record.files[name] = file.key
+        } else if files[name] != nil || gone.contains(name) {
+            leaveOut(name)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+// When a source is taken, with which files, and when it can't be.
+extension SourceMachine {
+    /// What becomes of a submitted source below which nothing moves any more.
+    private enum Verdict {
+        /// Something is still missing, and will be told.
+        case wait
+        case reject(FileError)
+        case fail(FileError)
+        case take([RelativePath: ContentKey])
+    }
+
+    /// Makes a revision of what is there, where everything is known that it takes.
+    mutating func takeRevision() {
+        guard !record.isPaused, let description = seen else { return }
+        isDirty = false
+        switch verdict(on: description) {
+        case .wait: break
+        case .reject(let error): record.stage = .rejected(error)
+        case .fail(let error): record.stage = .failed(error)
+        case .take(let members): begin(members, description)
+        }
+    }
+
+    private func verdict(on description: SourceDescription) -> Verdict {
+        let wanted = files.count { !$0.value.isLeftOut }
+        if wanted > SourceRecord.mostFiles { return .reject(.tooManyFiles(wanted)) }
+        if !awaited.isEmpty || files.values.contains(where: \.isComing) || files.isEmpty { return .wait }
+        if wanted == 0 { return .reject(.noFiles) }
+        if let failed = firstFailed(of: files.keys) { return .fail(failed) }
+        let members = files.filter(\.value.isUsable).compactMapValues(\.key)
+        if let cover = description.cover, members[cover] == nil { return .reject(.noCover(cover)) }
+        return .take(members)
+    }
+
+    private mutating func begin(_ members: [RelativePath: ContentKey], _ description: SourceDescription) {
+        forgotten = 0
+        unverified = []
+        if let post = record.post, post.revision == record.revision, post.files == members,
+            post.description.postsTheSame(as: description)
+        {
+            record.stage = .done
+            return
+        }
+        // A number that was taken and never confirmed is free: it was not told, or refused (see `giveUp`).
+        if record.revision == record.post?.revision ?? 0 { record.revision += 1 }
+        record.files = members
+        record.skipped = Set(files.filter(\.value.isLeftOut).keys)
+        record.departed = [:]
+        record.stage = .uploading
+        gone = []
+    }
+
+    /// The error of the first file by name that failed for good.
+    func firstFailed(of names: some Sequence<RelativePath>) -> FileError? {
+        guard let name = names.filter({ files[$0]?.state == .failed }).min() else { return nil }
+        return .fileFailed(name, files[name]?.error)
+    }
+}
+
+extension FileError {
+    static func tooManyFiles(_ count: Int) -> FileError {
+        let message =
+            "a source has at most \(SourceRecord.mostFiles) files, this one has \(count); take some out of the directory"
+        return FileError(code: "too_many_files", message: message, retryable: false)
+    }
+
+    static let noFiles = FileError(
+        code: "no_files", message: "none of the source's files can be taken; add one that can", retryable: false)
+
+    static func noCover(_ cover: RelativePath) -> FileError {
+        let message = "source.toml says cover = \"\(cover)\", but the directory has no such file that can be taken"
+        return FileError(code: "no_cover", message: message, retryable: false)
+    }
+
+    static func fileFailed(_ name: RelativePath, _ error: FileError?) -> FileError {
+        let reason = error.map { "\($0.message) (\($0.code))" } ?? "it could not be uploaded"
+        let message = "\(name): \(reason); retry the source, or take the file out and submit it again"
+        return FileError(code: "file_failed", message: message, retryable: false)
+    }
+}

@@ -29,6 +29,7 @@ extension Uploader {
             case .changed(let key): changed.insert(key)
             case .allChanged: changed.formUnion(machine.keys)
             case .serverTrouble(let error): serverTrouble(error)
+            case .commit, .commitEnded, .commitChanged: break
             }
         }
         for key in changed {

@@ -84,7 +84,7 @@ struct Gate: Equatable, Sendable {
 
 /// The kinds of request a remote is asked for.
 enum RequestKind: Int, CaseIterable, Sendable {
-    case register, resume, send, finish, remove
+    case register, resume, send, finish, remove, commit
 }
 
 /// One gate for the server as a whole and one for each kind of request.
@@ -174,6 +174,11 @@ struct Gates: Equatable, Sendable {
     mutating func hurry(now: Now) {
         server.hurry(now: now)
         for index in kinds.indices { kinds[index].hurry(now: now) }
+    }
+
+    /// Nothing waits for requests of this kind any more: why they were held back is of no concern.
+    mutating func open(_ kind: RequestKind) {
+        kinds[kind.rawValue] = Gate()
     }
 
     /// When the next gate lets a probe through; nil when none is waiting.

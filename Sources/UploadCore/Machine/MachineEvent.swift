@@ -70,6 +70,26 @@ public enum MachineEvent: Equatable, Sendable {
     /// A request to delete uploads failed.
     case removalFailed(RequestID, RemoteFailure)
 
+    /// These uploads belong together, as the files of the source with this id: they are registered in one request and asked
+    /// about in one. Replaces what was said before of that source; an empty list takes it back.
+    case gather(String, [ContentKey])
+    /// Tell the server of a source's revision; replaces an earlier commit of the source. `forgotten` says how often in a row
+    /// the server did not know the files' ids: above 0 it waits before, longer each time.
+    case commit(SourceCommit, forgotten: Int)
+    /// The commit of the source with this id is not wanted any more.
+    case withdrawCommit(String)
+    /// The user wants a source's commit tried now.
+    case retryCommit(String)
+    /// The server confirmed a commit; with the post's address where it gives one.
+    case committed(RequestID, url: String?)
+    /// A commit failed.
+    case commitFailed(RequestID, RemoteFailure)
+    /// What the server has confirmed under these ids is not wanted any more: it is to be deleted there.
+    case discard([String])
+    /// The user signed out, for the reason shown, or (nil) signed in again: while signed out nothing is sent, not even to
+    /// probe.
+    case setSignedOut(FileError?)
+
     /// A deadline passed.
     case tick
     /// New credentials are at hand.
@@ -104,6 +124,12 @@ public enum MachineAction: Equatable, Sendable {
     case finish(RequestID, [ContentKey])
     /// Delete uploads on the server, by id.
     case remove(RequestID, [String])
+    /// Tell the server of a source's revision.
+    case commit(RequestID, SourceCommit)
+    /// The commit of a source ended.
+    case commitEnded(sourceID: String, revision: Int, CommitOutcome)
+    /// What is to be seen of a source's commit changed.
+    case commitChanged(String)
     /// Give up requests that are under way.
     case cancel([RequestID])
     /// A path's upload ended, after so many attempts.

@@ -27,6 +27,7 @@ extension UploadMachine {
         if phase == .ready { readyCount += 1 }
         if uploads[key]?.holdsSlot == false { leaveSlot(key) }
         enqueue(key)
+        wakeGroup(of: key)
         actions.append(.changed(key))
     }
 
@@ -93,8 +94,10 @@ extension UploadMachine {
             if case .waiting(let until) = upload.phase, until <= now.monotonic { rest(next.key, now: now) }
             if case .verifying(let notBefore) = upload.phase, notBefore <= now.monotonic {
                 dueForQuestion.insert(Place(order: upload.record.order, key: next.key))
+                wakeGroup(of: next.key)
             }
         }
+        passCommitDeadlines(now: now)
         failTimedOut(now: now)
     }
 
@@ -105,7 +108,7 @@ extension UploadMachine {
     }
 
     private mutating func failTimedOut(now: Now) {
-        guard let timeout = limits.fileTimeout, !allPaused else { return }
+        guard let timeout = limits.fileTimeout, !allPaused, signedOut == nil else { return }
         while let next = timeouts.first, next.at <= now.monotonic {
             _ = timeouts.removeFirst()
             guard let upload = uploads[next.key], !upload.isHeld else { continue }
@@ -123,6 +126,7 @@ extension UploadMachine {
     /// Whether an upload could not have made progress whatever the server did: it counts as no fault of its own.
     private func waitsItsTurn(_ upload: Upload) -> Bool {
         if !gates.server.isOpen && gates.server.reason == .signedOut { return true }
+        if waitsForGroup(upload) { return true }
         guard upload.failures == 0, gates.trouble == nil else { return false }
         return upload.phase == .unregistered || upload.phase == .ready
     }

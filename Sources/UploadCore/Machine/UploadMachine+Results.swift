@@ -186,14 +186,14 @@ extension UploadMachine {
     }
 
     /// A request was given up, and not by the machine.
-    private static let interrupted = FileError(
+    static let interrupted = FileError(
         code: "interrupted", message: "a request was given up before it was answered", retryable: true)
 
     /// Closes the gates after a failure that is not one file's fault.
     ///
     /// - Returns: the pause until the next attempt.
     @discardableResult
-    private mutating func close(
+    mutating func close(
         _ kind: RequestKind, _ failure: RemoteFailure, request: Request, now: Now
     ) -> Duration {
         var backoff = self.backoff
@@ -220,7 +220,7 @@ extension UploadMachine {
     }
 
     /// What an interruption means for what is known of the server's side.
-    private mutating func interrupt(_ key: ContentKey) {
+    mutating func interrupt(_ key: ContentKey) {
         if traits.asksBeforeResuming, uploads[key]?.record.remoteID != nil { uploads[key]?.mustResume = true }
     }
 

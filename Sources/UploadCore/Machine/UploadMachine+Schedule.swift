@@ -2,10 +2,11 @@
 extension UploadMachine {
     /// Begins every request that may begin.
     mutating func schedule(now: Now) {
-        guard !stopped else { return }
+        guard !stopped, signedOut == nil else { return }
         if !removals.isEmpty { scheduleRemovals(now: now) }
         guard !allPaused else { return }
         scheduleQuestions(now: now)
+        scheduleCommits(now: now)
         leaveExcessSlots(now: now)
         yieldTurns()
         fillSlots(now: now)
@@ -23,13 +24,13 @@ extension UploadMachine {
     }
 
     private mutating func begin(
-        _ kind: RequestKind, _ keys: [ContentKey], fragment: Int? = nil, removals: [String] = []
+        _ kind: RequestKind, _ keys: [ContentKey], fragment: Int? = nil, removals: [String] = [], source: String? = nil
     ) -> RequestID {
         lastRequest += 1
         let probe = gates.begin(kind)
         requests[lastRequest] = Request(
             kind: kind, keys: Set(keys), fragment: fragment, wasProbe: probe, wasBatch: keys.count > 1,
-            removals: removals)
+            removals: removals, source: source)
         return lastRequest
     }
 
@@ -40,24 +41,66 @@ extension UploadMachine {
         actions.append(.remove(begin(.remove, [], removals: batch), batch))
     }
 
+    private mutating func scheduleCommits(now: Now) {
+        for commit in readyCommits {
+            guard mayBegin(.commit, now), isUnderWay(.commit) < limits.filesInFlight else { return }
+            let id = begin(.commit, [], source: commit.sourceID)
+            commits[commit.sourceID]?.phase = .asking(id)
+            actions.append(.commit(id, commit))
+            actions.append(.commitChanged(commit.sourceID))
+        }
+    }
+
     private mutating func scheduleQuestions(now: Now) {
         while !dueForQuestion.isEmpty, mayBegin(.finish, now), isUnderWay(.finish) < parallelBatches {
-            var batch: [ContentKey] = []
-            while batch.count < traits.batch, let place = dueForQuestion.first {
-                guard let upload = uploads[place.key], case .verifying(let notBefore) = upload.phase,
-                    notBefore <= now.monotonic, !batch.contains(place.key)
-                else {
-                    _ = dueForQuestion.removeFirst()
+            let batch = takeBatch(.finish, from: \.dueForQuestion, now: now)
+            if batch.isEmpty { return }
+            for key in batch {
+                // While it waited for the others of its group, nothing could be expected of it.
+                if groups.name(of: key) != nil, uploads[key]?.questions == 0, uploads[key]?.failures == 0 {
+                    uploads[key]?.lastProgress = now.monotonic
+                }
+                move(key, to: .asking)
+            }
+            actions.append(.finish(begin(.finish, batch), batch))
+        }
+    }
+
+    /// Takes the uploads of the next request of a kind: a group, one that goes by itself, or as many as there are of the
+    /// others, in order.
+    private mutating func takeBatch(
+        _ kind: RequestKind, from queue: WritableKeyPath<UploadMachine, PriorityQueue<Place>>, now: Now
+    ) -> [ContentKey] {
+        var batch: [ContentKey] = []
+        while batch.count < traits.batch, let place = self[keyPath: queue].first {
+            guard let upload = uploads[place.key], isDue(upload, place, for: kind, now: now), !batch.contains(place.key)
+            else {
+                _ = self[keyPath: queue].removeFirst()
+                continue
+            }
+            var members: [ContentKey]?
+            if !upload.alone, let group = groups.name(of: place.key) {
+                members = together(group, for: kind, now: now)
+                if members == nil {
+                    _ = self[keyPath: queue].removeFirst()
                     continue
                 }
-                if upload.alone && !batch.isEmpty { break }
-                _ = dueForQuestion.removeFirst()
-                batch.append(place.key)
-                if upload.alone { break }
             }
-            if batch.isEmpty { return }
-            for key in batch { move(key, to: .asking) }
-            actions.append(.finish(begin(.finish, batch), batch))
+            if (upload.alone || members != nil) && !batch.isEmpty { return batch }
+            _ = self[keyPath: queue].removeFirst()
+            if let members { return members }
+            batch.append(place.key)
+            if upload.alone { return batch }
+        }
+        return batch
+    }
+
+    /// Whether an entry of a queue is still true.
+    private func isDue(_ upload: Upload, _ place: Place, for kind: RequestKind, now: Now) -> Bool {
+        switch upload.phase {
+        case .unregistered: kind == .register && upload.record.order == place.order
+        case .verifying(let notBefore): kind == .finish && notBefore <= now.monotonic
+        default: false
         }
     }
 
@@ -155,19 +198,7 @@ extension UploadMachine {
 
     private mutating func scheduleRegistrations(now: Now) {
         while readyCount < Self.lookahead, mayBegin(.register, now), isUnderWay(.register) < parallelBatches {
-            var batch: [ContentKey] = []
-            while batch.count < traits.batch, let place = unregistered.first {
-                guard let upload = uploads[place.key], upload.phase == .unregistered,
-                    upload.record.order == place.order, !batch.contains(place.key)
-                else {
-                    _ = unregistered.removeFirst()
-                    continue
-                }
-                if upload.alone && !batch.isEmpty { break }
-                _ = unregistered.removeFirst()
-                batch.append(place.key)
-                if upload.alone { break }
-            }
+            let batch = takeBatch(.register, from: \.unregistered, now: now)
             if batch.isEmpty { return }
             for key in batch {
                 if uploads[key]?.record.attempts == 0 { uploads[key]?.record.attempts = 1 }

@@ -149,6 +149,7 @@ extension UploadMachine {
         leaveSlot(key)
         if uploads[key]?.phase == .ready { readyCount -= 1 }
         uploads[key] = nil
+        wakeGroup(of: key)
         actions.append(.write(.forgetUpload(key)))
     }
 
@@ -156,6 +157,12 @@ extension UploadMachine {
     mutating func remove(_ id: String) {
         removals.append(id)
         actions.append(.write(.setting(Self.removalSetting(id), Array(scope.description.utf8))))
+    }
+
+    /// Plans the deletion of what the server had confirmed.
+    mutating func discard(_ ids: [String]) {
+        let underWay = requests.values.flatMap(\.removals)
+        for id in ids where !removals.contains(id) && !underWay.contains(id) { remove(id) }
     }
 
     /// The server gave out an id that was to be deleted, or is just being deleted: it is in use again.

@@ -34,6 +34,8 @@ public struct UploadMachine: Sendable {
         var wasBatch: Bool
         /// Ids to be deleted (`remove` only).
         var removals: [String] = []
+        /// The source that the server is told of (`commit` only).
+        var source: String?
     }
 
     /// An upload's place in a queue; stale once the upload's order or phase is another.
@@ -87,6 +89,11 @@ public struct UploadMachine: Sendable {
     var readyCount = 0
     /// Ids to be deleted on the server.
     var removals: [String] = []
+    var groups = UploadGroups()
+    /// Revisions that the server is to be told of, by their sources' ids.
+    var commits: [String: PendingCommit] = [:]
+    /// Why nothing is sent, not even to probe: the user signed out. Nil while signed in.
+    public internal(set) var signedOut: FileError?
     var allPaused = false
     var stopped = false
     var lastRequest: RequestID = 0
@@ -170,10 +177,12 @@ public struct UploadMachine: Sendable {
 
     /// The next moment at which `tick` has something to do; nil when only events can bring anything.
     public func nextDeadline(after now: MonotonicTime) -> MonotonicTime? {
-        if stopped { return nil }
+        if stopped || signedOut != nil { return nil }
         let timeout = limits.fileTimeout == nil || allPaused ? nil : timeouts.first?.at
         // A gate's time that passed since events were last taken in has not been made use of yet.
-        return [gates.nextDeadline(after: min(now, handledAt)), deadlines.first?.at, timeout].compactMap(\.self).min()
+        let gate = gates.nextDeadline(after: min(now, handledAt))
+        let commit = commits.values.compactMap(\.deadline).min()
+        return [gate, deadlines.first?.at, timeout, commit].compactMap(\.self).min()
     }
 
     private mutating func take(_ event: MachineEvent, now: Now) {
@@ -197,6 +206,14 @@ public struct UploadMachine: Sendable {
         case .removed(let id): removed(id)
         case .failed(let id, let key, let failure): failed(id, key, failure, now: now)
         case .removalFailed(let id, let failure): removalFailed(id, failure, now: now)
+        case .gather(let source, let keys): gather(source, keys)
+        case .commit(let commit, let forgotten): self.commit(commit, forgotten: forgotten, now: now)
+        case .withdrawCommit(let source): withdrawCommit(source, now: now)
+        case .retryCommit(let source): retryCommit(source, now: now)
+        case .committed(let id, let url): committed(id, url: url)
+        case .commitFailed(let id, let failure): commitFailed(id, failure, now: now)
+        case .discard(let ids): discard(ids)
+        case .setSignedOut(let error): setSignedOut(error, now: now)
         case .tick: break
         case .credentialsChanged: credentialsChanged(now: now)
         case .networkChanged: hurry(now: now)
@@ -227,8 +244,9 @@ public struct UploadMachine: Sendable {
         hurry(now: now)
     }
 
-    private mutating func hurry(now: Now) {
+    mutating func hurry(now: Now) {
         gates.hurry(now: now)
+        hurryCommits()
         for key in uploads.keys.sorted() {
             if case .waiting = uploads[key]?.phase {
                 uploads[key]?.failures = 0

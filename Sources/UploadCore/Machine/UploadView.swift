@@ -49,6 +49,10 @@ extension UploadMachine {
         if waiter.paused || allPaused {
             view.state = .paused
             view.nextAttemptAt = nil
+        } else if let signedOut {
+            view.state = .signedOut
+            view.nextAttemptAt = nil
+            view.error = signedOut
         }
         return view
     }
@@ -85,7 +89,7 @@ extension UploadMachine {
         }
     }
 
-    private func later(_ one: WallTime?, _ other: WallTime?) -> WallTime? {
+    func later(_ one: WallTime?, _ other: WallTime?) -> WallTime? {
         guard let one, let other else { return one ?? other }
         return one.milliseconds > other.milliseconds ? one : other
     }

@@ -3,7 +3,7 @@ public import UploadCore
 /// A request that the machine began.
 struct Begun: Equatable, Sendable {
     enum Kind: String, CaseIterable, Sendable {
-        case register, resume, send, finish, remove
+        case register, resume, send, finish, remove, commit
     }
 
     var id: RequestID
@@ -13,6 +13,8 @@ struct Begun: Equatable, Sendable {
     var skip: UInt32 = 0
     /// Ids to be deleted.
     var names: [String] = []
+    /// What the server is told of a source.
+    var commit: SourceCommit?
     var at: MonotonicTime
 
     /// Takes an action that begins a request; nil for all others.
@@ -25,6 +27,7 @@ struct Begun: Equatable, Sendable {
             (self.id, kind, keys, self.fragment, self.skip) = (id, .send, [key], fragment, skip)
         case .finish(let id, let keys): (self.id, kind, self.keys) = (id, .finish, keys)
         case .remove(let id, let names): (self.id, kind, self.names) = (id, .remove, names)
+        case .commit(let id, let commit): (self.id, kind, self.commit) = (id, .commit, commit)
         default: return nil
         }
     }
@@ -49,6 +52,10 @@ enum Reply: Equatable, Sendable {
             if case .failure(let failure) = self { return [.removalFailed(request.id, failure)] }
             return [.removed(request.id)]
         }
+        if request.kind == .commit {
+            if case .failure(let failure) = self { return [.commitFailed(request.id, failure)] }
+            return [.committed(request.id, url: "http://x/post")]
+        }
         return request.keys.map { event(for: request, $0) }
     }
 
@@ -71,6 +78,7 @@ enum Reply: Equatable, Sendable {
         case (.unassembled, .finish): return .finished(id, key, .failed(.unassembled))
         case (_, .finish): return .finished(id, key, .confirmed(RemoteObject(id: nil, url: "http://x/\(key.high)")))
         case (_, .remove): return .removed(id)
+        case (_, .commit): return .committed(id, url: nil)
         }
     }
 }

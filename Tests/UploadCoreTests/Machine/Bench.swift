@@ -3,6 +3,13 @@ import UploadCore
 
 /// A machine on a virtual clock, with everything it decided: a test reads as "event, expected actions".
 struct Bench {
+    /// How a commit ended.
+    struct Ending: Equatable {
+        var source: String
+        var revision: Int
+        var outcome: CommitOutcome
+    }
+
     static let scope = RemoteScope("filesection http://test me")
 
     var machine: UploadMachine
@@ -14,6 +21,8 @@ struct Bench {
     var begun: [Begun] = []
     var cancelled: [RequestID] = []
     var outcomes: [RelativePath: DropOutcome] = [:]
+    /// How commits ended, by source and revision, in that order.
+    var commits: [Ending] = []
     var trouble: [FileError?] = []
     /// Most fragments of one file, and most files, that were on their way at once.
     var peak = (fragments: 0, files: 0)
@@ -52,6 +61,8 @@ struct Bench {
             cancelled += ids
             underWay.removeAll { ids.contains($0.id) }
         case .ended(let path, _, let outcome, _): outcomes[path] = outcome
+        case .commitEnded(let source, let revision, let outcome):
+            commits.append(Ending(source: source, revision: revision, outcome: outcome))
         case .serverTrouble(let error): trouble.append(error)
         default: break
         }
@@ -67,7 +78,8 @@ struct Bench {
         case .registered(let id, let key, _, _), .existing(let id, let key, _), .resumed(let id, let key, _),
             .acknowledged(let id, let key, _, _, _), .finished(let id, let key, _), .failed(let id, let key, _):
             answered = (id, key)
-        case .removed(let id), .removalFailed(let id, _): answered = (id, nil)
+        case .removed(let id), .removalFailed(let id, _), .committed(let id, _), .commitFailed(let id, _):
+            answered = (id, nil)
         default: return
         }
         guard let index = underWay.firstIndex(where: { $0.id == answered.id }) else { return }
@@ -128,6 +140,9 @@ struct Bench {
     func view(_ key: ContentKey = content(1).key, _ path: RelativePath = "a") -> UploadView? {
         machine.view(of: key, from: path)
     }
+
+    /// The numbers of the contents in each request of a kind, in the order they began.
+    func batches(_ kind: Begun.Kind) -> [[UInt64]] { begun.filter { $0.kind == kind }.map { $0.keys.map(\.high) } }
 
     /// Kinds of the requests that are under way.
     var kinds: [Begun.Kind] { underWay.map(\.kind) }

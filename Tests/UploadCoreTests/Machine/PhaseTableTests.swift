@@ -44,7 +44,7 @@ enum Place: String, CaseIterable, Sendable {
 
 /// What the user, the clock or the system may tell at any moment.
 enum Happening: String, CaseIterable, Sendable {
-    case join, leave, rename, pause, resume, pauseAll, first, retry, tick, credentials, network, limits, stop
+    case join, leave, rename, pause, resume, pauseAll, first, retry, tick, credentials, network, limits, signOut, stop
 
     func event() -> MachineEvent {
         let key = content(1).key
@@ -62,6 +62,7 @@ enum Happening: String, CaseIterable, Sendable {
         case .network: return .networkChanged
         case .limits:
             return .setLimits(UploadLimits(filesInFlight: 2, fragmentsInFlight: 1, retryInterval: .seconds(60)))
+        case .signOut: return .setSignedOut(.signedOut)
         case .stop: return .stop
         }
     }
@@ -69,14 +70,14 @@ enum Happening: String, CaseIterable, Sendable {
 
 /// The state that is shown afterwards (`-` for none), the requests that begin (`+`), and how many are given up (`x`).
 private let table = """
-    unregistered | queued | leave: -, pause: paused, pauseAll: paused, stop: queued x1
-    registering | queued | leave: - x1, pause: paused, pauseAll: paused, stop: queued x1
-    ready | queued | leave: - +remove, pause: paused, pauseAll: paused x1, limits: uploading +send, stop: queued x1
-    resuming | waiting | leave: - +remove x1, pause: paused x1, pauseAll: paused x1, stop: waiting x1
-    sending | uploading | leave: - +remove x2, pause: paused x2, pauseAll: paused x2, stop: uploading x2
-    verifying | verifying | leave: - +remove, pause: paused, pauseAll: paused
-    asking | verifying | leave: - +remove x1, pause: paused, pauseAll: paused, stop: verifying x1
-    waiting | waiting | leave: -, pause: paused, pauseAll: paused, retry: uploading +send, credentials: uploading +send, network: uploading +send
+    unregistered | queued | leave: -, pause: paused, pauseAll: paused, signOut: signed_out x1, stop: queued x1
+    registering | queued | leave: - x1, pause: paused, pauseAll: paused, signOut: signed_out x1, stop: queued x1
+    ready | queued | leave: - +remove, pause: paused, pauseAll: paused x1, limits: uploading +send, signOut: signed_out x1, stop: queued x1
+    resuming | waiting | leave: - +remove x1, pause: paused x1, pauseAll: paused x1, signOut: signed_out x1, stop: waiting x1
+    sending | uploading | leave: - +remove x2, pause: paused x2, pauseAll: paused x2, signOut: signed_out x2, stop: uploading x2
+    verifying | verifying | leave: - +remove, pause: paused, pauseAll: paused, signOut: signed_out
+    asking | verifying | leave: - +remove x1, pause: paused, pauseAll: paused, signOut: signed_out x1, stop: verifying x1
+    waiting | waiting | leave: -, pause: paused, pauseAll: paused, retry: uploading +send, credentials: uploading +send, network: uploading +send, signOut: signed_out
     held | paused | join: paused +register, leave: -, resume: queued +register
     gone | - | join: queued +register
     """

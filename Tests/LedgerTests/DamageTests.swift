@@ -33,6 +33,33 @@ struct DamageTests {
     @Test func aLedgerAsItWasWrittenIsSound() throws {
         #expect(try file.inspect() == .sound)
         #expect(contents.drops.count == 250)
+        #expect(contents.sources.count == 30 && contents.parked.count == 30)
+    }
+
+    @Test func sourcesAndUploadsSetAsideAreSavedWithTheirDigests() throws {
+        try write(sound)
+        let salvage = try LedgerSalvage.make(at: directory.path("new"), from: file)
+        #expect(salvage.saved[.sources] == 30 && salvage.saved[.parked] == 30 && salvage.lost == 0)
+        try FileManager.default.createDirectory(atPath: directory.path("saved"), withIntermediateDirectories: false)
+        try FileManager.default.moveItem(atPath: directory.path("new"), toPath: directory.path("saved/ledger.lmdb"))
+        let ledger = try openLedger(directory.path("saved"))
+        defer { ledger.close() }
+        let saved = try LedgerContents(ledger)
+        #expect(saved.sources == contents.sources && saved.parked == contents.parked)
+        #expect(saved.parked.keys.allSatisfy { saved.digests[$0] == .some(9) })
+    }
+
+    @Test func withoutTheSecretSourcesAreSavedAndUploadsSetAsideAreNot() throws {
+        try write(sound)
+        let environment = try Environment(
+            path: file.path, tables: LedgerTable.allCases.map(\.rawValue), mapSize: 64 << 20)
+        try environment.write { transaction throws(LMDBError) in
+            try transaction.put(LedgerTable.meta.table, LedgerSchema.secretKey, [1, 2, 3])
+        }
+        environment.close()
+        let salvage = try LedgerSalvage.make(at: directory.path("new"), from: file)
+        #expect(salvage.hasNewSecret)
+        #expect(salvage.saved[.sources] == 30 && salvage.saved[.parked] == nil && salvage.saved[.digests] == nil)
     }
 
     @Test func noFileAndAnEmptyOneAreMissing() throws {
@@ -127,6 +154,8 @@ struct LedgerContents {
     var digests: [ContentKey: UInt64?] = [:]
     var settings: [String: [UInt8]] = [:]
     var confirmations: [ContentKey: UploadCore.Confirmation] = [:]
+    var sources: [String: SourceRecord] = [:]
+    var parked: [ContentKey: ParkedUpload] = [:]
     var secret: [UInt8]
 
     init(_ ledger: Ledger) throws {
@@ -152,6 +181,11 @@ struct LedgerContents {
             confirmations[key] = try ledger.confirmation(of: key, scope: sampleScope)
             #expect(try Set(ledger.drops(of: key)) == Set(paths.map(\.path)))
         }
+        for source in try allSources(in: ledger) { sources[source.id] = source }
+        for upload in try allParked(in: ledger) {
+            parked[upload.upload.key] = upload
+            digests[upload.upload.key] = try ledger.digest(of: upload.upload.key, block: 0)
+        }
         for (name, value) in try ledger.settings(withPrefix: "") { settings[name] = value }
     }
 
@@ -159,6 +193,8 @@ struct LedgerContents {
         #expect((secret == whole.secret) == sameSecret)
         #expect(drops.allSatisfy { whole.drops[$0.key] == $0.value })
         #expect(uploads.allSatisfy { whole.uploads[$0.key] == $0.value })
+        #expect(sources.allSatisfy { whole.sources[$0.key] == $0.value })
+        #expect(parked.allSatisfy { whole.parked[$0.key] == $0.value })
         #expect(settings.allSatisfy { whole.settings[$0.key] == $0.value })
         #expect(confirmations.allSatisfy { whole.confirmations[$0.key] == $0.value })
         #expect(digests.allSatisfy { $0.value == nil || whole.digests[$0.key] == $0.value })
@@ -196,7 +232,23 @@ func fill(_ ledger: Ledger, paths: Int) async throws {
         ]) {}
         if number % 20 == 0 { await ledger.commit([]) }
     }
+    try fillAside(ledger)
     await ledger.commit([])
     // The state before the last commit, which a damaged head leads to, then lacks no more than this.
     await ledger.commit([.setting("last", [1])])
+}
+
+/// Sources, and uploads set aside, one of them too large for a page.
+private func fillAside(_ ledger: Ledger) throws {
+    for number in 0..<30 {
+        var upload = sampleUpload()
+        upload.key = ContentKey(high: UInt64(number) << 57, low: 8)
+        upload.plan = FragmentPlan(size: number == 7 ? 1 << 38 : 1 << 32)
+        ledger.commit([
+            .source(try fullSource("source \(number)", stage: number % 2 == 0 ? .uploading : .done)), .upload(upload),
+            .digests(upload.key, [9]),
+            .fragments(upload.key, FragmentPage(index: 0, words: [UInt64(number)], receipts: [0: "etag"])),
+            .park(upload.key),
+        ]) {}
+    }
 }

@@ -13,16 +13,33 @@ struct MigrationTests {
         directory = try TemporaryDirectory()
     }
 
+    /// A ledger of an older version with one drop in it.
+    ///
+    /// - Parameter fields: encodes the drop's fields as that version did.
+    private func write(
+        version: UInt8, _ drop: DropRecord, leavingOut missing: Set<LedgerTable> = [.sources, .parked],
+        fields: (inout RecordEncoder) -> Void
+    ) throws {
+        // Another table's name in its place leaves one out without moving those behind it.
+        let tables = LedgerTable.allCases.map { missing.contains($0) ? LedgerTable.meta.rawValue : $0.rawValue }
+        let environment = try Environment(path: directory.path("ledger.lmdb"), tables: tables, mapSize: 64 << 20)
+        let key = LedgerKeys.pathHash(drop.path.bytes) + [0]
+        var encoder = RecordEncoder()
+        encoder.begin()
+        fields(&encoder)
+        encoder.seal(table: .drops, key: key)
+        try environment.write { transaction throws(LMDBError) in
+            try LedgerSchema.put([version, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
+            try LedgerSchema.put(secret, LedgerSchema.secretKey, in: transaction)
+            try transaction.put(LedgerTable.drops.table, key, encoder.bytes)
+            try transaction.put(LedgerTable.contents.table, LedgerKeys.content(sampleKey) + key, [])
+        }
+        environment.close()
+    }
+
     /// Version 1: drops end with the time at which they were finished.
     private func writeVersionOne(_ drop: DropRecord) throws {
-        let environment = try Environment(
-            path: directory.path("ledger.lmdb"), tables: LedgerTable.allCases.map(\.rawValue), mapSize: 64 << 20)
-        try environment.write { transaction throws(LMDBError) in
-            try LedgerSchema.put([1, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
-            try LedgerSchema.put(secret, LedgerSchema.secretKey, in: transaction)
-            let key = LedgerKeys.pathHash(drop.path.bytes) + [0]
-            var encoder = RecordEncoder()
-            encoder.begin()
+        try write(version: 1, drop) { encoder in
             encoder.append(bytes: drop.path.bytes)
             // Key, started, finished and deduplicated.
             encoder.append(UInt16(2 | 64 | 128 | 256))
@@ -31,11 +48,27 @@ struct MigrationTests {
             encoder.append(sampleKey)
             encoder.append(Int64(7))
             encoder.append(Int64(8))
-            encoder.seal(table: .drops, key: key)
-            try transaction.put(LedgerTable.drops.table, key, encoder.bytes)
-            try transaction.put(LedgerTable.contents.table, LedgerKeys.content(sampleKey) + key, [])
         }
-        environment.close()
+    }
+
+    /// Version 3: drops end with what is known of a picture.
+    private func writeVersionThree(
+        _ drop: DropRecord, as version: UInt8 = 3, leavingOut missing: Set<LedgerTable> = [.sources, .parked]
+    ) throws {
+        try write(version: version, drop, leavingOut: missing) { encoder in
+            encoder.append(bytes: drop.path.bytes)
+            // Bits 2, 64, 128, 256, 512, 2048 and 4096: key, started, finished, deduplicated, attempts, facts, examined.
+            encoder.append(UInt16(7106))
+            encoder.append(UInt8(8))
+            encoder.append(drop.acceptedAt.milliseconds)
+            encoder.append(sampleKey)
+            encoder.append(Int64(7))
+            encoder.append(Int64(8))
+            encoder.append(Int64(2))
+            encoder.append(Int64(640))
+            encoder.append(Int64(480))
+            encoder.append(UInt8(0))
+        }
     }
 
     private func sample() throws -> DropRecord {
@@ -60,6 +93,47 @@ struct MigrationTests {
         #expect(try ledger.drop(at: drop.path)?.attempts == 3)
     }
 
+    @Test func aLedgerOfVersionThreeOpensWithEverythingInItAndRoomForMore() async throws {
+        var drop = try sample()
+        drop.attempts = 2
+        drop.facts = MediaFacts(width: 640, height: 480)
+        drop.isExamined = true
+        try writeVersionThree(drop)
+        #expect(try LedgerFile(directory: directory.path).inspect() == .sound)
+        let ledger = try openLedger(directory.path)
+        #expect(try ledger.drop(at: drop.path) == drop)
+        #expect(try ledger.drop(at: drop.path)?.account == nil)
+        drop.account = "ann"
+        await ledger.commit([.drop(drop), .source(try fullSource()), .upload(sampleUpload()), .park(sampleKey)])
+        ledger.close()
+        #expect(try LedgerFile(directory: directory.path).inspect() == .sound)
+        let again = try openLedger(directory.path)
+        #expect(try again.drop(at: drop.path) == drop)
+        #expect(try again.source(fullSource().id) == fullSource())
+        #expect(try allParked(in: again) == [ParkedUpload(upload: sampleUpload(), pages: [])])
+    }
+
+    @Test(arguments: [LedgerTable.sources, .parked]) func aTableThatThePresentVersionHasMustBeThere(
+        table: LedgerTable
+    ) throws {
+        try writeVersionThree(try sample(), as: 4, leavingOut: [table])
+        #expect(
+            try LedgerFile(directory: directory.path).inspect() == .damaged("table \(table.rawValue) is missing"))
+    }
+
+    @Test func aTableThatEveryVersionHasMustBeThereInAnOlderOneToo() throws {
+        try writeVersionThree(try sample(), leavingOut: [.sources, .parked, .settings])
+        #expect(try LedgerFile(directory: directory.path).inspect() == .damaged("table settings is missing"))
+    }
+
+    @Test func whatIsLeftOfADamagedLedgerOfVersionThreeIsSaved() throws {
+        let drop = try sample()
+        try writeVersionThree(drop)
+        let salvage = try LedgerSalvage.make(
+            at: directory.path("saved.lmdb"), from: LedgerFile(directory: directory.path))
+        #expect(salvage.saved == [.drops: 1])
+    }
+
     @Test func openingItMakesItOneOfThePresentVersion() throws {
         try writeVersionOne(try sample())
         try openLedger(directory.path).close()
@@ -68,7 +142,7 @@ struct MigrationTests {
         let stored = try environment.read { transaction throws(LMDBError) in
             try LedgerSchema.value(LedgerSchema.versionKey, in: transaction)
         }
-        #expect(try stored?.get() == [3, 0, 0, 0])
+        #expect(try stored?.get() == [4, 0, 0, 0])
     }
 
     @Test func everyOlderVersionHasAWayToThePresentOne() {
@@ -87,7 +161,7 @@ struct MigrationTests {
             try transaction.put(LedgerTable.drops.table, [1], [1, 2, 3])
         }
         environment.close()
-        #expect(throws: LedgerError.newerSchema(found: 9, supported: 3)) {
+        #expect(throws: LedgerError.newerSchema(found: 9, supported: 4)) {
             try LedgerFile(directory: directory.path).inspect()
         }
     }

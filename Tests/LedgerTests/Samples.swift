@@ -1,8 +1,9 @@
-import Ledger
 import Logging
 import TestSupport
 import Testing
 import UploadCore
+
+@testable import Ledger
 
 func openLedger(
     _ directory: String, onTrouble: @escaping @Sendable (LedgerTrouble?) -> Void = { _ in }
@@ -28,6 +29,7 @@ func fullDrop(_ path: RelativePath, state: FileState = .done) -> DropRecord {
     drop.facts = MediaFacts(width: 640, height: 480, duration: 1.25)
     drop.isExamined = true
     drop.sidecarName = [0xFF, 0x41]
+    drop.account = "ann"
     drop.startedAt = WallTime(milliseconds: 7)
     drop.finishedAt = WallTime(milliseconds: 8)
     return drop
@@ -46,4 +48,53 @@ func sampleConfirmation() -> UploadCore.Confirmation {
     UploadCore.Confirmation(
         key: sampleKey, seal: sampleSeal, scope: sampleScope, remote: RemoteObject(id: nil, url: "http://u/1"),
         confirmedAt: WallTime(milliseconds: 9))
+}
+
+let commitSample = SourceCommit(
+    sourceID: "8d2c5f0e9b7a41d3a6c4e1f20b953d78", revision: 2, title: "Ausflug ins Grüne", cover: "43",
+    fileIDs: ["44", "43"], createdAt: WallTime(milliseconds: 11))
+
+/// A source with everything in it.
+func fullSource(
+    _ id: String = commitSample.sourceID, stage: SourceRecord.Stage = .committing(commitSample)
+) throws -> SourceRecord {
+    var source = SourceRecord(
+        id: id, directory: try path("trips/2026"), account: "ann", stage: stage,
+        acceptedAt: WallTime(milliseconds: 10))
+    let odd = try #require(RelativePath([0xFF, 0x41]))
+    source.finishedAt = WallTime(milliseconds: 12)
+    source.isPaused = true
+    source.description = SourceDescription(title: "Ausflug", cover: try path("b/c.jpg"), isDraft: true)
+    source.revision = 2
+    source.files = [try path("a.jpg"): sampleKey, try path("b/c.jpg"): ContentKey(high: 1, low: 2)]
+    source.skipped = [odd, try path("notes.txt")]
+    source.post = SourceRecord.Post(
+        revision: 1, url: "http://127.0.0.1/post/7", description: SourceDescription(title: "Trip"),
+        files: [odd: sampleKey])
+    return source
+}
+
+func sampleParked() -> ParkedUpload {
+    ParkedUpload(
+        upload: sampleUpload(), acknowledged: FragmentSet(words: [0b1011]), receipts: [0: "\"a\"", 3: "\"b\""])
+}
+
+/// All uploads that are set aside.
+func allParked(in ledger: Ledger) throws -> [ParkedUpload] {
+    var found: [ParkedUpload] = []
+    try ledger.forEachParked({ upload, acknowledged, receipts in
+        found.append(ParkedUpload(upload: upload, acknowledged: acknowledged, receipts: receipts))
+        return true
+    })
+    return found
+}
+
+/// All sources.
+func allSources(in ledger: Ledger) throws -> [SourceRecord] {
+    var found: [SourceRecord] = []
+    try ledger.forEachSource({
+        found.append($0)
+        return true
+    })
+    return found
 }

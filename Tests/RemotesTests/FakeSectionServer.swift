@@ -5,7 +5,7 @@ import Transport
 import UploadCore
 
 /// A fileSection server in memory. It does not compute MD5: it is told which bytes belong to which key.
-final class FakeSectionServer: ConformanceServer {
+final class FakeSectionServer: SourceConformanceServer {
     private struct Stored {
         var md5: String
         var size: Int
@@ -17,6 +17,8 @@ final class FakeSectionServer: ConformanceServer {
         var open: [String: Stored] = [:]
         /// MD5 of what was assembled, by id.
         var finished: [String: String] = [:]
+        /// The number of each post, by source and revision.
+        var posts: [String: Int] = [:]
         var lastID = 42
         var losesReply = false
     }
@@ -29,14 +31,16 @@ final class FakeSectionServer: ConformanceServer {
 
     private let state: Shared
     let remote: any Remote
+    let sources: any SourceRemote
 
     init(knowing contents: [TestContent]) {
         let known = Dictionary(contents.map { ($0.key.description, $0.bytes) }) { $1 }
         let state = Shared(State(contents: known))
         self.state = state
         let transport = ScriptedTransport { Self.take($0, state) }
-        remote = FileSectionRemote(
+        let section = FileSectionRemote(
             url: "http://fake", account: "me", transport: transport, credentials: FixedToken(token: nil))
+        (remote, sources) = (section, section)
     }
 
     func loseNextReply() { state.value.withLock { $0.losesReply = true } }
@@ -46,6 +50,8 @@ final class FakeSectionServer: ConformanceServer {
     func holds(_ content: TestContent) -> Bool {
         state.value.withLock { state in state.finished.values.contains(content.key.description) }
     }
+
+    var posts: Int { state.value.withLock { $0.posts.count } }
 
     var openUploads: Int { state.value.withLock { $0.open.count } }
 
@@ -63,6 +69,7 @@ final class FakeSectionServer: ConformanceServer {
         case "preLoad.do": return preLoad(request, &state)
         case "upload.do": return upload(request, &state)
         case "isFinish.do": return isFinish(ids, &state)
+        case "commit.do": return commit(request, ids, &state)
         default:
             for id in ids { state.open[id] = nil }
             return .json(data: "{}")
@@ -109,5 +116,13 @@ final class FakeSectionServer: ConformanceServer {
         }
         let list = failed.joined(separator: ",")
         return .json(data: #"{"finishStatus":\#(failed.isEmpty ? 1 : 0),"failFileIds":"\#(list)"}"#)
+    }
+
+    private static func commit(_ request: SeenRequest, _ ids: [String], _ state: inout State) -> HTTPReply {
+        guard ids.allSatisfy({ state.finished[$0] != nil }) else { return HTTPReply(status: 404) }
+        let source = "\(request.json["sourceId"] ?? "") \(request.json["revision"] ?? "")"
+        let number = state.posts[source] ?? state.posts.count + 1
+        state.posts[source] = number
+        return .json(data: #"{"url":"http://fake/s/\#(number)"}"#)
     }
 }

@@ -28,3 +28,22 @@ struct FileSectionConformanceTests {
     @Test("wrong bytes never complete")
     func wrongBytes() async throws { try await conformance().neverCompletesWrongBytes() }
 }
+
+@Suite("SourceConformance: fileSection")
+struct FileSectionSourceConformanceTests {
+    private func conformance() throws -> SourceConformance {
+        SourceConformance(server: FakeSectionServer(knowing: [try TestContent(1, size: 3 * 512 * 1024 + 1234)]))
+    }
+
+    @Test("committing twice is harmless and answers the same")
+    func twice() async throws { try await conformance().committingTwiceIsHarmless() }
+
+    @Test("a commit whose reply was lost is sent again and makes one post")
+    func lostReply() async throws { try await conformance().aLostReplyIsAskedForAgain() }
+
+    @Test("another revision is another post")
+    func revision() async throws { try await conformance().anotherRevisionIsAnotherPost() }
+
+    @Test("a commit of a file that the server does not know is told as such")
+    func forgotten() async throws { try await conformance().tellsThatAFileWasForgotten() }
+}

@@ -16,6 +16,14 @@ protocol ConformanceServer: Sendable {
     var openUploads: Int { get }
 }
 
+/// A server that makes posts of what was uploaded.
+protocol SourceConformanceServer: ConformanceServer {
+    /// The same remote, as what makes posts.
+    var sources: any SourceRemote { get }
+    /// How many posts it keeps.
+    var posts: Int { get }
+}
+
 /// What callers of `Remote` rely on, whatever the protocol.
 struct RemoteConformance {
     let server: any ConformanceServer

@@ -7,7 +7,7 @@ import UploadCore
 @Suite("Every request takes every answer for what it is")
 struct StatusTableTests {
     enum Request: String, CaseIterable, Sendable {
-        case register, send, finish, remove
+        case register, send, finish, remove, commit
 
         /// Whether it is about ids the server gave out.
         var knowsIDs: Bool { self != .register }
@@ -28,6 +28,11 @@ struct StatusTableTests {
             result = await Result.catching { () throws(RemoteFailure) in _ = try await remote.send(fragment) }
         case .remove:
             result = await Result.catching { () throws(RemoteFailure) in try await remote.remove(["43"]) }
+        case .commit:
+            let commit = SourceCommit(
+                sourceID: "s", revision: 1, title: "t", cover: nil, fileIDs: ["43"],
+                createdAt: WallTime(milliseconds: 0))
+            result = await Result.catching { () throws(RemoteFailure) in _ = try await remote.commit(commit) }
         }
         #expect(transport.requests.count == 1, "a remote never retries")
         switch result {

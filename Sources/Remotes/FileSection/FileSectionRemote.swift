@@ -102,12 +102,15 @@ public final class FileSectionRemote: Remote {
         } catch RemoteFailure.forgotten {}
     }
 
-    private func post(
+    func post(
         _ path: String, _ body: some Encodable, _ endpoint: String
     ) async throws(RemoteFailure) -> HTTPReply {
         let bytes: [UInt8]
         do {
-            bytes = Array(try JSONEncoder().encode(body))
+            let encoder = JSONEncoder()
+            // The same request is the same bytes, however often it is sent.
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            bytes = Array(try encoder.encode(body))
         } catch {
             let message = "\(endpoint): the request can't be written as JSON: \(error)"
             throw .permanent(FileError(code: "bad_request", message: message, retryable: false))

@@ -49,6 +49,29 @@ enum Messages {
         var md5: [String: String?]?
     }
 
+    struct Commit: Encodable {
+        var sourceId: String
+        var revision: Int
+        var title: String
+        var cover: String?
+        var fileIds: [String]
+        var createDate: String
+
+        init(_ commit: SourceCommit) {
+            let created = CivilTime(commit.createdAt)
+            sourceId = commit.sourceID
+            revision = commit.revision
+            title = commit.title
+            cover = commit.cover
+            fileIds = commit.fileIDs
+            createDate = "\(created.date) \(created.clock)"
+        }
+    }
+
+    struct CommitReply: Decodable {
+        var url: String?
+    }
+
     struct PortraitReply: Decodable {
         var userImg: String
     }

@@ -42,6 +42,13 @@ struct ReplyJudge {
         }
     }
 
+    /// Looks into a reply that was accepted already.
+    ///
+    /// - Returns: the decoded `data` object; nil where there is none, or another than expected.
+    func optionalData<Data: Decodable>(_ type: Data.Type, of reply: HTTPReply) -> Data? {
+        try? JSONDecoder().decode(Body<Data>.self, from: FoundationEssentials.Data(reply.body)).data
+    }
+
     private struct Body<Payload: Decodable>: Decodable {
         var data: Payload
     }

@@ -1,0 +1,13 @@
+/// What is taken for the URL of something on the web, where a server gives one.
+enum WebURL {
+    /// The longest one that is taken, in bytes.
+    private static let longest = 2048
+
+    /// Whether a text is an absolute http or https URL of at most 2048 bytes without blanks and control characters.
+    static func isOne(_ text: String) -> Bool {
+        guard text.utf8.count <= longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return false }
+        let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, ["http", "https"].contains(parts[0].lowercased()) else { return false }
+        return !(parts[1].first.map { "/?#".contains($0) } ?? true)
+    }
+}

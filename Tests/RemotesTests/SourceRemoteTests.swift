@@ -1,0 +1,107 @@
+import Foundation
+import Remotes
+import Testing
+import Transport
+import UploadCore
+
+@Suite("commit.do")
+struct SourceRemoteTests {
+    private var commit: SourceCommit {
+        SourceCommit(
+            sourceID: "00112233445566778899aabbccddeeff", revision: 2, title: "Ein Tag am \"Meer\" / ☀️", cover: "44",
+            fileIDs: ["43", "44"], createdAt: WallTime(milliseconds: 1_795_253_400_999))
+    }
+
+    private func remote(_ transport: ScriptedTransport) -> any SourceRemote {
+        FileSectionRemote(
+            url: "https://host/base", account: "me", transport: transport, credentials: FixedToken(token: "secret"))
+    }
+
+    private func send(_ script: @escaping ScriptedTransport.Script) async -> Result<String?, RemoteFailure> {
+        await Result.catching { () throws(RemoteFailure) in try await remote(ScriptedTransport(script)).commit(commit) }
+    }
+
+    @Test("is sent in its exact bytes, and answers the URL as it came")
+    func shape() async throws {
+        let transport = ScriptedTransport(data: #"{"url":"https://host/s/7"}"#)
+        #expect(try await remote(transport).commit(commit) == "https://host/s/7")
+        let request = try #require(transport.requests.first)
+        #expect(request.method == "POST" && request.url == "https://host/base/source/commit.do")
+        #expect(request.headers == ["Content-Type": "application/json", "Authorization": "Bearer secret"])
+        let expected =
+            #"{"cover":"44","createDate":"2026-11-21 09:30:00","fileIds":["43","44"],"revision":2,"#
+            + #""sourceId":"00112233445566778899aabbccddeeff","title":"Ein Tag am \"Meer\" / ☀️"}"#
+        #expect(String(decoding: request.body, as: UTF8.self) == expected)
+    }
+
+    @Test("is the same request each time")
+    func same() async throws {
+        let transport = ScriptedTransport(data: "{}")
+        for _ in 0..<20 { _ = try await remote(transport).commit(commit) }
+        #expect(Set(transport.requests.map(\.body)).count == 1)
+    }
+
+    @Test("names no cover where there is none")
+    func noCover() async throws {
+        let transport = ScriptedTransport(data: "{}")
+        var plain = commit
+        plain.cover = nil
+        _ = try await remote(transport).commit(plain)
+        #expect(
+            transport.requests.first?.json.keys.sorted() == ["createDate", "fileIds", "revision", "sourceId", "title"])
+    }
+
+    @Test(
+        "is done without an address where the reply has none that can be one",
+        arguments: [
+            "{}", #"{"code":200}"#, #"{"data":null}"#, #"{"data":{}}"#, #"{"data":{"url":null}}"#, #"{"data":[]}"#,
+            #"{"data":{"url":7}}"#, #"{"data":{"url":""}}"#, #"{"data":{"url":"s/7"}}"#,
+            #"{"data":{"url":"javascript:alert(1)"}}"#, #"{"data":{"url":"http://h/a b"}}"#,
+            #"{"data":{"url":"http://"}}"#,
+            #"{"data":{"url":"http://h/\#(String(repeating: "a", count: 2040))"}}"#,
+        ])
+    func noAddress(_ body: String) async {
+        #expect(await send { _ in .success(HTTPReply(status: 200, body: Array(body.utf8))) } == .success(nil))
+    }
+
+    @Test("takes an address of 2048 bytes")
+    func longAddress() async {
+        let url = "http://h/" + String(repeating: "a", count: 2039)
+        #expect(await send { _ in .success(.json(data: #"{"url":"\#(url)"}"#)) } == .success(url))
+    }
+
+    @Test("that is lost on its way is temporary")
+    func lost() async {
+        for failure in [TransportError.reset("gone"), .connect("refused"), .replyTimeout("slow")] {
+            guard case .failure(.temporary(_, _, false)) = await send({ _ in .failure(failure) }) else {
+                Issue.record("not temporary: \(failure)")
+                continue
+            }
+        }
+    }
+
+    @Test("for which the server forgot a file says so", arguments: [404, 410])
+    func forgotten(_ status: Int) async {
+        #expect(await send { _ in .success(HTTPReply(status: status)) } == .failure(.forgotten))
+    }
+
+    @Test("that is refused carries what the server says", arguments: [400, 409, 501])
+    func refused(_ status: Int) async {
+        let body = Array(#"{"code":\#(status),"message":"no such luck"}"#.utf8)
+        let expected = FileError(
+            code: "refused", message: "commit.do: the server answered \(status): no such luck", retryable: false)
+        #expect(
+            await send { _ in .success(HTTPReply(status: status, body: body)) } == .failure(.permanent(expected)))
+    }
+
+    @Test("meets the page of a captive portal as such, not as a success")
+    func portal() async {
+        let page = HTTPReply(
+            status: 200, headers: ["Content-Type": "text/html"], body: Array("<html>Log in</html>".utf8))
+        guard case .failure(.temporary(let error, _, _)) = await send({ _ in .success(page) }) else {
+            Issue.record("not temporary")
+            return
+        }
+        #expect(error.message.contains("commit.do"))
+    }
+}

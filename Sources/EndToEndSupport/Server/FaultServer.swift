@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 import Glibc
 import Synchronization
 import TestSupport
@@ -6,12 +6,13 @@ import TestSupport
 /// An in-memory fileSection server (contract 4) that checks what it is sent and misbehaves on request.
 package final class FaultServer: Sendable {
     package enum Endpoint: String, CaseIterable, CustomStringConvertible {
-        case preLoad, upload, isFinish, delete, portrait, other
+        case preLoad, upload, isFinish, delete, commit, portrait, other
 
         package init(target: String) {
             let name = target.split(separator: "/").last?.split(separator: ".").first.map(String.init) ?? ""
             switch target {
             case "/user/portrait.do": self = .portrait
+            case "/source/commit.do": self = .commit
             default: self = target.hasPrefix("/fileSection/") ? Endpoint(rawValue: name) ?? .other : .other
             }
         }
@@ -54,23 +55,19 @@ package final class FaultServer: Sendable {
     /// Asked for each request, with its number among those of its endpoint, from 1.
     package typealias Hook = @Sendable (Endpoint, Int) -> Fault?
 
-    package struct Record {
-        package let endpoint: Endpoint
-        package let fault: Fault?
-        package let at: ContinuousClock.Instant
-        package let authorization: String?
-        /// The names of its header fields, in lower case.
-        package let headerNames: [String]
-        /// The body, kept for everything but fragments.
-        package let body: Data
-    }
-
     struct Shared {
         var store = SectionStore()
         var records: [Record] = []
         var counts: [Endpoint: Int] = [:]
         var hook: Hook
-        var token: String?
+        /// Who may ask, by bearer token; nil: everybody, without a name.
+        var users: [String: String]?
+
+        /// Whose request it is; nil where nobody is known by its token.
+        func user(_ token: String?) -> String? {
+            guard let users else { return "" }
+            return token.flatMap { users[$0] }
+        }
     }
 
     /// Apart from the server, because the listener's threads hold it.
@@ -91,15 +88,16 @@ package final class FaultServer: Sendable {
     ///   - keepsContent: false: fragments are counted and thrown away, so that a file of any size costs no memory.
     ///   - tellsExisting: preLoad names content that is finished already.
     ///   - token: requests without this bearer token are answered with 401.
+    ///   - tokens: as `token`, for several users: their names by token. What one has is unknown to the others.
     ///   - faults: what goes wrong.
     package init(
         port: UInt16 = 0, uploadDelay: Duration = .zero, keepsContent: Bool = true, tellsExisting: Bool = false,
-        token: String? = nil, faults: @escaping Hook = { _, _ in nil }
+        token: String? = nil, tokens: [String: String]? = nil, faults: @escaping Hook = { _, _ in nil }
     ) throws {
         var store = SectionStore()
         store.keepsContent = keepsContent
         store.tellsExisting = tellsExisting
-        let desk = Desk(Shared(store: store, hook: faults, token: token))
+        let desk = Desk(Shared(store: store, hook: faults, users: tokens ?? token.map { [$0: ""] }))
         self.desk = desk
         let pause = UInt32(uploadDelay / .microseconds(1))
         listener = try ScriptedServer(port: port, longestKeptBody: keepsContent ? .max : 65_536) { request in
@@ -124,7 +122,9 @@ package final class FaultServer: Sendable {
     package func change(_ body: @Sendable (inout SectionStore) -> Void) { desk.shared.withLock { body(&$0.store) } }
     package func setFaults(_ hook: @escaping Hook) { desk.shared.withLock { $0.hook = hook } }
     /// From now on only requests with this bearer token are answered other than with 401.
-    package func require(token: String?) { desk.shared.withLock { $0.token = token } }
+    package func require(token: String?) { require(tokens: token.map { [$0: ""] }) }
+    /// From now on only requests with one of these bearer tokens are answered other than with 401; each is its user's.
+    package func require(tokens: [String: String]?) { desk.shared.withLock { $0.users = tokens } }
     package func stop() { listener.stop() }
 }
 
@@ -144,14 +144,16 @@ extension FaultServer.Desk {
             shared.counts[endpoint] = number
             var fault = shared.hook(endpoint, number)
             let authorization = request.header("Authorization")
-            if let token = shared.token, authorization != "Bearer \(token)" { fault = .status(401) }
+            let user = shared.user(FaultServer.token(authorization))
+            if user == nil { fault = .status(401) }
+            let kept = endpoint == .upload ? Data() : body
             shared.records.append(
                 FaultServer.Record(
-                    endpoint: endpoint, fault: fault, at: .now, authorization: authorization,
-                    headerNames: request.headers.map { $0.name.lowercased() },
-                    body: endpoint == .upload ? Data() : body))
+                    endpoint: endpoint, fault: fault, at: .now, authorization: authorization, user: user,
+                    headerNames: request.headers.map { $0.name.lowercased() }, body: kept,
+                    files: shared.store.files(in: kept, fileBlock: request.header("file_block"))))
             if let fault, let reply = Self.misbehave(fault, body: body, store: &shared.store) { return reply }
-            let answer = Self.work(endpoint, request, body: body, store: &shared.store)
+            let answer = Self.work(endpoint, request, body: body, user: user ?? "", store: &shared.store)
             if fault == .lostReply { return .close }
             let reply = Self.reply(status: answer.code, answer)
             guard fault == .truncated, case .response(let status, _, let bytes) = reply else { return reply }
@@ -160,16 +162,20 @@ extension FaultServer.Desk {
     }
 
     private static func work(
-        _ endpoint: Endpoint, _ request: ScriptedServer.Request, body: Data, store: inout SectionStore
+        _ endpoint: Endpoint, _ request: ScriptedServer.Request, body: Data, user: String, store: inout SectionStore
     ) -> SectionStore.Answer {
         switch endpoint {
-        case .preLoad: return store.preLoad(body)
+        case .preLoad: return store.preLoad(body, user: user)
         case .upload:
             let block = request.header("file_block")
-            guard store.keepsContent else { return store.count(fileBlock: block, bodyLength: request.bodyLength) }
-            return store.upload(fileBlock: block, contentType: request.header("Content-Type"), body: body)
-        case .isFinish: return store.isFinish(body)
-        case .delete: return store.delete(body)
+            guard store.keepsContent else {
+                return store.count(fileBlock: block, bodyLength: request.bodyLength, user: user)
+            }
+            return store.upload(
+                fileBlock: block, contentType: request.header("Content-Type"), body: body, user: user)
+        case .isFinish: return store.isFinish(body, user: user)
+        case .delete: return store.delete(body, user: user)
+        case .commit: return store.commit(body, user: user)
         case .portrait: return store.portrait(body, host: request.header("Host") ?? "localhost")
         case .other:
             store.violations.append("a request to somewhere else")

@@ -3,8 +3,21 @@ package import Foundation
 
 /// What a fileSection server keeps in mind, as a value: uploads, their fragments, finished objects, and everything a
 /// client did that contract 4 does not allow.
+///
+/// Everything belongs to a user, and what one has is unknown to all others. The user "" is the only one of a server that
+/// tells none apart.
 package struct SectionStore {
+    /// What a client said of a file when it asked for its id.
+    package struct File: Hashable {
+        /// The id it got; in a preLoad request it has none yet.
+        package var id: String?
+        package var name: String
+        package var path: String?
+        package var md5: String
+    }
+
     package struct Upload {
+        package var user = ""
         package var fileName: String
         package var size: Int
         package var md5: String
@@ -29,8 +42,14 @@ package struct SectionStore {
     package private(set) var deleted: Set<String> = []
     /// One entry for each object that was assembled, by MD5: more than one is a duplicate.
     package private(set) var finished: [String] = []
-    /// How often each fragment arrived whole, by content and block number.
-    package private(set) var arrivals: [String: [Int: Int]] = [:]
+    /// The same for each user.
+    package private(set) var finishedByUser: [String: [String]] = [:]
+    /// How often each fragment arrived whole, by user, content and block number.
+    package private(set) var arrivalsByUser: [String: [String: [Int: Int]]] = [:]
+    /// Posts that commits made.
+    package private(set) var posts = PostBook()
+    /// What was said of the file of each id that was ever given out, also where it is deleted or forgotten.
+    package private(set) var announced: [String: File] = [:]
     package private(set) var arrivedBytes = 0
     /// The bodies of portraits, in order.
     package private(set) var portraits: [Data] = []
@@ -38,37 +57,55 @@ package struct SectionStore {
     package var violations: [String] = []
     private var lastID = 40
 
-    /// Fragments that came more often than once.
+    /// How often each fragment arrived whole, by content and block number.
+    package var arrivals: [String: [Int: Int]] {
+        arrivalsByUser.values.reduce(into: [:]) { all, one in
+            all.merge(one) { $0.merging($1, uniquingKeysWith: +) }
+        }
+    }
+
+    /// Fragments that came more often than once from the same user.
     package var repeated: Int {
-        arrivals.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1 - 1 } }
+        arrivalsByUser.values.flatMap(\.values).reduce(0) { $0 + $1.values.reduce(0) { $0 + $1 - 1 } }
     }
 
     package mutating func forget(_ id: String) { uploads[id] = nil }
 
-    package mutating func addFinished(md5: String, size: Int) {
+    package mutating func addFinished(md5: String, size: Int, user: String = "") {
         lastID += 1
-        uploads[String(lastID)] = Upload(fileName: "known", size: size, md5: md5, finished: true)
-        finished.append(md5)
+        let id = String(lastID)
+        uploads[id] = Upload(user: user, fileName: "known", size: size, md5: md5, finished: true)
+        announced[id] = File(id: id, name: "known", md5: md5)
+        note(finished: md5, of: user)
     }
+
+    private mutating func note(finished md5: String, of user: String) {
+        finished.append(md5)
+        finishedByUser[user, default: []].append(md5)
+    }
+
+    /// What a user has under an id.
+    private func upload(_ id: String, of user: String) -> Upload? { uploads[id].flatMap { $0.user == user ? $0 : nil } }
 
     // MARK: Requests
 
     private struct PreLoad: Decodable {
-        package struct File: Decodable {
-            package var fileName: String
-            package var totalSize: Int
-            package var md5: String
-            package var mimeType: String
+        struct File: Decodable {
+            var fileName: String
+            var totalSize: Int
+            var md5: String
+            var mimeType: String
+            var path: String?
         }
-        package var fileCount: Int
-        package var files: [File]
+        var fileCount: Int
+        var files: [File]
     }
 
     private struct Identifiers: Decodable {
-        package var fileIds: [String]
+        var fileIds: [String]
     }
 
-    package mutating func preLoad(_ body: Data) -> Answer {
+    package mutating func preLoad(_ body: Data, user: String) -> Answer {
         guard let request = try? JSONDecoder().decode(PreLoad.self, from: body) else {
             return refuse("preLoad body: \(String(decoding: body, as: UTF8.self))")
         }
@@ -80,16 +117,22 @@ package struct SectionStore {
         for file in request.files {
             guard file.md5.count == 32, file.md5.allSatisfy({ $0.isHexDigit && !$0.isUppercase }), file.totalSize > 0
             else { return refuse("preLoad of \(file)") }
-            if tellsExisting, let known = uploads.first(where: { $1.finished && $1.md5 == file.md5 })?.key {
+            if tellsExisting, let known = finishedID(of: file.md5, user: user) {
                 ids.append(known)
                 existing.append(known)
                 continue
             }
             lastID += 1
-            uploads[String(lastID)] = Upload(fileName: file.fileName, size: file.totalSize, md5: file.md5)
-            ids.append(String(lastID))
+            let id = String(lastID)
+            uploads[id] = Upload(user: user, fileName: file.fileName, size: file.totalSize, md5: file.md5)
+            announced[id] = File(id: id, name: file.fileName, path: file.path, md5: file.md5)
+            ids.append(id)
         }
         return Answer(data: ["fileIds": ids, "existing": existing])
+    }
+
+    private func finishedID(of md5: String, user: String) -> String? {
+        uploads.first { $1.finished && $1.md5 == md5 && $1.user == user }?.key
     }
 
     /// Each gets a URL of its own.
@@ -100,7 +143,7 @@ package struct SectionStore {
         return Answer(data: ["userImg": "http://\(host)/u/\(portraits.count).jpg!150x150"])
     }
 
-    package mutating func upload(fileBlock: String?, contentType: String?, body: Data) -> Answer {
+    package mutating func upload(fileBlock: String?, contentType: String?, body: Data, user: String) -> Answer {
         let part: SectionPart
         do {
             part = try SectionPart(fileBlock: fileBlock, contentType: contentType, body: body)
@@ -108,11 +151,11 @@ package struct SectionStore {
             return refuse("\(error)")
         }
         let id = part.block.id
-        guard var upload = uploads[id] else { return Answer(code: 404, message: "no upload \(id)") }
+        guard var upload = upload(id, of: user) else { return Answer(code: 404, message: "no upload \(id)") }
         guard part.block.totalSize == upload.size else { return refuse("totalSize of \(part.block)") }
         let number = part.block.blockNo
         if upload.finished { violations.append("block \(number) of \(id) sent after it was confirmed") }
-        arrivals[upload.md5, default: [:]][number, default: 0] += 1
+        arrivalsByUser[user, default: [:]][upload.md5, default: [:]][number, default: 0] += 1
         arrivedBytes += part.content.count
         if let earlier = upload.blocks[number], earlier != part.content {
             mixtures.append("block \(number) of \(id) came with two contents")
@@ -124,22 +167,23 @@ package struct SectionStore {
     }
 
     /// Takes a fragment's word for what it is, where bodies are thrown away before anybody can look.
-    package mutating func count(fileBlock: String?, bodyLength: Int) -> Answer {
-        guard let header = fileBlock, let block = SectionPart.block(header), var upload = uploads[block.id] else {
+    package mutating func count(fileBlock: String?, bodyLength: Int, user: String) -> Answer {
+        guard let header = fileBlock, let block = SectionPart.block(header), var upload = upload(block.id, of: user)
+        else {
             return Answer(code: 404, message: "no upload for \(fileBlock ?? "no file_block")")
         }
         let expected = min(SectionPart.size, upload.size - (block.blockNo - 1) * SectionPart.size)
         guard expected > 0, (expected...expected + 2048).contains(bodyLength) else {
             return refuse("a body of \(bodyLength) bytes for \(block)")
         }
-        arrivals[upload.md5, default: [:]][block.blockNo, default: 0] += 1
+        arrivalsByUser[user, default: [:]][upload.md5, default: [:]][block.blockNo, default: 0] += 1
         arrivedBytes += expected
         upload.received.insert(block.blockNo)
         uploads[block.id] = upload
         return Answer()
     }
 
-    package mutating func isFinish(_ body: Data) -> Answer {
+    package mutating func isFinish(_ body: Data, user: String) -> Answer {
         guard let request = try? JSONDecoder().decode(Identifiers.self, from: body), !request.fileIds.isEmpty else {
             return refuse("isFinish body: \(String(decoding: body, as: UTF8.self))")
         }
@@ -148,7 +192,7 @@ package struct SectionStore {
         var urls: [String: String] = [:]
         var digests: [String: String] = [:]
         for id in request.fileIds {
-            switch assemble(id) {
+            switch assemble(id, of: user) {
             case nil: unknown.append(id)
             case false: failed.append(id)
             case true:
@@ -164,8 +208,8 @@ package struct SectionStore {
     }
 
     /// Whether the object is whole now; nil where the id is not known.
-    private mutating func assemble(_ id: String) -> Bool? {
-        guard var upload = uploads[id] else { return nil }
+    private mutating func assemble(_ id: String, of user: String) -> Bool? {
+        guard var upload = upload(id, of: user) else { return nil }
         if upload.finished { return true }
         let total = (upload.size + SectionPart.size - 1) / SectionPart.size
         guard upload.received.count == total else {
@@ -184,7 +228,7 @@ package struct SectionStore {
         // Kept no longer than needed to tell a mixture: many large trials share one process.
         upload.blocks = [:]
         uploads[id] = upload
-        finished.append(upload.md5)
+        note(finished: upload.md5, of: user)
         return true
     }
 
@@ -196,15 +240,35 @@ package struct SectionStore {
         }
     }
 
-    package mutating func delete(_ body: Data) -> Answer {
+    package mutating func delete(_ body: Data, user: String) -> Answer {
         guard let request = try? JSONDecoder().decode(Identifiers.self, from: body) else {
             return refuse("delete body: \(String(decoding: body, as: UTF8.self))")
         }
-        for id in request.fileIds {
+        for id in request.fileIds where uploads[id].map({ $0.user == user }) ?? true {
             uploads[id] = nil
             deleted.insert(id)
         }
         return Answer()
+    }
+
+    package mutating func commit(_ body: Data, user: String) -> Answer {
+        let (uploads, announced) = (uploads, announced)
+        let (answer, violation) = posts.commit(body, user: user) { id in
+            guard let upload = uploads[id], upload.user == user else { return nil }
+            return announced[id].map { ($0, upload.finished) }
+        }
+        if let violation { violations.append(violation) }
+        return answer
+    }
+
+    /// The files that a request is about, as far as they can be told; an id that was never given out stands for
+    /// itself, without a name or content.
+    package func files(in body: Data, fileBlock: String?) -> [File] {
+        if let request = try? JSONDecoder().decode(PreLoad.self, from: body) {
+            return request.files.map { File(name: $0.fileName, path: $0.path, md5: $0.md5) }
+        }
+        let ids = fileBlock.flatMap(SectionPart.block).map { [$0.id] } ?? Self.identifiers(body)
+        return ids.map { announced[$0] ?? File(id: $0, name: $0, md5: "") }
     }
 
     package static func identifiers(_ body: Data) -> [String] {

@@ -50,7 +50,7 @@ public struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConve
     /// `nil` if there are none.
     init?(_ errors: [ConfigurationError]) {
         let sorted = errors.enumerated().sorted {
-            ($0.element.origin.line, $0.offset) < ($1.element.origin.line, $1.offset)
+            ($0.element.origin.line ?? .max, $0.offset) < ($1.element.origin.line ?? .max, $1.offset)
         }
         guard let first = sorted.first?.element else { return nil }
         self.init(first, others: sorted.dropFirst().map(\.element))
@@ -76,8 +76,8 @@ public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What errors are sorted by: lines first, what has none last.
-    fileprivate var line: Int {
-        if case .file(_, let line?) = self { line } else { .max }
+    /// The line of a file, counted from 1; `nil` where no line can be named.
+    var line: Int? {
+        if case .file(_, let line) = self { line } else { nil }
     }
 }

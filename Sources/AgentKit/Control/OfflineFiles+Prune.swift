@@ -48,7 +48,7 @@ extension OfflineFiles {
         for record in gone {
             // What was moved keeps its sidecar.
             if case .moved = record.disposal { continue }
-            if store.remove(for: record.path, known: record.sidecarName) { report.sidecars += 1 }
+            if store.remove(for: .file(record.path), known: record.sidecarName) { report.sidecars += 1 }
         }
         ledger.commit(gone.map { .forgetDrop($0.path) }) {}
         report.entries = gone.count

@@ -15,22 +15,27 @@ struct SidecarStore: Sendable {
 
     private static let attempts = 100
 
-    /// Writes the sidecar of a file.
+    /// As much of a file as tells whether it is one of our sidecars: its head, with a path of any length.
+    private static let head = 1 << 16
+    /// More than any sidecar has, even that of a source whose files have the longest names.
+    private static let longest = 1 << 24
+
+    /// Writes the sidecar of a file or source.
     ///
     /// - Parameters:
     ///   - text: its whole content.
-    ///   - path: the file's path.
+    ///   - subject: what it is about.
     ///   - known: the name it was written under before in this run; nil when it was not.
     /// - Returns: the name it has now.
-    /// - Throws: `Errno`; `.noSuchFileOrDirectory` when the file's directory is gone.
-    func write(_ text: [UInt8], for path: RelativePath, known: [UInt8]?) throws(Errno) -> [UInt8] {
-        let directory = try self.directory(of: path)
-        // Always the same name for the same file: what a kill leaves behind goes with the next write.
-        let temporary = SidecarName.temporary(for: path.name)
+    /// - Throws: `Errno`; `.noSuchFileOrDirectory` when its directory is gone.
+    func write(_ text: [UInt8], for subject: SidecarSubject, known: [UInt8]?) throws(Errno) -> [UInt8] {
+        let directory = try open(subject.directory)
+        // Always the same name for the same subject: what a kill leaves behind goes with the next write.
+        let temporary = SidecarName.temporary(for: subject.name)
         let descriptor = try create(temporary, in: directory)
         do {
             try writeAll(text, to: descriptor.rawValue)
-            return try place(temporary, in: directory, for: path, known: known)
+            return try place(temporary, in: directory, for: subject, known: known)
         } catch {
             try? directory.unlink(temporary)
             throw error
@@ -47,33 +52,32 @@ struct SidecarStore: Sendable {
         }
     }
 
-    /// Whether a path's sidecar, under the usual name, holds some pieces of text; how a final one is told from an older
-    /// one after a crash.
-    func sidecar(of path: RelativePath, holds pieces: [String]) -> Bool {
-        guard let directory = try? self.directory(of: path),
-            let content = Self.content(of: SidecarName.name(for: path.name), in: directory)
+    /// Whether the sidecar of a file or source holds some pieces of text; how a final one is told from an older one after
+    /// a crash.
+    func sidecar(of subject: SidecarSubject, holds pieces: [String]) -> Bool {
+        guard let directory = try? open(subject.directory), let name = find(subject, in: directory),
+            let content = Self.content(of: name, in: directory, atMost: Self.longest)
         else { return false }
         let text = String(decoding: content, as: UTF8.self)
         return pieces.allSatisfy(text.contains)
     }
 
-    /// What stands in a file that may be a sidecar; nil where it can't be one.
-    private static func content(of name: [UInt8], in directory: Directory) -> [UInt8]? {
+    /// What a file that may be a sidecar begins with; nil where it can't be one.
+    private static func content(of name: [UInt8], in directory: Directory, atMost limit: Int) -> [UInt8]? {
         guard let descriptor = try? directory.open(name, flags: O_RDONLY | O_NOFOLLOW),
-            let status = try? FileStatus(of: descriptor.rawValue), status.kind == .regular, status.size < 1 << 16
+            let status = try? FileStatus(of: descriptor.rawValue), status.kind == .regular
         else { return nil }
         let file = SharedDescriptor(descriptor)
-        var content = [UInt8](repeating: 0, count: Int(status.size))
+        var content = [UInt8](repeating: 0, count: Int(min(status.size, UInt64(limit))))
         let count = content.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
         return Array(content.prefix(count))
     }
 
-    private func directory(of path: RelativePath) throws(Errno) -> Directory {
-        let parent = path.parent
+    private func open(_ path: RelativePath) throws(Errno) -> Directory {
         let top = try top()
-        if parent.bytes.isEmpty { return top }
-        if makesDirectories { try top.createDirectories(parent.bytes) }
-        return try top.directory(parent.bytes)
+        if path.bytes.isEmpty { return top }
+        if makesDirectories { try top.createDirectories(path.bytes) }
+        return try top.directory(path.bytes)
     }
 
     private func top() throws(Errno) -> Directory {
@@ -86,23 +90,22 @@ struct SidecarStore: Sendable {
     }
 
     private func place(
-        _ temporary: [UInt8], in directory: Directory, for path: RelativePath, known: [UInt8]?
+        _ temporary: [UInt8], in directory: Directory, for subject: SidecarSubject, known: [UInt8]?
     ) throws(Errno) -> [UInt8] {
-        if let known {
-            try directory.rename(temporary, to: known)
-            return known
+        if let name = known ?? (subject.mayHaveGivenWay ? find(subject, in: directory) : nil) {
+            try directory.rename(temporary, to: name)
+            return name
         }
-        for copy in 1...Self.attempts {
-            let name = SidecarName.name(for: path.name, copy: copy)
+        for name in Self.names(of: subject) {
             do {
-                try directory.renameWithoutReplacing(temporary, to: name)
+                try directory.moveWithoutReplacing(temporary, to: name, in: directory)
                 return name
             } catch Errno.fileExists {
-                guard isOurs(name, in: directory, for: path) else { continue }
-                try directory.rename(temporary, to: name)
-                return name
-            } catch Errno.invalidArgument {
-                // A file system that can't rename without replacing.
+                if let other = subject.displaced, isSidecar(name, of: other, in: directory) {
+                    try giveWay(name, of: other, in: directory)
+                } else if !isSidecar(name, of: subject, in: directory) {
+                    continue
+                }
                 try directory.rename(temporary, to: name)
                 return name
             }
@@ -110,22 +113,46 @@ struct SidecarStore: Sendable {
         throw .fileExists
     }
 
-    /// Whether a file is a sidecar that this program wrote for a path, as its first bytes tell.
-    private func isOurs(_ name: [UInt8], in directory: Directory, for path: RelativePath) -> Bool {
-        Self.content(of: name, in: directory).map { FileReport.isSidecar($0, of: path) } ?? false
+    /// Gives a sidecar the next free name.
+    private func giveWay(_ name: [UInt8], of subject: SidecarSubject, in directory: Directory) throws(Errno) {
+        for next in Self.names(of: subject).dropFirst() {
+            do {
+                return try directory.moveWithoutReplacing(name, to: next, in: directory)
+            } catch Errno.fileExists {
+                if isSidecar(next, of: subject, in: directory) { return try directory.rename(name, to: next) }
+            }
+        }
+        throw .fileExists
     }
 
-    /// Removes the sidecar of a file; one that is not there, or not ours, is no error.
+    /// The names a sidecar may have, the usual one first.
+    private static func names(of subject: SidecarSubject) -> some Sequence<[UInt8]> {
+        (1...attempts).lazy.map { SidecarName.name(for: subject.name, copy: $0) }
+    }
+
+    /// The name under which the sidecar of a file or source stands; nil where there is none.
+    private func find(_ subject: SidecarSubject, in directory: Directory) -> [UInt8]? {
+        var mayBeFree = subject.mayHaveGivenWay
+        for name in Self.names(of: subject) {
+            if isSidecar(name, of: subject, in: directory) { return name }
+            guard mayBeFree || (try? directory.status(name)) != nil else { return nil }
+            mayBeFree = false
+        }
+        return nil
+    }
+
+    /// Whether a file is a sidecar that this program wrote for a file or source, as its first bytes tell.
+    private func isSidecar(_ name: [UInt8], of subject: SidecarSubject, in directory: Directory) -> Bool {
+        Self.content(of: name, in: directory, atMost: Self.head).map(subject.owns) ?? false
+    }
+
+    /// Removes the sidecar of a file or source; one that is not there, or not ours, is no error.
     ///
     /// - Returns: whether there was one.
     @discardableResult
-    func remove(for path: RelativePath, known: [UInt8]?) -> Bool {
-        guard let directory = try? self.directory(of: path) else { return false }
-        let names = known.map { [$0] } ?? (1...Self.attempts).map { SidecarName.name(for: path.name, copy: $0) }
-        for name in names {
-            if isOurs(name, in: directory, for: path) { return (try? directory.unlink(name)) != nil }
-            guard (try? directory.status(name)) != nil else { return false }
-        }
-        return false
+    func remove(for subject: SidecarSubject, known: [UInt8]?) -> Bool {
+        guard let directory = try? open(subject.directory) else { return false }
+        if let known, isSidecar(known, of: subject, in: directory) { return (try? directory.unlink(known)) != nil }
+        return find(subject, in: directory).map { (try? directory.unlink($0)) != nil } ?? false
     }
 }

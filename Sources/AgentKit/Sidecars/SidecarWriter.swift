@@ -6,11 +6,11 @@ import UploadCore
 
 /// Keeps the sidecars up to date, on a thread of its own, so that a slow disk holds up nothing else.
 actor SidecarWriter {
-    /// What is to be done for one path; a newer order replaces an older one that was not begun.
+    /// What is to be done for one file or source; a newer order replaces an older one that was not begun.
     enum Order: Sendable {
-        case write(FileReport)
+        case write(Sidecar)
         /// Written only if the sidecar that stands there does not tell this outcome.
-        case repair(FileReport)
+        case repair(Sidecar)
         case remove
     }
 
@@ -24,11 +24,12 @@ actor SidecarWriter {
     private let writesRejected: Bool
     private let clock: any Clocks
     private let logger: Logger
-    private let inbox = Mutex<[RelativePath: Order]>([:])
+    private let inbox = Mutex<[SidecarSubject: Order]>([:])
     private var pacing = SidecarPacing()
-    private var names: [RelativePath: [UInt8]] = [:]
+    private var names: [SidecarSubject: [UInt8]] = [:]
     private var timer: Task<Void, Never>?
-    private var isInTrouble = false
+    /// Whether the last one could not be written.
+    private(set) var isInTrouble = false
 
     /// A writer.
     ///
@@ -44,24 +45,38 @@ actor SidecarWriter {
     nonisolated func note(_ report: FileReport) {
         // What told that it was seen goes as well.
         if report.state == .rejected && !writesRejected { return remove(report.path) }
-        order(.write(report), for: report.path)
+        order(.write(.file(report)), for: .file(report.path))
     }
 
     /// Asks for the sidecar of a path in a final state to be looked at, and written where a crash prevented that.
     nonisolated func repair(_ report: FileReport) {
         if report.state == .rejected && !writesRejected { return remove(report.path) }
-        order(.repair(report), for: report.path)
+        order(.repair(.file(report)), for: .file(report.path))
     }
 
     /// Asks for the sidecar of a path to be removed.
-    nonisolated func remove(_ path: RelativePath) { order(.remove, for: path) }
+    nonisolated func remove(_ path: RelativePath) { order(.remove, for: .file(path)) }
 
-    /// Whether a sidecar of the path stands there, under its usual name.
-    nonisolated func isThere(for path: RelativePath) -> Bool { store.sidecar(of: path, holds: ["\"version\""]) }
+    /// Whether a sidecar of the path stands there, under whatever name.
+    nonisolated func isThere(for path: RelativePath) -> Bool { store.sidecar(of: .file(path), holds: ["\"version\""]) }
 
-    private nonisolated func order(_ order: Order, for path: RelativePath) {
+    /// Asks for the sidecar of a source to be written, when its time has come; also where the source is rejected: whoever
+    /// writes a `source.toml` wants to know.
+    nonisolated func note(source report: SourceReport) {
+        order(.write(.source(report)), for: .source(report.directory))
+    }
+
+    /// Asks for the sidecar of a source in a final state to be looked at, and written where a crash prevented that.
+    nonisolated func repair(source report: SourceReport) {
+        order(.repair(.source(report)), for: .source(report.directory))
+    }
+
+    /// Asks for the sidecar of a directory's source to be removed.
+    nonisolated func remove(source directory: RelativePath) { order(.remove, for: .source(directory)) }
+
+    private nonisolated func order(_ order: Order, for subject: SidecarSubject) {
         let isFirst = inbox.withLock { inbox in
-            defer { inbox[path] = order }
+            defer { inbox[subject] = order }
             return inbox.isEmpty
         }
         guard isFirst else { return }
@@ -71,7 +86,7 @@ actor SidecarWriter {
     /// Writes everything that waits; used before the agent ends.
     func flush() {
         drain()
-        for report in pacing.due(now: MonotonicTime(nanoseconds: .max)) { write(report) }
+        for sidecar in pacing.due(now: MonotonicTime(nanoseconds: .max)) { write(sidecar) }
     }
 
     private func drain() {
@@ -79,15 +94,15 @@ actor SidecarWriter {
             defer { inbox = [:] }
             return inbox
         }
-        for (path, order) in orders {
+        for (subject, order) in orders {
             switch order {
-            case .write(let report):
-                if pacing.take(report, now: clock.now.monotonic) { write(report) }
-            case .repair(let report):
-                if !store.sidecar(of: path, holds: report.outcome) { write(report) }
+            case .write(let sidecar):
+                if pacing.take(sidecar, now: clock.now.monotonic) { write(sidecar) }
+            case .repair(let sidecar):
+                if !store.sidecar(of: subject, holds: sidecar.outcome) { write(sidecar) }
             case .remove:
-                pacing.forget(path)
-                store.remove(for: path, known: names.removeValue(forKey: path))
+                pacing.forget(subject)
+                store.remove(for: subject, known: names.removeValue(forKey: subject))
             }
         }
         setAlarm()
@@ -97,32 +112,34 @@ actor SidecarWriter {
     ///
     /// - Returns: whether nothing more is to be done about it.
     @discardableResult
-    private func write(_ report: FileReport) -> Bool {
+    private func write(_ sidecar: Sidecar) -> Bool {
+        let subject = sidecar.subject
         do {
-            let name = try store.write(report.sidecarText(), for: report.path, known: names[report.path])
+            let name = try store.write(sidecar.text, for: subject, known: names[subject])
             // The usual name is found again; only another one must be remembered.
-            names[report.path] = name == SidecarName.name(for: report.path.name) ? nil : name
+            names[subject] = name == SidecarName.name(for: subject.name) ? nil : name
             if isInTrouble {
                 isInTrouble = false
                 logger.notice("sidecars can be written again")
             }
-        } catch Errno.noSuchFileOrDirectory {
-            // The directory went with its files.
         } catch {
-            warn(report.path, error)
-            pacing.failed(report, now: clock.now.monotonic)
-            return false
+            // A directory that is gone went with its files.
+            guard [.noSuchFileOrDirectory, .notDirectory].contains(error) else {
+                warn(subject, error)
+                pacing.failed(sidecar, now: clock.now.monotonic)
+                return false
+            }
         }
-        pacing.wrote(report, now: clock.now.monotonic)
+        pacing.wrote(sidecar, now: clock.now.monotonic)
         return true
     }
 
-    private func warn(_ path: RelativePath, _ error: Errno) {
+    private func warn(_ subject: SidecarSubject, _ error: Errno) {
         guard !isInTrouble else { return }
         isInTrouble = true
         logger.error(
             "sidecars can't be written; files are uploaded all the same; free space or mend permissions",
-            metadata: ["path": "\(path)", "reason": "\(error)"])
+            metadata: ["path": "\(subject)", "reason": "\(error)"])
     }
 
     private func setAlarm() {
@@ -137,11 +154,11 @@ actor SidecarWriter {
     private func timerFired() {
         timer = nil
         var failures = 0
-        for report in pacing.due(now: clock.now.monotonic) {
+        for sidecar in pacing.due(now: clock.now.monotonic) {
             if failures >= Self.mostFailures {
-                pacing.failed(report, now: clock.now.monotonic)
+                pacing.failed(sidecar, now: clock.now.monotonic)
             } else {
-                failures = write(report) ? 0 : failures + 1
+                failures = write(sidecar) ? 0 : failures + 1
             }
         }
         setAlarm()

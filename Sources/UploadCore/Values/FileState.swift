@@ -35,7 +35,7 @@ public enum FileState: String, CaseIterable, Sendable {
 }
 
 /// What went wrong with a path, for people and for programs.
-public struct FileError: Hashable, Sendable {
+public struct FileError: Error, Hashable, Sendable {
     /// A short snake_case word, listed in docs/errors.md.
     public var code: String
     /// What failed and why, one line.

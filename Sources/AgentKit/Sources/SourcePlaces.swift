@@ -1,0 +1,20 @@
+import UploadCore
+
+/// Which files make a directory a source.
+enum SourcePlaces {
+    /// The directory that a path, as the description of a source, makes one.
+    ///
+    /// - Returns: nil for any other path, and for `source.toml` at the outbox's root: the outbox itself can't be a source.
+    static func directory(of path: RelativePath) -> RelativePath? {
+        guard path.name.elementsEqual(SourceReport.descriptionName.utf8), path.parent != .root else { return nil }
+        return path.parent
+    }
+
+    /// Whether a path is the description of a source.
+    static func isDescription(_ path: RelativePath) -> Bool { directory(of: path) != nil }
+
+    /// The description of a directory's source.
+    static func description(of directory: RelativePath) -> RelativePath {
+        directory.appending(SourceReport.descriptionName.utf8)
+    }
+}

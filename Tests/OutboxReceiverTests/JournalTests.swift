@@ -18,7 +18,7 @@ import Testing
         .finished(.random(), user: "a", content: .random(), at: 3), .forgotten(.random()),
         .committed(
             Commit(
-                key: Commit.Key(user: "a", sourceID: "s", revision: 2), token: .random(), title: "", createDate: "d",
+                source: Commit.Source(user: "a", id: "s"), revision: 2, token: .random(), title: "", createDate: "d",
                 cover: nil, contents: [.random(), .random()])),
     ]
 

@@ -34,7 +34,8 @@ struct Download {
         var headers = headers
         headers[.acceptRanges] = "bytes"
         headers[.xContentTypeOptions] = "nosniff"
-        if let known = request.headers[.ifNoneMatch], matches(known, headers[.eTag]) {
+        headers.keepSecret()
+        if let known = request.headers[.ifNoneMatch], EntityTag.matches(known, headers[.eTag]) {
             return Response(status: .notModified, headers: headers)
         }
         switch ByteRange(request.headers, entityTag: headers[.eTag], size: size) {
@@ -48,15 +49,6 @@ struct Download {
                 Refusal(status: .rangeNotSatisfiable, message: "The file has \(size) bytes."))
             response.headers[.contentRange] = "bytes */\(size)"
             return response
-        }
-    }
-
-    /// If-None-Match compares weakly (RFC 9110, 13.1.2).
-    private static func matches(_ field: String, _ entityTag: String?) -> Bool {
-        guard let entityTag else { return false }
-        return field.split(separator: ",").contains { candidate in
-            let candidate = candidate.drop { $0 == " " }.prefix { $0 != " " }
-            return candidate == "*" || candidate == entityTag || candidate == "W/\(entityTag)"
         }
     }
 

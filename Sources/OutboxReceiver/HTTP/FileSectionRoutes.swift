@@ -33,6 +33,7 @@ struct FileSectionRoutes {
             return try plan(for: file, user)
         }
         let opened = try await store.preLoad(plans, user: user)
+        store.requests.registered(plans, opened, user: user)
         let existing = opened.filter(\.isExisting).map { JSON.string($0.id.description) }
         let ids = JSON.array(opened.map { .string($0.id.description) })
         return .json(existing.isEmpty ? ["fileIds": ids] : ["fileIds": ids, "existing": .array(existing)])
@@ -79,10 +80,12 @@ struct FileSectionRoutes {
             let fragment = try Fragment.begin(Int(block.blockNo) - 1, of: upload, in: store)
         {
             try await receive(fragment, from: request, &parser)
+            store.requests.fragment(block, user: user, isNew: true)
             store.advance(upload)
         } else {
             for try await chunk in request.body { _ = try parser.payload(in: chunk) }
             try parser.finish()
+            store.requests.fragment(block, user: user, isNew: false)
         }
         return .json()
     }
@@ -141,8 +144,10 @@ struct FileSectionRoutes {
             }
         }
         guard unknown.count < ids.count else { throw Refusal.unknownID }
+        let status: Int64 = failed.isEmpty ? (isAssembling ? 2 : 1) : 0
+        store.requests.asked(ids, user: user, status: status)
         var reply = [
-            JSON.Member(name: "finishStatus", value: .integer(failed.isEmpty ? (isAssembling ? 2 : 1) : 0)),
+            JSON.Member(name: "finishStatus", value: .integer(status)),
             JSON.Member(name: "failFileIds", value: .string(failed.joined(separator: ","))),
             JSON.Member(name: "urls", value: .object(urls)), JSON.Member(name: "md5", value: .object(digests)),
         ]
@@ -174,7 +179,8 @@ struct FileSectionRoutes {
 
     func delete(_ request: Request, user: String) async throws -> Response {
         let ids = try await ids(in: request)
-        try store.delete(ids.compactMap { Hex128($0) }, user: user)
+        let forgotten = try store.delete(ids.compactMap { Hex128($0) }, user: user)
+        store.requests.deleted(ids, user: user, forgotten: forgotten)
         return .json()
     }
 

@@ -17,6 +17,20 @@ final class Links: Sendable {
     func portrait(_ token: Hex128) -> String { "\(prefix)/u/\(token).jpg" }
     func source(_ commit: Commit) -> String { "\(prefix)/s/\(commit.token)" }
 
+    /// Where the files are, as a source expression of a content security policy. These know neither IPv6 addresses nor
+    /// the characters that separate them (https://www.w3.org/TR/CSP3/#source-lists).
+    var filesSource: String {
+        let isExpression = prefix.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "-._~:/%".utf8.contains(byte)
+            }
+        }
+        return isExpression ? "\(prefix)/f/" : "'self'"
+    }
+
     private var prefix: String { base.withLock { $0 } }
 
     private static func withoutSlash(_ text: String) -> String {

@@ -16,6 +16,26 @@ struct MediaType: Equatable {
         (text.hasPrefix("image/") && !text.hasPrefix("image/svg")) || text.hasPrefix("video/")
     }
 
+    /// How a page shows a file.
+    enum Showing {
+        /// All browsers of these years show it.
+        case picture
+        /// Some do.
+        case pictureForSome
+        case video
+        /// It is there to be fetched.
+        case link
+    }
+
+    /// How a page shows it.
+    var showing: Showing {
+        switch text {
+        case "image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "image/bmp": .picture
+        case "image/heic", "image/heif", "image/jxl", "image/tiff": .pictureForSome
+        default: text.hasPrefix("video/") ? .video : .link
+        }
+    }
+
     private static func isValid(_ text: String) -> Bool {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         return parts.count == 2

@@ -1,3 +1,4 @@
+import Crypto
 import Glibc
 import HTTPTypes
 import Hummingbird
@@ -23,6 +24,8 @@ struct PortraitRoutes {
         let token = Hex128.random()
         try save(picture, as: "\(token).jpg")
         try await store.settle()
+        let digest = Hex128(Insecure.MD5.hash(data: picture.readableBytesView))
+        store.requests.portrait(md5: digest, bytes: picture.readableBytes, user: user)
         return .json(["userImg": .string(links.portrait(token) + Self.style)])
     }
 

@@ -15,47 +15,62 @@ struct Responder: HTTPResponder {
     func respond(to request: Request, context: Context) async throws -> Response {
         let deadline = RequestDeadline(for: request, on: context.channel)
         defer { deadline.cancel() }
+        var user: String?
         do {
-            let response = try await answer(request)
+            let response = try await answer(request, &user)
             context.logger.debug(
-                "request", metadata: ["path": "\(request.uri.path)", "status": "\(response.status.code)"])
+                "request", metadata: ["path": "\(Self.shown(request))", "status": "\(response.status.code)"])
             return response
         } catch let refusal as Refusal {
             context.logger.log(
                 level: refusal.isRoutine ? .debug : .info, "refused",
                 metadata: [
-                    "path": "\(request.uri.path)", "status": "\(refusal.status.code)", "why": "\(refusal.message)",
+                    "path": "\(Self.shown(request))", "status": "\(refusal.status.code)",
+                    "why": "\(LogText.quoted(refusal.message))", "user": "\(user ?? "?")",
                     "from": "\(context.channel.remoteAddress?.ipAddress ?? "?")",
                 ])
             return .refusal(refusal)
         } catch let error as Errno {
-            context.logger.error("input/output", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
+            context.logger.error("input/output", metadata: ["path": "\(Self.shown(request))", "error": "\(error)"])
             return .refusal(error == .noSpace || error == .diskQuotaExceeded ? .diskFull : .storageFailed)
         }
     }
 
-    private func answer(_ request: Request) async throws -> Response {
+    /// The path for the log, without what makes a URL a secret.
+    private static func shown(_ request: Request) -> String {
+        let path = request.uri.path
+        let first = path.split(separator: "/").first
+        return first == "f" || first == "u" || first == "s" ? "\"/\(first ?? "")/…\"" : LogText.quoted(path)
+    }
+
+    /// - Parameter user: Set as soon as it is known who asks.
+    private func answer(_ request: Request, _ user: inout String?) async throws -> Response {
         let path = request.uri.path
         switch request.method {
-        case .post: return try await post(path, request)
+        case .post: return try await post(path, request, &user)
         case .get: return try get(path, request)
         case .head: return try get(path, request).createHeadResponse()
         default: throw Refusal.notFound
         }
     }
 
-    private func post(_ path: String, _ request: Request) async throws -> Response {
+    private func post(_ path: String, _ request: Request, _ known: inout String?) async throws -> Response {
+        guard let route = route(path) else { throw Refusal.notFound }
+        let user = try tokens.user(authorization: request.headers[.authorization], now: store.now())
+        known = user
+        return try await route(request, user)
+    }
+
+    private func route(_ path: String) -> ((Request, String) async throws -> Response)? {
         let fileSection = FileSectionRoutes(store: store, links: links)
-        switch path {
-        case "/fileSection/upload.do": return try await fileSection.upload(request, user: try user(of: request))
-        case "/fileSection/preLoad.do": return try await fileSection.preLoad(request, user: try user(of: request))
-        case "/fileSection/isFinish.do": return try await fileSection.isFinish(request, user: try user(of: request))
-        case "/fileSection/delete.do": return try await fileSection.delete(request, user: try user(of: request))
-        case "/source/commit.do":
-            return try await SourceRoutes(store: store, links: links).commit(request, user: try user(of: request))
-        case "/user/portrait.do":
-            return try await PortraitRoutes(store: store, links: links).replace(request, user: try user(of: request))
-        default: throw Refusal.notFound
+        return switch path {
+        case "/fileSection/upload.do": fileSection.upload
+        case "/fileSection/preLoad.do": fileSection.preLoad
+        case "/fileSection/isFinish.do": fileSection.isFinish
+        case "/fileSection/delete.do": fileSection.delete
+        case "/source/commit.do": SourceRoutes(store: store, links: links).commit
+        case "/user/portrait.do": PortraitRoutes(store: store, links: links).replace
+        default: nil
         }
     }
 
@@ -67,12 +82,9 @@ struct Responder: HTTPResponder {
             return try Download(store: store).content(parts[1], request)
         case "u" where parts.count == 2:
             return try PortraitRoutes(store: store, links: links).picture(parts[1], request)
-        case "s" where parts.count == 2: return try SourceRoutes(store: store, links: links).page(parts[1])
+        case "s" where parts.count == 2:
+            return try SourceRoutes(store: store, links: links).page(parts[1], request)
         default: throw Refusal.notFound
         }
-    }
-
-    private func user(of request: Request) throws(Refusal) -> String {
-        try tokens.user(authorization: request.headers[.authorization], now: store.now())
     }
 }

@@ -48,7 +48,7 @@ enum JournalLine {
         case .forgotten(let id): ["X", "\(id)"]
         case .committed(let commit):
             [
-                "S", "\(commit.token)", commit.key.user, commit.key.sourceID, "\(commit.key.revision)", commit.title,
+                "S", "\(commit.token)", commit.source.user, commit.source.id, "\(commit.revision)", commit.title,
                 commit.createDate, commit.cover.map { "\($0)" } ?? "",
                 commit.contents.map(\.description).joined(separator: ","),
             ]
@@ -101,7 +101,7 @@ enum JournalLine {
         else { return nil }
         return .committed(
             Commit(
-                key: Commit.Key(user: user, sourceID: sourceID, revision: Int(revision)), token: token, title: title,
+                source: Commit.Source(user: user, id: sourceID), revision: Int(revision), token: token, title: title,
                 createDate: createDate, cover: Hex128(cover),
                 contents: contents.split(separator: ",").compactMap { Hex128($0) }))
     }

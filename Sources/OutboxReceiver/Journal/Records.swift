@@ -50,17 +50,19 @@ struct ObjectName: Equatable, Sendable {
     var path: String { "\(folder)/\(file)" }
 }
 
-/// A source as it was committed for the first time.
+/// A source as it was committed: one revision of a post.
 struct Commit: Equatable, Sendable {
-    struct Key: Hashable, Sendable {
+    /// Sources of other users are other sources, whatever their ids.
+    struct Source: Hashable, Sendable {
         let user: String
-        let sourceID: String
-        let revision: Int
+        let id: String
     }
 
-    let key: Key
-    /// The secret part of its URL.
-    let token: Hex128
+    let source: Source
+    /// From 1. A later one takes the place of those before.
+    let revision: Int
+    /// The secret part of the post's URL, the same for all revisions.
+    var token: Hex128
     let title: String
     let createDate: String
     /// Tokens of contents, in the order they were committed in.

@@ -13,20 +13,21 @@ struct Catalog: Sendable {
     private(set) var finished: [Hex128: FinishedID] = [:]
     /// By token.
     private(set) var contents: [Hex128: Content] = [:]
-    /// By token.
+    /// The highest revision of each post, by token.
     private(set) var commits: [Hex128: Commit] = [:]
     /// Bytes that open uploads have been promised and did not send yet.
     private(set) var promised: Int64 = 0
 
     private var tokens: [ContentKey: Hex128] = [:]
-    private var commitTokens: [Commit.Key: Hex128] = [:]
+    private var commitTokens: [Commit.Source: Hex128] = [:]
     private var openCounts: [String: Int] = [:]
 
     func openCount(of user: String) -> Int { openCounts[user, default: 0] }
 
     func content(_ key: ContentKey) -> Content? { tokens[key].flatMap { contents[$0] } }
 
-    func commit(_ key: Commit.Key) -> Commit? { commitTokens[key].flatMap { commits[$0] } }
+    /// The highest revision of a source.
+    func commit(_ source: Commit.Source) -> Commit? { commitTokens[source].flatMap { commits[$0] } }
 
     mutating func add(_ upload: Upload) {
         uploads[upload.id] = upload
@@ -53,8 +54,13 @@ struct Catalog: Sendable {
 
     mutating func forget(_ id: Hex128) { finished[id] = nil }
 
+    /// An earlier revision than the one that is known changes nothing.
     mutating func add(_ commit: Commit) {
-        commitTokens[commit.key] = commit.token
+        if let known = self.commit(commit.source) {
+            guard commit.revision > known.revision else { return }
+            commits[known.token] = nil
+        }
+        commitTokens[commit.source] = commit.token
         commits[commit.token] = commit
     }
 

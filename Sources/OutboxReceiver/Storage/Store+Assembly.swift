@@ -48,7 +48,7 @@ extension Store {
         guard md5 == upload.plan.md5 else {
             logger.warning(
                 "upload refused: its content does not match its MD5",
-                metadata: ["id": "\(upload.id)", "user": "\(upload.plan.user)", "name": "\(upload.plan.fileName)"])
+                metadata: ["id": "\(upload.id)", "user": "\(upload.plan.user)", "name": "\(upload.plan.quotedName)"])
             return reject(upload)
         }
         guard upload.isLarge else { return finishLater(upload) }

@@ -113,7 +113,8 @@ extension Store {
             logger.info(
                 "upload finished",
                 metadata: [
-                    "id": "\(item.upload.id)", "user": "\(item.upload.plan.user)", "name": "\(item.content.name)",
+                    "id": "\(item.upload.id)", "user": "\(item.upload.plan.user)",
+                    "name": "\(item.upload.plan.quotedName)", "md5": "\(item.upload.plan.md5)",
                     "bytes": "\(item.upload.plan.size)",
                 ])
         }

@@ -21,7 +21,7 @@ extension Store {
         for upload in open where upload.lastActivity < oldest {
             logger.info(
                 "upload expired",
-                metadata: ["id": "\(upload.id)", "user": "\(upload.plan.user)", "name": "\(upload.plan.fileName)"])
+                metadata: ["id": "\(upload.id)", "user": "\(upload.plan.user)", "name": "\(upload.plan.quotedName)"])
             drop(upload)
         }
         withBooks { $0.catalog.forgetFinished(before: oldest) }

@@ -53,7 +53,7 @@ extension Store {
                 content.object, user: plan.user, path: SafePath(path: plan.path, fileName: plan.fileName))
         } catch {
             // The content is safe under its first name; a missing second one is no reason to send it again.
-            logger.warning("cannot link", metadata: ["name": "\(plan.fileName)", "error": "\(error)"])
+            logger.warning("cannot link", metadata: ["name": "\(plan.quotedName)", "error": "\(error)"])
         }
     }
 }

@@ -52,30 +52,4 @@ extension Store {
     func content(token: Hex128) -> Content? {
         withBooks { $0.catalog.contents[token] }
     }
-
-    // MARK: Sources
-
-    /// Records the commit, or returns the one that bears the same source id and revision. On the disk itself when
-    /// this returns.
-    func commit(_ commit: Commit) async throws -> Commit {
-        let recorded = try withBooks { books in
-            if let known = books.catalog.commit(commit.key) { return known }
-            try books.journal.append([.committed(commit)])
-            books.catalog.add(commit)
-            return commit
-        }
-        try await settle()
-        return recorded
-    }
-
-    /// The commit with this source id and revision, on the disk itself.
-    func commit(_ key: Commit.Key) async throws -> Commit? {
-        guard let known = withBooks({ $0.catalog.commit(key) }) else { return nil }
-        try await settle()
-        return known
-    }
-
-    func commit(token: Hex128) -> Commit? {
-        withBooks { $0.catalog.commits[token] }
-    }
 }

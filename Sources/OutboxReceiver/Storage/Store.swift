@@ -45,6 +45,7 @@ final class Store: Sendable {
     let portraits: Folder
     let root: Folder
     let logger: Logger
+    let requests: RequestLog
     /// Seconds since 1970.
     let now: @Sendable () -> Int64
     /// Reads back what arrived out of order; apart from the threads that serve requests, or a few large files would
@@ -69,6 +70,7 @@ final class Store: Sendable {
         self.limits = limits
         self.synchronizes = synchronizes
         self.logger = logger
+        requests = RequestLog(logger)
         self.now = now
         self.uptime = uptime
         clock = Mutex(ClockWatch(time: now(), uptime: uptime()))
@@ -125,16 +127,22 @@ final class Store: Sendable {
 
     /// Forgets these ids of `user`: unfinished uploads with all their blocks, and finished ones as ids only; what was
     /// confirmed stays. Ids that are unknown, or somebody else's, change nothing.
-    func delete(_ ids: [Hex128], user: String) throws {
+    /// - Returns: How many were forgotten.
+    func delete(_ ids: [Hex128], user: String) throws -> Int {
+        var count = 0
         for id in ids {
             let upload = withBooks { $0.catalog.uploads[id] }
-            if let upload, upload.plan.user == user { drop(upload) }
-            try withBooks { books in
-                guard books.catalog.finished[id]?.user == user else { return }
+            let isOpen = upload?.plan.user == user
+            if let upload, isOpen { drop(upload) }
+            let wasFinished = try withBooks { books in
+                guard books.catalog.finished[id]?.user == user else { return false }
                 try books.journal.append([.forgotten(id)])
                 books.catalog.forget(id)
+                return true
             }
+            if isOpen || wasFinished { count += 1 }
         }
+        return count
     }
 
     func drop(_ upload: Upload) {

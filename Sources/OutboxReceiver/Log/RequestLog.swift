@@ -1,0 +1,73 @@
+import Logging
+
+/// Who did what: a line for each request that changes something, or registers it.
+///
+/// Names are quoted, ids and digests are not; tokens and URLs, which let whoever reads them in, have no place here.
+struct RequestLog: Sendable {
+    private let logger: Logger
+
+    init(_ logger: Logger) {
+        self.logger = logger
+    }
+
+    func registered(_ plans: [UploadPlan], _ opened: [Store.Opened], user: String) {
+        logger.info(
+            "preLoad",
+            metadata: [
+                "user": "\(user)", "new": "\(opened.count { !$0.isExisting })",
+                "existing": "\(opened.count { $0.isExisting })",
+                "files": "\(Self.list(zip(plans, opened).map { Self.text($0, $1) }))",
+            ])
+    }
+
+    private static func text(_ plan: UploadPlan, _ opened: Store.Opened) -> String {
+        "\(opened.id) \(opened.isExisting ? "existing" : "new") md5=\(plan.md5) bytes=\(plan.size) "
+            + "name=\(plan.quotedName)"
+    }
+
+    func fragment(_ block: FileBlock, user: String, isNew: Bool) {
+        logger.debug(
+            "upload",
+            metadata: [
+                "user": "\(user)", "id": "\(Self.quoted(block.id))", "block": "\(block.blockNo)/\(block.blockTotal)",
+                "outcome": isNew ? "stored" : "known",
+            ])
+    }
+
+    func asked(_ ids: [String], user: String, status: Int64) {
+        logger.debug(
+            "isFinish", metadata: ["user": "\(user)", "ids": "\(Self.quotedList(ids))", "finishStatus": "\(status)"])
+    }
+
+    /// - Parameter forgotten: How many of them were the user's.
+    func deleted(_ ids: [String], user: String, forgotten: Int) {
+        logger.info(
+            "delete", metadata: ["user": "\(user)", "ids": "\(Self.quotedList(ids))", "deleted": "\(forgotten)"])
+    }
+
+    /// - Parameter latest: The revision that the post shows now.
+    func committed(_ message: CommitMessage, user: String, outcome: Store.CommitOutcome, latest: Int) {
+        logger.info(
+            "commit",
+            metadata: [
+                "user": "\(user)", "source": "\(LogText.quoted(message.sourceID))", "revision": "\(message.revision)",
+                "shown": "\(latest)", "title": "\(LogText.quoted(message.title))",
+                "cover": "\(message.cover.map { Self.quoted($0) } ?? "none")",
+                "ids": "\(Self.quotedList(message.fileIDs))",
+                "outcome": "\(outcome.rawValue)",
+            ])
+    }
+
+    func portrait(md5: Hex128, bytes: Int, user: String) {
+        logger.info("portrait", metadata: ["user": "\(user)", "md5": "\(md5)", "bytes": "\(bytes)"])
+    }
+
+    private static func quotedList(_ ids: [String]) -> String {
+        list(ids.map(quoted))
+    }
+
+    /// An id is only what it should be where it is one of ours.
+    private static func quoted(_ id: String) -> String { Hex128(id)?.description ?? LogText.quoted(id) }
+
+    private static func list(_ items: [String]) -> String { "[\(items.joined(separator: ", "))]" }
+}

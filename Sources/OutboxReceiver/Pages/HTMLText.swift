@@ -1,0 +1,20 @@
+/// Text as it may stand in HTML, between tags as well as in a quoted attribute.
+enum HTMLText {
+    static func escaped(_ text: String) -> String {
+        var escaped = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped.append(contentsOf: "&amp;".unicodeScalars)
+            case "<": escaped.append(contentsOf: "&lt;".unicodeScalars)
+            case ">": escaped.append(contentsOf: "&gt;".unicodeScalars)
+            case "\"": escaped.append(contentsOf: "&quot;".unicodeScalars)
+            case "'": escaped.append(contentsOf: "&#39;".unicodeScalars)
+            // Control characters may not stand in HTML in any form.
+            case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}":
+                escaped.append(scalar == "\n" || scalar == "\t" ? " " : "\u{fffd}")
+            default: escaped.append(scalar)
+            }
+        }
+        return String(escaped)
+    }
+}

@@ -1,0 +1,117 @@
+/// The page that shows a post: all of it in one document, without a script.
+struct SourcePage {
+    /// Titles longer than this are set smaller.
+    private static let longTitle = 80
+
+    let commit: Commit
+    /// What is there of its files, the cover first.
+    let contents: [Content]
+    let links: Links
+
+    // MARK: The document
+
+    var html: String {
+        let title = HTMLText.escaped(commit.title.isEmpty ? "Untitled" : commit.title)
+        let rest = contents.dropFirst(cover == nil ? 0 : 1)
+        let seen = rest.filter { MediaType($0.type).showing != .link }
+        let linked = rest.filter { MediaType($0.type).showing == .link }
+        return """
+            <!doctype html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="robots" content="noindex, nofollow">
+            <title>\(title)</title>
+            <style>\(PageStyle.text)</style>
+            </head>
+            <body>
+            <header>
+            <h1 dir="auto"\(commit.title.count > Self.longTitle ? " class=\"long\"" : "")>\(title)</h1>
+            <p class="facts">\(facts.joined(separator: " "))</p>
+            </header>
+            <main>
+            \(cover.map { large($0) } ?? "")
+            \(Self.wrapped(seen.map(tile), in: "div", "grid"))
+            \(Self.wrapped(linked.map { "<li>\(link(to: $0))</li>" }, in: "ul", "files"))
+            </main>
+            </body>
+            </html>
+
+            """
+    }
+
+    /// The first of all, where it can be looked at.
+    private var cover: Content? {
+        contents.first.flatMap { MediaType($0.type).showing == .link ? nil : $0 }
+    }
+
+    private var facts: [String] {
+        let size = contents.reduce(into: Int64(0)) { $0 += $1.key.size }
+        let count = contents.count == 1 ? "1 file" : "\(contents.count) files"
+        var facts = contents.isEmpty ? ["<span>no files</span>"] : ["<span>\(count), \(FileSize.text(size))</span>"]
+        if !commit.createDate.isEmpty { facts.insert(PostDate.html(commit.createDate), at: 0) }
+        if commit.revision > 1 { facts.append("<span>revision \(commit.revision)</span>") }
+        return facts
+    }
+
+    private static func wrapped(_ items: [String], in tag: String, _ kind: String) -> String {
+        items.isEmpty ? "" : "<\(tag) class=\"\(kind)\">\n\(items.joined(separator: "\n"))\n</\(tag)>"
+    }
+
+    // MARK: Files
+
+    private func large(_ content: Content) -> String {
+        switch MediaType(content.type).showing {
+        case .video: "<figure class=\"cover film\">\(video(content))</figure>"
+        default: "<a class=\"cover\" href=\"\(url(content))\">\(picture(content, attributes: ""))</a>"
+        }
+    }
+
+    private func tile(_ content: Content) -> String {
+        switch MediaType(content.type).showing {
+        case .video: "<figure class=\"film\">\(video(content))</figure>"
+        default: "<a href=\"\(url(content))\">\(picture(content, attributes: " loading=\"lazy\""))</a>"
+        }
+    }
+
+    private func picture(_ content: Content, attributes: String) -> String {
+        let type = MediaType(content.type)
+        let name = HTMLText.escaped(content.name)
+        let image = { (source: String) in
+            "<img\(source) alt=\"\(name)\" title=\"\(name)\" decoding=\"async\"\(attributes)>"
+        }
+        guard type.showing == .pictureForSome else { return image(" src=\"\(url(content))\"") }
+        // Browsers that can't show it don't fetch it, and show its name.
+        return
+            "<picture><source type=\"\(HTMLText.escaped(type.text))\" srcset=\"\(url(content))\">\(image(""))</picture>"
+    }
+
+    private func video(_ content: Content) -> String {
+        """
+        <video controls preload="metadata" src="\(url(content))" aria-label="\(HTMLText.escaped(content.name))"></video>\
+        <figcaption>\(link(to: content))</figcaption>
+        """
+    }
+
+    private func link(to content: Content) -> String {
+        """
+        <a href="\(url(content))"><bdi>\(HTMLText.escaped(content.name))</bdi></a> \
+        <small>\(FileSize.text(content.key.size))</small>
+        """
+    }
+
+    private func url(_ content: Content) -> String { HTMLText.escaped(links.file(content)) }
+
+    // MARK: What it may do
+
+    /// Pictures and videos of this server, the one style sheet, and nothing else (https://www.w3.org/TR/CSP3/).
+    /// Downloads are named since a sandbox forbids them.
+    var securityPolicy: String {
+        """
+        default-src 'none'; img-src \(links.filesSource); media-src \(links.filesSource); \
+        style-src 'sha256-\(PageStyle.digest)'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+        sandbox allow-downloads
+        """
+    }
+}

@@ -28,7 +28,7 @@ struct FaultServerTests {
         let ids = try client.upload(["a", "b"])
         let first = try client.commit(ids)
         #expect(try url(client.commit(ids, title: "Lake")) == url(first))
-        #expect(server.store.posts.contradictions.count == 1)
+        #expect(server.store.posts.contradictions.count == 1 && server.store.violations.count == 1)
         #expect(server.store.posts.posts.values.map(\.payload.title) == ["Sea"])
     }
 
@@ -90,6 +90,20 @@ struct FaultServerTests {
         let client = SectionClient(server: server)
         #expect(try client.commit(client.upload(["a"])).status == status)
         #expect(server.store.posts.posts.isEmpty && server.count(.commit) == 1)
+    }
+
+    @Test("fails to assemble the files it is told to, and no others")
+    func assembly() throws {
+        let server = try FaultServer { endpoint, number in
+            endpoint == .isFinish && number == 1 ? .assemblyFailedFor(["b", "c"]) : nil
+        }
+        let client = SectionClient(server: server)
+        let ids = try client.upload(["a", "b"], finish: false)
+        let question = ["fileIds": ids]
+        #expect(try client.post("/fileSection/isFinish.do", question).data["failFileIds"] as? String == ids[1])
+        _ = try client.sendBlock("b", id: ids[1])
+        #expect(try client.post("/fileSection/isFinish.do", question).data["finishStatus"] as? Int == 1)
+        #expect(server.store.violations.isEmpty)
     }
 
     // MARK: Users

@@ -46,6 +46,8 @@ package final class FaultServer: Sendable {
         case assembling
         /// isFinish: the fragments are lost and the ids named as failed.
         case assemblyFailed
+        /// isFinish: the same for the files with these names alone, whichever others are asked about.
+        case assemblyFailedFor(Set<String>)
         /// isFinish: assembled, but to another MD5.
         case otherDigest
         /// isFinish: a bare 404 where several ids are asked for; one alone is answered.
@@ -203,10 +205,12 @@ extension FaultServer.Desk {
         case .hang: return .hang
         case .assembling: return reply(status: 200, .init(data: ["finishStatus": 2, "failFileIds": ""]))
         case .assemblyFailed:
-            let ids = SectionStore.identifiers(body)
-            store.loseBlocks(ids)
-            return reply(
-                status: 200, .init(data: ["finishStatus": 0, "failFileIds": ids.joined(separator: ",")]))
+            return Self.assemblyFailed(SectionStore.identifiers(body), store: &store)
+        case .assemblyFailedFor(let names):
+            let ids = SectionStore.identifiers(body).filter {
+                store.announced[$0].map { names.contains($0.name) } ?? false
+            }
+            return ids.isEmpty ? nil : Self.assemblyFailed(ids, store: &store)
         case .otherDigest:
             let ids = SectionStore.identifiers(body)
             store.loseBlocks(ids)
@@ -217,6 +221,11 @@ extension FaultServer.Desk {
             return reply(status: 404, SectionStore.Answer(code: 404, message: "not found"))
         case .lostReply, .truncated: return nil
         }
+    }
+
+    private static func assemblyFailed(_ ids: [String], store: inout SectionStore) -> Reply {
+        store.loseBlocks(ids)
+        return reply(status: 200, .init(data: ["finishStatus": 0, "failFileIds": ids.joined(separator: ",")]))
     }
 
     private static let json = [("Content-Type", "application/json")]

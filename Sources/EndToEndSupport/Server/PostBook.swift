@@ -72,8 +72,11 @@ package struct PostBook {
         let key = Key(user: user, sourceID: payload.sourceId, revision: payload.revision)
         if let known = posts[key] {
             posts[key]?.times += 1
-            if known.payload != payload { contradictions.append("\(known.payload), then \(payload)") }
-            return (SectionStore.Answer(data: ["url": known.url]), nil)
+            let answer = SectionStore.Answer(data: ["url": known.url])
+            guard known.payload != payload else { return (answer, nil) }
+            let contradiction = "commit of \(known.payload), then of \(payload)"
+            contradictions.append(contradiction)
+            return (answer, contradiction)
         }
         let found = payload.fileIds.compactMap(file)
         // A server may forget: no fault of the client's.

@@ -15,6 +15,7 @@ struct Walk {
     struct Batch {
         var actions: [MachineAction]
         var drops: [RelativePath: Drop?]
+        var posts: [String: SourceCommit] = [:]
     }
 
     static let paths: [RelativePath] = (0..<10).map { RelativePath("p\($0)") ?? .root }
@@ -34,6 +35,16 @@ struct Walk {
     var durableDrops: [RelativePath: Drop] = [:]
     var decided = FakeLedger()
     var ledger = FakeLedger()
+    /// What the server is to be told of sources, as the agent sees it, and as it is durable.
+    var posts: [String: SourceCommit] = [:]
+    var durablePosts: [String: SourceCommit] = [:]
+    /// Sources whose files the server does not know.
+    var forgotten: Set<String> = []
+    var lastRevision = 0
+    /// The contents of the sources, and the source that each content goes with.
+    var gathered: [String: [ContentKey]] = [:]
+    var groups: [ContentKey: String] = [:]
+    var signedOut = false
     var allPaused = false
     var commits: [Batch] = []
     /// Requests the machine began, by its own books; and those that were really sent.
@@ -56,7 +67,8 @@ struct Walk {
         case 0..<45: answerOne()
         case 45..<65: commitOne()
         case 65..<75: pass(.milliseconds(Int.random(in: 1...5000, using: &random)))
-        case 75..<95: userActs()
+        case 75..<90: userActs()
+        case 90..<95: userActsOnSources()
         case 95..<98: server.mood = random.oneIn(3) ? random.pick(WalkServer.Mood.allCases) : .fine
         case 98: if random.oneIn(4) { crash() }
         default: tell([random.oneIn(2) ? .credentialsChanged : .networkChanged])
@@ -79,11 +91,14 @@ struct Walk {
                 batch.drops[path] = drops[path]
             case .cancel(let ids): for id in ids { begun[id] = nil }
             case .takeAgain(let path, _): settling.insert(path)
+            case .commitEnded(let source, let revision, let outcome): commitEnded(source, revision, outcome)
             default: if let request = Begun(action, at: now.monotonic) { begin(request) }
             }
         }
+        batch.posts = posts
         commits.append(batch)
         checkRest()
+        if let commit = forgotten.popFirst().flatMap({ posts[$0] }) { tell([.commit(commit, forgotten: 1)]) }
         if let path = settling.min() { join(path, random.pick(Self.contents)) }
     }
 
@@ -93,7 +108,8 @@ struct Walk {
             .acknowledged(let id, let key, _, _, _), .finished(let id, let key, _), .failed(let id, let key, _):
             begun[id]?.keys.removeAll { $0 == key }
             if begun[id]?.keys.isEmpty == true { begun[id] = nil }
-        case .removed(let id), .removalFailed(let id, _): begun[id] = nil
+        case .removed(let id), .removalFailed(let id, _), .committed(let id, _), .commitFailed(let id, _):
+            begun[id] = nil
         default: break
         }
     }
@@ -103,6 +119,7 @@ struct Walk {
         let batch = commits.removeFirst()
         for write in batch.actions.writes { ledger.apply(write) }
         for (path, drop) in batch.drops { durableDrops[path] = drop }
+        durablePosts = batch.posts
         for action in batch.actions {
             if case .cancel(let ids) = action { sent.removeAll { ids.contains($0.request.id) } }
             guard let request = Begun(action, at: now.monotonic) else { continue }
@@ -138,6 +155,8 @@ struct Walk {
         sent = []
         begun = [:]
         drops = durableDrops
+        posts = durablePosts
+        forgotten = []
         decided = ledger
         machine = UploadMachine(limits: limits, traits: traits, scope: Bench.scope, seed: random.next())
         let waiting = drops.filter { $0.value.outcome == nil }
@@ -151,7 +170,7 @@ struct Walk {
         machine.restoreRemovals(ledger.removals)
         // Paths without an upload are hashed again.
         settling = Set(waiting.filter { !machine.keys.contains($0.value.content.key) }.keys)
-        tell(allPaused ? [.setAllPaused(true), .tick] : [.tick])
+        tell(eventsOfSources() + (allPaused ? [.setAllPaused(true), .tick] : [.tick]))
     }
 
     /// Commits and answers all there is.

@@ -20,6 +20,9 @@ extension Walk {
             }
         }
         if request.kind == .send { checkSend(request) }
+        if signedOut { fail("\(request.kind) while signed out") }
+        checkCommit(request)
+        checkGroup(request)
         begun[request.id] = request
     }
 
@@ -53,7 +56,7 @@ extension Walk {
         if waiting.contains(where: { machine.view(of: $0.value.content.key, from: $0.key) == nil }) {
             fail("an accepted path that no upload knows")
         }
-        if allPaused || waiting.allSatisfy({ $0.value.paused }) { return }
+        if allPaused || signedOut || posts.isEmpty && waiting.allSatisfy({ $0.value.paused }) { return }
         if begun.isEmpty, machine.nextDeadline(after: now.monotonic) == nil { fail("everything waits for nothing") }
     }
 
@@ -61,6 +64,7 @@ extension Walk {
     mutating func end() {
         server.isFlaky = false
         server.mood = .fine
+        signOut(false)
         pauseAll(false)
         for path in Self.paths { pause(path, false) }
         tell([.credentialsChanged])
@@ -78,6 +82,7 @@ extension Walk {
             }
             fail("never ended: \(states.sorted())")
         }
+        if !posts.isEmpty { fail("commits never ended: \(posts.keys.sorted())") }
         if !machine.keys.isEmpty { fail("uploads nobody waits for") }
         if !decided.uploads.isEmpty || !decided.pages.isEmpty { fail("uploads left in the ledger") }
         if !decided.removals.isEmpty { fail("deletions left over") }

@@ -19,6 +19,8 @@ struct WalkServer {
     var open: [String: Stored] = [:]
     /// Contents that are there as a whole.
     var whole: Set<ContentKey> = []
+    /// Revisions of sources it was told of.
+    var posts: Set<Int> = []
     private var lastID = 0
 
     init(traits: RemoteTraits) { self.traits = traits }
@@ -37,6 +39,12 @@ struct WalkServer {
         if request.kind == .remove {
             for name in request.names { open[name] = nil }
             events = [.removed(request.id)]
+        } else if let commit = request.commit {
+            if isFlaky, random.oneIn(8) {
+                return Reply.failure(random.pick([.refused, .forgotten])).events(for: request)
+            }
+            posts.insert(commit.revision)
+            events = Reply.success.events(for: request)
         } else {
             events = request.keys.map { key in
                 guard let plan = plans[key] else { return .failed(request.id, key, .cancelled) }

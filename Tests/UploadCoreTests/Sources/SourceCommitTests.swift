@@ -1,0 +1,162 @@
+import Testing
+import UploadCore
+
+@Suite("What the server is told of a source, and what it answers")
+struct SourceCommitTests {
+    @Test("is asked for once every file is done, and is durable before")
+    func asked() {
+        var bench = SourceBench.uploading()
+        bench.tell(.file("a", .done(1)))
+        let actions = bench.machine.handle([.file("b", .done(2))], now: bench.now)
+        let commit = SourceCommit(
+            sourceID: bench.stored.id, revision: 1, title: "Sea", cover: "id1", fileIDs: ["id1", "id2"],
+            createdAt: WallTime(milliseconds: 1))
+        #expect(actions == [.store, .commit(commit, forgotten: 0), .changed])
+    }
+
+    /// What `source.toml` names, which files are pictures, and the cover that follows.
+    @Test(
+        "has the cover that is named, else the first picture, else the first file",
+        arguments: [
+            (RelativePath?.some("a"), ["b"], "id1"), (nil, ["b", "c"], "id2"), (nil, [], "id1"), ("c", ["b"], "id3"),
+        ])
+    func cover(named: RelativePath?, pictures: [RelativePath], id: String) {
+        var bench = SourceBench()
+        bench.tell(.described(SourceDescription(cover: named)))
+        let names: [RelativePath] = ["a", "b", "c"]
+        for (number, name) in names.enumerated() {
+            bench.tell(
+                .file(name, pictures.contains(name) ? .picture(UInt64(number) + 1) : .queued(UInt64(number) + 1)))
+        }
+        bench.pass(.seconds(2))
+        for (number, name) in names.enumerated() {
+            var file = SourceFile.done(UInt64(number) + 1)
+            file.isPicture = pictures.contains(name)
+            bench.tell(.file(name, file))
+        }
+        #expect(bench.commit?.cover == id)
+    }
+
+    @Test("has the cover of the files that are left when the named one vanished")
+    func vanishedCover() {
+        var bench = SourceBench.uploading(SourceDescription(cover: "b"))
+        #expect(bench.machine.cover == "b")
+        bench.tell(.gone("b"))
+        bench.tell(.file("a", .done(1)))
+        #expect(bench.commit?.cover == "id1")
+    }
+
+    @Test("bears the directory's name where there is no title")
+    func title() {
+        #expect(SourceBench.committing(SourceDescription()).commit?.title == "sea")
+    }
+
+    @Test("is told again unchanged after a restart, once")
+    func restart() throws {
+        let first = try #require(SourceBench.committing().commit)
+        var bench = SourceBench.committing().restarted()
+        #expect(bench.tell(.file("a", .done(1, id: "other"))) == [.commit(first, forgotten: 0)])
+        #expect(bench.tell(.tick) == [])
+    }
+
+    @Test("is withdrawn by a pause and told again unchanged after it, over a restart too")
+    func pause() throws {
+        var bench = SourceBench.committing()
+        let first = try #require(bench.commit)
+        #expect(bench.tell(.setPaused(true)) == [.withdrawCommit])
+        #expect(bench.machine.holds("a"))
+        bench = bench.restarted()
+        #expect(bench.tell(.file("a", .done(1))) == [])
+        #expect(bench.tell(.setPaused(false)) == [.commit(first, forgotten: 0)])
+    }
+
+    @Test("is not begun while paused")
+    func pausedBefore() {
+        var bench = SourceBench.uploading()
+        bench.tell(.setPaused(true))
+        #expect(bench.tell(.file("a", .done(1)), .file("b", .done(2))) == [])
+        #expect(bench.stage == .uploading)
+        #expect(bench.tell(.setPaused(false)).count == 1)
+    }
+
+    @Test("once confirmed is the post")
+    func done() {
+        let bench = SourceBench.done()
+        #expect(bench.stage == .done)
+        #expect(bench.machine.record.post?.url == "http://post/1")
+        #expect(bench.machine.record.post?.revision == 1)
+        #expect(bench.machine.record.finishedAt == bench.now.wall)
+        #expect(!bench.machine.keepsFiles)
+        #expect(bench.machine.pendingChanges == [])
+    }
+
+    @Test("an answer to another revision, or to none, changes nothing")
+    func stale() {
+        var bench = SourceBench.committing()
+        #expect(bench.tell(.committed(revision: 2, .done(url: nil))) == [])
+        #expect(bench.commit != nil)
+        bench.tell(.cancel)
+        bench.tell(.committed(revision: 1, .done(url: nil)))
+        #expect(bench.code == "cancelled")
+    }
+
+    @Test("refused is failed, and tried again under the same number")
+    func refused() {
+        var bench = SourceBench.committing()
+        bench.tell(.committed(revision: 1, .refused(.refused)))
+        #expect(bench.stage == .failed(.refused))
+        bench.tell(.retry)
+        #expect(bench.commit?.revision == 1)
+    }
+
+    @Test("with an id the server forgot, has every file asked about and waits for a new word on each")
+    func forgotten() throws {
+        var bench = SourceBench.committing()
+        #expect(bench.tell(.committed(revision: 1, .forgotten(.refused))) == [.verify(["a", "b"])])
+        #expect(bench.stage == .uploading)
+        bench.tell(.file("a", .queued(1)), .file("b", .queued(2)))
+        #expect(bench.tell(.file("a", .done(1))) == [])
+        let actions = bench.tell(.file("b", .done(2, id: "new")))
+        let again = try #require(bench.commit)
+        #expect(again.fileIDs == ["id1", "new"])
+        #expect(actions == [.commit(again, forgotten: 1)])
+        bench.tell(.committed(revision: 1, .forgotten(.refused)))
+        #expect(
+            bench.tell(.file("a", .done(1)), .file("b", .done(2))).last.map { "\($0)".contains("forgotten: 2") } == true
+        )
+    }
+
+    @Test("a rename is no new word on a file")
+    func forgottenRename() {
+        var bench = SourceBench.committing()
+        bench.tell(.committed(revision: 1, .forgotten(.refused)))
+        #expect(bench.tell(.file("a", .done(1)), .renamed("b", to: "c")) == [])
+        #expect(bench.tell(.file("c", .done(2))).count == 1)
+    }
+
+    @Test("goes on without a vanished file when the server misses one and has all others")
+    func forgottenVanished() {
+        var bench = SourceBench.committing()
+        bench.tell(.gone("a"))
+        #expect(bench.tell(.committed(revision: 1, .forgotten(.refused))) == [.verify(["b"])])
+        bench.tell(.file("b", .done(2)))
+        #expect(bench.commit?.fileIDs == ["id1", "id2"])
+        bench.tell(.committed(revision: 1, .forgotten(.refused)))
+        bench.tell(.file("b", .done(2)))
+        #expect(bench.commit?.fileIDs == ["id2"])
+        #expect(bench.machine.record.skipped == ["a"])
+    }
+
+    @Test("`draft = true` comes too late while the server is told")
+    func draft() {
+        var bench = SourceBench.committing()
+        bench.tell(.described(SourceDescription(title: "Other", isDraft: true)))
+        #expect(bench.commit?.title == "Sea")
+        #expect(bench.machine.pendingChanges == ["source.toml"])
+        bench.tell(.committed(revision: 1, .done(url: nil)))
+        #expect(bench.stage == .done)
+        bench.tell(.described(SourceDescription(title: "Other")))
+        bench.pass(.seconds(2))
+        #expect(bench.commit?.revision == 2)
+    }
+}

@@ -57,10 +57,8 @@ extension LedgerWrite {
     var changedUpload: ContentKey? {
         switch self {
         case .upload(let record): record.key
-        case .forgetUpload(let key), .forgetFragments(let key), .digests(let key, _), .fragments(let key, _),
-            .park(let key),
-            .unpark(let key, _):
-            key
+        case .forgetUpload(let key), .forgetFragments(let key), .digests(let key, _), .fragments(let key, _): key
+        case .park(let key), .unpark(let key, _): key
         case .drop, .forgetDrop, .confirmation, .forgetConfirmation, .forgetParked, .source, .forgetSource, .setting:
             nil
         }

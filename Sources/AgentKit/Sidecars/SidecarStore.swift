@@ -96,13 +96,14 @@ struct SidecarStore: Sendable {
             try directory.rename(temporary, to: name)
             return name
         }
+        let usual = SidecarName.name(for: subject.name)
         for name in Self.names(of: subject) {
             do {
                 try directory.moveWithoutReplacing(temporary, to: name, in: directory)
                 return name
             } catch Errno.fileExists {
-                if let other = subject.displaced, isSidecar(name, of: other, in: directory) {
-                    try giveWay(name, of: other, in: directory)
+                if name == usual, let other = subject.displaced, isSidecar(name, of: other, in: directory) {
+                    try giveWay(of: other, in: directory)
                 } else if !isSidecar(name, of: subject, in: directory) {
                     continue
                 }
@@ -113,13 +114,14 @@ struct SidecarStore: Sendable {
         throw .fileExists
     }
 
-    /// Gives a sidecar the next free name.
-    private func giveWay(_ name: [UInt8], of subject: SidecarSubject, in directory: Directory) throws(Errno) {
+    /// Gives a sidecar that has its usual name the next free one.
+    private func giveWay(of subject: SidecarSubject, in directory: Directory) throws(Errno) {
+        let usual = SidecarName.name(for: subject.name)
         for next in Self.names(of: subject).dropFirst() {
             do {
-                return try directory.moveWithoutReplacing(name, to: next, in: directory)
+                return try directory.moveWithoutReplacing(usual, to: next, in: directory)
             } catch Errno.fileExists {
-                if isSidecar(next, of: subject, in: directory) { return try directory.rename(name, to: next) }
+                if isSidecar(next, of: subject, in: directory) { return try directory.rename(usual, to: next) }
             }
         }
         throw .fileExists

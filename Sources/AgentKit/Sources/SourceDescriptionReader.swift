@@ -26,16 +26,9 @@ struct SourceDescriptionReader: Sendable {
             let (file, _) = try files.open(SourcePlaces.description(of: directory))
             // One byte over what is allowed is enough to see that it is too large.
             var text = [UInt8](repeating: 0, count: Self.largestFile + 1)
-            var failure: Errno?
-            let count = text.withUnsafeMutableBytes { buffer in
-                do throws(Errno) {
-                    return try file.read(into: buffer, at: 0)
-                } catch {
-                    failure = error
-                    return 0
-                }
-            }
-            if let failure { throw failure }
+            let count = try text.withUnsafeMutableBytes { buffer in
+                Result { () throws(Errno) in try file.read(into: buffer, at: 0) }
+            }.get()
             return Self.parse(Array(text.prefix(count)))
         } catch {
             return .failure(Self.objection(to: error))
@@ -51,7 +44,7 @@ struct SourceDescriptionReader: Sendable {
             return .failure(malformed(nil, "is larger than \(limit); keep to title, cover and draft"))
         }
         do throws(ConfigurationError) {
-            let document = try ConfigurationDocument(withoutMark(bytes), name: SourceReport.descriptionName)
+            let document = try ConfigurationDocument(bytes, name: SourceReport.descriptionName)
             var reading = SourceDescriptionReading(document)
             return reading.result()
         } catch {
@@ -76,11 +69,5 @@ struct SourceDescriptionReader: Sendable {
             let message = "\(name) can't be read: \(error); mend permissions or disk, then save the file again"
             return FileError(code: "unreadable", message: message, retryable: false)
         }
-    }
-
-    /// The text without the byte order mark that some editors begin a file with.
-    private static func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
-        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        return bytes.starts(with: mark) ? Array(bytes.dropFirst(mark.count)) : bytes
     }
 }

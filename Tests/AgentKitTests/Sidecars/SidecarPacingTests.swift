@@ -25,7 +25,7 @@ final class SidecarPacingTests {
         #expect(!take(.seen(path, .queued), now: start + .milliseconds(200)))
         #expect(pacing.nextDeadline == start + SidecarPacing.interval)
         #expect(due(start + .milliseconds(499)).isEmpty)
-        #expect(due(start + .milliseconds(500)).map(\.state) == [.queued])
+        #expect(due(start + .milliseconds(500)).map(\.state) == [.file(.queued)])
         #expect(pacing.nextDeadline == nil)
     }
 
@@ -40,7 +40,7 @@ final class SidecarPacingTests {
         write(.seen(path, .settling), at: start)
         #expect(!take(.seen(path, .queued), now: start))
         #expect(take(.seen(path, state), now: start))
-        pacing.wrote(.seen(path, state), now: start)
+        pacing.wrote(.file(.seen(path, state)), now: start)
         #expect(pacing.nextDeadline == nil)
         #expect(due(start + .seconds(10)).isEmpty)
     }
@@ -66,7 +66,7 @@ final class SidecarPacingTests {
     @Test("starts anew for a path that was forgotten or is taken again after its end")
     func forgets() {
         write(.seen(path, .uploading), at: start)
-        pacing.forget(path)
+        pacing.forget(.file(path))
         #expect(take(.seen(path, .uploading), now: start))
         write(.seen(path, .done), at: start)
         #expect(take(.seen(path, .settling), now: start))
@@ -79,12 +79,46 @@ final class SidecarPacingTests {
         #expect(take(.seen(other, .settling), now: start))
     }
 
-    private func take(_ report: FileReport, now: MonotonicTime) -> Bool { pacing.take(report, now: now) }
+    @Test("writes what changes of a source after its end at most twice a second, and another end at once")
+    func sourceAfterEnd() throws {
+        var report = SourceReport.seen(path, .file(.done))
+        #expect(take(.source(report), now: start))
+        pacing.wrote(.source(report), now: start)
+        report.pendingChanges = [path]
+        #expect(!take(.source(report), now: start + .milliseconds(100)))
+        #expect(due(start + .milliseconds(500)).count == 1)
+        report.state = .file(.cancelled)
+        #expect(take(.source(report), now: start + .milliseconds(200)))
+    }
 
-    private func due(_ now: MonotonicTime) -> [FileReport] { pacing.due(now: now) }
+    @Test("never writes the same of a source twice, however fast its files are")
+    func sameSource() throws {
+        var report = SourceReport.seen(path, .file(.uploading))
+        report.files = [.seen(path, .uploading)]
+        #expect(take(.source(report), now: start))
+        pacing.wrote(.source(report), now: start)
+        report.updatedAt = WallTime(milliseconds: 0)
+        report.files[0].updatedAt = WallTime(milliseconds: 0)
+        report.files[0].bytesPerSecond = 1000
+        #expect(!take(.source(report), now: start + .seconds(5)))
+        report.files[0].progress = 0.5
+        #expect(take(.source(report), now: start + .seconds(5)))
+    }
+
+    @Test("paces the source of a directory and a file of its name each by itself")
+    func sourceAndFile() {
+        write(.seen(path, .settling), at: start)
+        #expect(take(.source(.seen(path)), now: start))
+    }
+
+    private func take(_ report: FileReport, now: MonotonicTime) -> Bool { take(.file(report), now: now) }
+
+    private func take(_ sidecar: Sidecar, now: MonotonicTime) -> Bool { pacing.take(sidecar, now: now) }
+
+    private func due(_ now: MonotonicTime) -> [Sidecar] { pacing.due(now: now) }
 
     private func write(_ report: FileReport, at time: MonotonicTime) {
         _ = take(report, now: time)
-        pacing.wrote(report, now: time)
+        pacing.wrote(.file(report), now: time)
     }
 }

@@ -21,7 +21,7 @@ struct SidecarStoreTests {
 
     @Test("writes a file that holds the text and nothing else beside it")
     func writes() throws {
-        let name = try store.write(text(.settling), for: path, known: nil)
+        let name = try store.write(text(.settling), for: .file(path), known: nil)
         #expect(name == Array("a.jpg.outbox.json".utf8))
         #expect(try names() == ["a.jpg.outbox.json"])
         #expect(try read("a.jpg.outbox.json").contains("\"settling\""))
@@ -29,10 +29,10 @@ struct SidecarStoreTests {
 
     @Test("replaces its own sidecar with another file, so that a reader keeps a whole one")
     func replaces() throws {
-        _ = try store.write(text(.settling), for: path, known: nil)
+        _ = try store.write(text(.settling), for: .file(path), known: nil)
         let before = try FileStatus(path: place.path("a.jpg.outbox.json"))
         let reader = try #require(FileHandle(forReadingAtPath: place.path("a.jpg.outbox.json")))
-        _ = try store.write(text(.done), for: path, known: nil)
+        _ = try store.write(text(.done), for: .file(path), known: nil)
         #expect(try FileStatus(path: place.path("a.jpg.outbox.json")).inode != before.inode)
         #expect(String(decoding: reader.readDataToEndOfFile(), as: UTF8.self).hasSuffix("}\n"))
         #expect(try read("a.jpg.outbox.json").contains("\"done\""))
@@ -43,12 +43,12 @@ struct SidecarStoreTests {
     func foreign() throws {
         try write("a.jpg.outbox.json", "mine")
         try write("a.jpg (2).outbox.json", "mine too")
-        #expect(try store.write(text(.done), for: path, known: nil) == Array("a.jpg (3).outbox.json".utf8))
+        #expect(try store.write(text(.done), for: .file(path), known: nil) == Array("a.jpg (3).outbox.json".utf8))
         #expect(try read("a.jpg.outbox.json") == "mine")
         #expect(try read("a.jpg (2).outbox.json") == "mine too")
         // The same name again, whether it is remembered or not.
-        #expect(try store.write(text(.done), for: path, known: nil) == Array("a.jpg (3).outbox.json".utf8))
-        #expect(try store.write(text(.done), for: path, known: Array("a.jpg (3).outbox.json".utf8)).count == 21)
+        #expect(try store.write(text(.done), for: .file(path), known: nil) == Array("a.jpg (3).outbox.json".utf8))
+        #expect(try store.write(text(.done), for: .file(path), known: Array("a.jpg (3).outbox.json".utf8)).count == 21)
         #expect(try names().count == 3)
     }
 
@@ -59,7 +59,7 @@ struct SidecarStoreTests {
             atPath: place.path("a.jpg.outbox.json"), withDestinationPath: "target")
         try FileManager.default.createDirectory(
             atPath: place.path("a.jpg (2).outbox.json"), withIntermediateDirectories: false)
-        #expect(try store.write(text(.done), for: path, known: nil) == Array("a.jpg (3).outbox.json".utf8))
+        #expect(try store.write(text(.done), for: .file(path), known: nil) == Array("a.jpg (3).outbox.json".utf8))
         #expect(try read("target") == "untouched")
     }
 
@@ -67,10 +67,10 @@ struct SidecarStoreTests {
     func renamedDirectory() throws {
         try FileManager.default.createDirectory(atPath: place.path("old"), withIntermediateDirectories: false)
         let old = try #require(RelativePath("old/a.jpg"))
-        _ = try store.write(FileReport.seen(old, .uploading).sidecarText(), for: old, known: nil)
+        _ = try store.write(FileReport.seen(old, .uploading).sidecarText(), for: .file(old), known: nil)
         try FileManager.default.moveItem(atPath: place.path("old"), toPath: place.path("new"))
         let new = try #require(RelativePath("new/a.jpg"))
-        _ = try store.write(FileReport.seen(new, .done).sidecarText(), for: new, known: nil)
+        _ = try store.write(FileReport.seen(new, .done).sidecarText(), for: .file(new), known: nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.path("new")) == ["a.jpg.outbox.json"])
         #expect(try read("new/a.jpg.outbox.json").contains("\"new/a.jpg\""))
     }
@@ -79,23 +79,23 @@ struct SidecarStoreTests {
     func leftover() throws {
         let temporary = String(decoding: SidecarName.temporary(for: Array("a.jpg".utf8)), as: UTF8.self)
         try write(temporary, "{\n  \"ver")
-        _ = try store.write(text(.done), for: path, known: nil)
+        _ = try store.write(text(.done), for: .file(path), known: nil)
         #expect(try names() == ["a.jpg.outbox.json"])
     }
 
     @Test("never makes a directory in the outbox")
     func directoryGone() throws {
         let gone = try #require(RelativePath("gone/a.jpg"))
-        #expect(throws: Errno.noSuchFileOrDirectory) { try store.write(text(.done), for: gone, known: nil) }
+        #expect(throws: Errno.noSuchFileOrDirectory) { try store.write(text(.done), for: .file(gone), known: nil) }
         #expect(try names().isEmpty)
-        store.remove(for: gone, known: nil)
+        store.remove(for: .file(gone), known: nil)
     }
 
     @Test("makes the directories of a mirror tree")
     func mirror() throws {
         let mirror = SidecarStore(root: place.path, makesDirectories: true)
         let deep = try #require(RelativePath("x/y/a.jpg"))
-        _ = try mirror.write(text(.done), for: deep, known: nil)
+        _ = try mirror.write(text(.done), for: .file(deep), known: nil)
         #expect(try read("x/y/a.jpg.outbox.json").contains("\"done\""))
     }
 
@@ -103,15 +103,15 @@ struct SidecarStoreTests {
     func readOnly() throws {
         chmod(place.path, 0o500)
         defer { chmod(place.path, 0o700) }
-        #expect(throws: Errno.permissionDenied) { try store.write(text(.done), for: path, known: nil) }
+        #expect(throws: Errno.permissionDenied) { try store.write(text(.done), for: .file(path), known: nil) }
     }
 
     @Test("writes beside names of 255 bytes and names that are not UTF-8")
     func names255() throws {
         for bytes in [[UInt8](repeating: UInt8(ascii: "n"), count: 255), [0xFF, 0xFE], Array("a\nb".utf8)] {
             let odd = try #require(RelativePath(bytes))
-            _ = try store.write(FileReport.seen(odd).sidecarText(), for: odd, known: nil)
-            _ = try store.write(FileReport.seen(odd, .done).sidecarText(), for: odd, known: nil)
+            _ = try store.write(FileReport.seen(odd).sidecarText(), for: .file(odd), known: nil)
+            _ = try store.write(FileReport.seen(odd, .done).sidecarText(), for: .file(odd), known: nil)
         }
         #expect(try names().count == 3)
     }
@@ -119,19 +119,19 @@ struct SidecarStoreTests {
     @Test("removes its own sidecar, whatever its name became, and nothing foreign")
     func removes() throws {
         try write("a.jpg.outbox.json", "mine")
-        _ = try store.write(text(.done), for: path, known: nil)
-        store.remove(for: path, known: nil)
+        _ = try store.write(text(.done), for: .file(path), known: nil)
+        store.remove(for: .file(path), known: nil)
         #expect(try names() == ["a.jpg.outbox.json"])
-        store.remove(for: path, known: nil)
+        store.remove(for: .file(path), known: nil)
         #expect(try read("a.jpg.outbox.json") == "mine")
     }
 
     @Test("tells whether the sidecar that stands there holds a text")
     func holds() throws {
-        #expect(!store.sidecar(of: path, holds: ["\"done\""]))
-        _ = try store.write(text(.done), for: path, known: nil)
-        #expect(store.sidecar(of: path, holds: ["\"done\""]))
-        #expect(!store.sidecar(of: path, holds: ["\"failed\""]))
+        #expect(!store.sidecar(of: .file(path), holds: ["\"done\""]))
+        _ = try store.write(text(.done), for: .file(path), known: nil)
+        #expect(store.sidecar(of: .file(path), holds: ["\"done\""]))
+        #expect(!store.sidecar(of: .file(path), holds: ["\"failed\""]))
     }
 
     private func text(_ state: FileState) -> [UInt8] { FileReport.seen(path, state).sidecarText() }

@@ -1,7 +1,7 @@
 # Everything here is a line or two; the work is in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help install-packages build demo test trials trials-long contact-sheet lint format sanitize bench clean
+.PHONY: help install-packages build demo test trials trials-long contact-sheet completions lint format sanitize bench clean
 
 help: ## This list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ bench: ## Benchmarks, for release (ARGS="…" for outbox-bench)
 
 contact-sheet: build ## All styles of pictures over three grounds, in .build/contact-sheet.png (needs libvips-tools)
 	@scripts/contact-sheet.sh
+
+completions: ## What shells need to complete `outbox` commands, in .build/completions (needs `make build` first)
+	@scripts/completions.sh
 
 lint: ## Style alone
 	@scripts/lint.sh

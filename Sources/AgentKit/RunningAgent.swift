@@ -118,9 +118,9 @@ struct RunningAgent: Service {
     /// The control interface to this agent.
     func controlServer() -> ControlServer {
         let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
-        return ControlServer(socket: socket, backend: uploader, pictures: pictures.control, logger: logger) {
-            [controlIsUp] in controlIsUp.continuation.finish()
-        }
+        return ControlServer(
+            socket: socket, backend: uploader, sources: uploader, pictures: pictures.control, logger: logger
+        ) { [controlIsUp] in controlIsUp.continuation.finish() }
     }
 
     private static func makeOutbox(_ path: String) throws(AgentFailure) {

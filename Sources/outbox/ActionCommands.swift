@@ -8,7 +8,7 @@ struct PauseCommand: AsyncParsableCommand {
         discussion: """
             What was sent stays on the server, and the pause lasts over restarts. With --all everything stops, and new \
             files wait as well. A PATH acts on that path alone, even where others hold the same content; a directory \
-            stands for all below it; a KEY acts on every path that waits for it.
+            stands for all below it, one with a source.toml for the post; a KEY acts on every path that waits for it.
 
             Examples:
               outbox pause ~/Outbox/trip/holiday.mp4

@@ -6,7 +6,9 @@ import UploadCore
 struct ActionOptions: ParsableArguments {
     @OptionGroup var common: CommonOptions
 
-    @Argument(help: ArgumentHelp("The files, directories or contents to act on.", valueName: "path|key"))
+    @Argument(
+        help: ArgumentHelp("The files, directories, sources or contents to act on.", valueName: "path|key"),
+        completion: .file())
     var names: [String] = []
 
     @Flag(help: "Act on everything.")
@@ -36,7 +38,7 @@ struct ActionOptions: ParsableArguments {
             var done: Set<String> = []
             // Each goes ahead of those before it: the one named first shall be first.
             for target in action == .first ? targets.reversed() : targets {
-                try await act(action, on: target, link, &done, &report)
+                try await act(action, on: target, &finder, link, &done, &report)
             }
         }
         try tell(action, report, link)
@@ -45,8 +47,10 @@ struct ActionOptions: ParsableArguments {
     private func known(
         _ found: FileFinder.Found, _ name: String, _ link: AgentLink
     ) throws(CommandFailure) -> FileFinder.Found {
-        guard case .unseen = found else { return found }
-        throw link.notSeenYet(name)
+        switch found {
+        case .unseen, .unseenSource: throw link.notSeenYet(name)
+        case .file, .content, .below, .source: return found
+        }
     }
 
     private func actOnAll(_ action: FileAction, _ link: AgentLink, _ report: inout ActionReport) async throws {
@@ -59,8 +63,8 @@ struct ActionOptions: ParsableArguments {
     }
 
     private func act(
-        _ action: FileAction, on target: FileFinder.Found, _ link: AgentLink, _ done: inout Set<String>,
-        _ report: inout ActionReport
+        _ action: FileAction, on target: FileFinder.Found, _ finder: inout FileFinder, _ link: AgentLink,
+        _ done: inout Set<String>, _ report: inout ActionReport
     ) async throws {
         switch target {
         case .file(let file):
@@ -76,17 +80,36 @@ struct ActionOptions: ParsableArguments {
             // Where the content is on its way for nobody, each of its paths has to say why.
             let isOver = files.allSatisfy(\.isFinal)
             report.add(outcome, isNamed: isOver)
+        case .source(let source):
+            try await act(action, on: source, link, &done, &report)
         case .below(let directory):
+            // A source is one thing: its files are not steered one by one.
+            let groups = SourceGroups(try await finder.sources())
+            let sources = try await finder.sourcesBelow(directory).filter(SourceWish(action).concerns)
+            for source in action == .first ? sources.reversed() : sources {
+                try await act(action, on: source, link, &done, &report)
+            }
             let states = Set(FileState.allCases.filter(action.concerns))
-            let files = try await link.client.files(in: states)
+            let files = groups.loose(try await link.client.files(in: states))
             for file in action == .first ? files.reversed() : files {
                 guard file.relativePath.map({ $0.isWithin(directory) }) ?? false, done.insert(file.id).inserted,
                     let outcome = try await link.client.perform(action, onFile: file.id)
                 else { continue }
                 report.add(outcome, isNamed: false)
             }
-        case .unseen: break
+        case .unseen, .unseenSource: break
         }
+    }
+
+    private func act(
+        _ action: FileAction, on source: SourceEntry, _ link: AgentLink, _ done: inout Set<String>,
+        _ report: inout ActionReport
+    ) async throws {
+        guard done.insert(source.id).inserted else { return }
+        guard let outcome = try await link.client.perform(SourceWish(action), onSource: source.id) else {
+            throw CommandFailure.noSuchFile(name: source.path, reason: "it has just gone")
+        }
+        report.add(outcome)
     }
 
     private func tell(_ action: FileAction, _ report: ActionReport, _ link: AgentLink) throws {
@@ -95,7 +118,7 @@ struct ActionOptions: ParsableArguments {
             try Output.standard.write(json: report)
         } else {
             let standing = all ? action.standing.map { [$0] } : nil
-            let isEmpty = report.changed.isEmpty && report.unchanged.isEmpty
+            let isEmpty = report.changed.isEmpty && report.unchanged.isEmpty && report.sources == nil
             let lines = isEmpty && standing != nil ? [] : report.lines(Output.standard.look(environment))
             try Output.standard.write(lines: lines + (standing ?? []))
         }

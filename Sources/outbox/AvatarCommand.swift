@@ -36,7 +36,8 @@ struct AvatarGetCommand: AsyncParsableCommand {
     @Argument(help: "The picture's address: http:// or https://.")
     var url: String
 
-    @Option(help: "How it is drawn.")
+    @Option(
+        help: "How it is drawn.", completion: .list(["original", "rect:", "round:"]))
     var style = "original"
 
     @Option(help: "How long to wait at most: 500ms, 10s, 2m.")

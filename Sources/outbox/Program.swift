@@ -19,6 +19,7 @@ struct Outbox: AsyncParsableCommand {
         subcommands: [RunCommand.self],
         groupedSubcommands: [
             CommandGroup(name: "Files", subcommands: [StatusCommand.self, WaitCommand.self, PruneCommand.self]),
+            CommandGroup(name: "Posts", subcommands: [SubmitCommand.self]),
             CommandGroup(
                 name: "Uploads",
                 subcommands: [

@@ -25,12 +25,13 @@ struct ProgressDisplay {
     ///
     /// - Parameters:
     ///   - files: those that bars are drawn for, and the last line is about.
+    ///   - sources: those that one bar each is drawn for, with some of their files below it.
     ///   - moved: those in a new state that is not final.
     ///   - ended: lines that stay.
     ///   - notes: what needs attention now; where bars are drawn, they stand below them.
     ///   - last: makes the line below the bars.
     mutating func show(
-        _ files: [FileEntry], moved: [FileEntry], ended: [String], notes: [String] = [],
+        _ files: [FileEntry], sources: [SourceEntry] = [], moved: [FileEntry], ended: [String], notes: [String] = [],
         last: (ConsoleLook, ProgressBoard) -> String
     ) throws {
         guard let output else { return }
@@ -41,7 +42,8 @@ struct ProgressDisplay {
         let board = ProgressBoard(look: look)
         try output.write(
             block.draw(
-                board.lines(files, notes: notes, last: last(look, board)), above: ended, columns: look.columns ?? 80))
+                board.lines(files, sources: sources, notes: notes, last: last(look, board)), above: ended,
+                columns: look.columns ?? 80))
     }
 
     /// Takes the bars off the screen.

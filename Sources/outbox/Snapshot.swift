@@ -1,6 +1,7 @@
 import AgentKit
+import UploadCore
 
-/// What is known of all files at one moment.
+/// What is known of all files and sources at one moment.
 struct Snapshot {
     /// Whether the agent itself said it.
     let isRunning: Bool
@@ -8,20 +9,24 @@ struct Snapshot {
     let problems: [String]
     /// Every file, ordered by path.
     let files: [FileEntry]
+    /// Every source, ordered by directory.
+    let sources: [SourceEntry]
 
     /// Asks the agent, or reads the ledger where none is running.
     static func take(_ link: AgentLink) async throws -> Snapshot {
         do {
             return try await running(link)
         } catch ControlError.notRunning {
-            return Snapshot(isRunning: false, problems: [], files: try ledger(link.configuration))
+            return Snapshot(isRunning: false, problems: [], files: try ledger(link.configuration), sources: [])
         }
     }
 
     /// Asks the agent.
     static func running(_ link: AgentLink) async throws(ControlError) -> Snapshot {
         let problems = try await link.client.health().problems
-        return Snapshot(isRunning: true, problems: problems, files: try await link.client.files())
+        let files = try await link.client.files()
+        return Snapshot(
+            isRunning: true, problems: problems, files: files, sources: try await link.client.sources())
     }
 
     private static func ledger(_ configuration: Configuration) throws -> [FileEntry] {
@@ -34,10 +39,11 @@ struct Snapshot {
         }
     }
 
-    /// The files that words name, in the order of their paths.
+    /// What there is of the files and sources that words name, in the order of their paths; a source with its files.
     ///
     /// - Throws: `CommandFailure.noSuchFile` for a word that names none the agent knows.
-    func files(named words: [String], _ link: AgentLink) throws(CommandFailure) -> [FileEntry] {
+    func part(named words: [String], _ link: AgentLink) throws(CommandFailure) -> Snapshot {
+        if words.isEmpty { return self }
         let names = FileNames(place: link.place, files: files)
         var targets: Set<WaitTarget> = []
         for word in words {
@@ -50,16 +56,16 @@ struct Snapshot {
             case .nothing: throw link.noSuchFile(word)
             }
         }
-        return files.filter { file in
-            guard let path = file.relativePath else { return false }
-            return targets.contains { $0.includes(path) }
-        }
+        let isNamed = { (path: RelativePath?) in path.map { path in targets.contains { $0.includes(path) } } ?? false }
+        return Snapshot(
+            isRunning: isRunning, problems: problems, files: files.filter { isNamed($0.relativePath) },
+            sources: sources.filter { isNamed($0.relativePath) })
     }
 
     /// What `--json` prints.
-    func report(_ files: [FileEntry]) -> StatusReport {
+    var report: StatusReport {
         StatusReport(
-            running: isRunning, problems: problems, files: files, summary: FilesSummary(files).counts)
+            running: isRunning, problems: problems, files: files, sources: sources, summary: FilesSummary(files).counts)
     }
 }
 
@@ -68,6 +74,7 @@ struct StatusReport: Encodable, Equatable {
     let running: Bool
     let problems: [String]
     let files: [FileEntry]
+    let sources: [SourceEntry]
     /// Number of files by state.
     let summary: [String: Int]
 }

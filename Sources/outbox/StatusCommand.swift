@@ -4,10 +4,10 @@ import ArgumentParser
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Say what became of the files.",
+        abstract: "Say what became of the files and sources.",
         discussion: """
             Prints a line for each file (state, progress, size, speed, remaining time, path, error code) and a summary. \
-            On a terminal, files that ended are left out but for the last ten, unless --all is given. A PATH is looked \
+            The files of a source, that is a directory with a source.toml, stand below the source's own line. On a terminal, files that ended are left out but for the last ten, unless --all is given. A PATH is looked \
             for in the current directory, then in the outbox, and may be a directory; a KEY is the 32 hexadecimal \
             digits of a content. While the agent is down, the ledger is read.
 
@@ -20,7 +20,9 @@ struct StatusCommand: AsyncParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Argument(help: ArgumentHelp("The files to show; all, if none is named.", valueName: "path|key"))
+    @Argument(
+        help: ArgumentHelp("The files and directories to show; all, if none is named.", valueName: "path|key"),
+        completion: .file())
     var names: [String] = []
 
     @Flag(help: "Show all files that ended, too.")
@@ -39,19 +41,19 @@ struct StatusCommand: AsyncParsableCommand {
             return try await watch.run()
         }
         let snapshot = try await Snapshot.take(link)
-        let files = names.isEmpty ? snapshot.files : try snapshot.files(named: names, link)
+        let part = try snapshot.part(named: names, link)
         if !snapshot.isRunning {
             Output.error.attempt(
                 "outbox: the agent is not running; this is what its ledger says; start it with `outbox run`")
         }
-        if json { return try Output.standard.write(json: snapshot.report(files)) }
+        if json { return try Output.standard.write(json: part.report) }
 
         for problem in snapshot.problems { Output.error.attempt("outbox: \(DisplayText.escaped(problem))") }
         let look = Output.standard.look(link.surroundings.environment)
         let isShort = look.isLive && !all && names.isEmpty
-        let selection = FileSelection(of: files, ended: isShort ? 10 : .max)
-        var lines = StatusTable(selection.shown, look: look).lines()
+        let selection = StatusSelection(part.files, sources: part.sources, ended: isShort ? 10 : nil)
+        var lines = StatusTable(selection.items, look: look).lines()
         if selection.leftOut > 0 { lines.append("(\(selection.leftOut) more that ended: --all shows them)") }
-        try Output.standard.write(lines: lines + [FilesSummary(files).line(look)])
+        try Output.standard.write(lines: lines + [FilesSummary(part.files, sources: part.sources).line(look)])
     }
 }

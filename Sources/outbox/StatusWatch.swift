@@ -7,6 +7,7 @@ struct StatusWatch {
     private let json: Bool
     private var display: ProgressDisplay
     private var follower: FileFollower
+    private var sources: SourceFollower
     private var states: [String: String]?
     private var lastReport: StatusReport?
     /// Problems that were told.
@@ -18,6 +19,7 @@ struct StatusWatch {
         self.json = json
         display = ProgressDisplay(output: json ? nil : .standard, environment: link.surroundings.environment)
         follower = FileFollower(link.client)
+        sources = SourceFollower(link.client)
     }
 
     /// Returns after Ctrl-C.
@@ -43,29 +45,31 @@ struct StatusWatch {
     /// Asks for what is under way alone; what ended is told by its number, which the agent counts.
     private mutating func lookAtAll() async throws {
         let news = try await follower.readActive()
+        let posts = try await sources.readActive()
         let health = try await link.client.health()
         let files = follower.mirror.activeFiles
         let look = display.look
-        var ended = news.ended.map { $0.outcomeLine(look) }
+        var ended = (news.ended + posts.map(\.asFile)).map { $0.outcomeLine(look) }
         if news.uncounted > 0 { ended.append("and \(news.uncounted) more that ended") }
-        let summary = FilesSummary(files, counts: health.files)
-        try show(files, ended: ended, problems: health.problems, summary: summary)
+        let active = sources.activeSources
+        let summary = FilesSummary(files, sources: active, counts: health.files)
+        try show(files, active, ended: ended, problems: health.problems, summary: summary)
     }
 
     private mutating func lookAtNamed() async throws {
         var finder = FileFinder(link)
-        let files = try await finder.files(named: names)
+        let (files, sources) = try await finder.entries(named: names)
         let problems = try await link.client.health().problems
         let look = display.look
-        let ended = changed(files).filter(\.isFinal).map { $0.outcomeLine(look) }
-        try show(files, ended: ended, problems: problems, summary: FilesSummary(files))
+        let ended = changed(files + sources.map(\.asFile)).filter(\.isFinal).map { $0.outcomeLine(look) }
+        try show(
+            files, sources, ended: ended, problems: problems, summary: FilesSummary(files, sources: sources))
     }
 
     /// Writes the whole report where something in it is new.
     private mutating func writeAll() async throws {
         let snapshot = try await Snapshot.running(link)
-        let files = names.isEmpty ? snapshot.files : try snapshot.files(named: names, link)
-        let report = snapshot.report(files)
+        let report = try snapshot.part(named: names, link).report
         guard report != lastReport else { return }
         try Output.standard.write(json: report)
         lastReport = report
@@ -76,12 +80,14 @@ struct StatusWatch {
     }
 
     private mutating func show(
-        _ files: [FileEntry], ended: [String], problems: [String], summary: FilesSummary
+        _ files: [FileEntry], _ sources: [SourceEntry], ended: [String], problems: [String], summary: FilesSummary
     ) throws {
-        let moved = changed(files).filter { !$0.isFinal }
-        states = Dictionary(files.map { ($0.id, $0.state) }) { $1 }
+        let all = files + sources.map(\.asFile)
+        let moved = changed(all).filter { !$0.isFinal }
+        states = Dictionary(all.map { ($0.id, $0.state) }) { $1 }
         try display.show(
-            files, moved: moved, ended: ended, notes: problems, last: { look, _ in summary.line(look) })
+            files, sources: sources, moved: moved, ended: ended, notes: problems,
+            last: { look, _ in summary.line(look) })
         guard !display.isLive else { return }
         for problem in problems where told.insert(problem).inserted {
             Output.error.attempt("outbox: \(DisplayText.escaped(problem))")

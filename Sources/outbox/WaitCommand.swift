@@ -5,24 +5,28 @@ import UploadCore
 struct WaitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
-        abstract: "Wait until files are through.",
+        abstract: "Wait until files and sources are through.",
         discussion: """
             Returns when every named file reached a final state (done, failed, cancelled or rejected). A PATH is looked \
             for in the current directory, then in the outbox; one that is there and that the agent has not seen yet is \
-            waited for. A directory stands for all the agent knows below it. Without names it waits for everything: \
-            until the agent has looked through the whole outbox and nothing has been under way for 0.3 s.
+            waited for. A directory stands for all the agent knows below it; one with a source.toml for the post alone, which \
+            is done once the server confirmed it. Without names it waits for everything but drafts: until the agent has \
+            looked through the whole outbox and nothing has been under way for 0.3 s.
 
             Ends with 0 if all are done, 1 if one is not, 75 when the --timeout is over, 69 when no agent is running.
 
             Examples:
               outbox wait
               outbox wait ~/Outbox/trip/beach.jpg && echo there
+              outbox submit sea && outbox wait sea
               outbox wait --timeout 10m --json
             """)
 
     @OptionGroup var common: CommonOptions
 
-    @Argument(help: ArgumentHelp("The files to wait for; all, if none is named.", valueName: "path|key"))
+    @Argument(
+        help: ArgumentHelp("The files and directories to wait for; all, if none is named.", valueName: "path|key"),
+        completion: .file())
     var names: [String] = []
 
     @Option(help: "How long to wait at most: 500ms, 60s, 10m, 2h.")
@@ -45,7 +49,7 @@ struct WaitCommand: AsyncParsableCommand {
             try Output.standard.write(json: WaitReport(waiting.course, isOver: isOver))
         } else if isOver {
             let look = Output.standard.look(environment)
-            try Output.standard.write(lines: [FilesSummary(waiting.course.known).line(look)])
+            try Output.standard.write(lines: [waiting.summary.line(look)])
         }
         guard isOver else { throw CommandFailure.tryAgain(lateness(waiting.course)) }
         guard waiting.course.allDone else { throw CommandFailure.answerIsNo }
@@ -63,7 +67,15 @@ struct WaitCommand: AsyncParsableCommand {
             case .file(let file): targets.formUnion(file.relativePath.map { [.file($0)] } ?? [])
             case .content(_, let files): targets.formUnion(files.compactMap(\.relativePath).map(WaitTarget.file))
             case .below(let directory): targets.insert(.below(directory))
+            case .source(let source):
+                guard let path = source.relativePath else { continue }
+                targets.insert(.source(path))
+                if source.isDraft {
+                    Output.error.attempt(
+                        "outbox: \(source.shownPath) is a draft: it waits for `outbox submit \(source.typedPath)`")
+                }
             case .unseen(let path): targets.insert(.file(path))
+            case .unseenSource(let path): targets.insert(.source(path))
             }
         }
         return targets

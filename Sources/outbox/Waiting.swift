@@ -7,7 +7,10 @@ struct Waiting {
     private let needsScan: Bool
     /// The files to ask for one by one; nil where there are directories among the targets, or too many files.
     private let named: [RelativePath]?
+    /// The directories of sources among those.
+    private let namedSources: Set<RelativePath>
     private var follower: FileFollower
+    private var sources: SourceFollower
     private var hasReadAll = false
     private var display: ProgressDisplay
     /// Paths whose failure was told.
@@ -26,8 +29,11 @@ struct Waiting {
         course = WaitCourse(for: targets)
         needsScan = targets.contains { if case .below = $0 { true } else { false } }
         let files = targets.compactMap { if case .file(let path) = $0 { path } else { nil } }
-        named = files.count == targets.count && files.count <= Self.mostQuestions ? files : nil
+        namedSources = Set(targets.compactMap { if case .source(let path) = $0 { path } else { nil } })
+        let isShort = files.count + namedSources.count == targets.count && files.count <= Self.mostQuestions
+        named = isShort ? files : nil
         follower = FileFollower(link.client)
+        sources = SourceFollower(link.client)
     }
 
     /// Waits.
@@ -45,8 +51,8 @@ struct Waiting {
             var isOver = try await look(hasScanned: hasScanned, now: pace.elapsed)
             if isOver && named == nil {
                 // What came and ended between two questions is only in the whole list.
-                try await follower.readAll()
-                isOver = try look(at: follower.mirror.files, hasScanned: hasScanned, now: pace.elapsed)
+                try await readAll()
+                isOver = try look(at: everything, hasScanned: hasScanned, now: pace.elapsed)
             }
             if isOver {
                 tellTheRest()
@@ -76,34 +82,71 @@ struct Waiting {
         return look.isOver
     }
 
-    /// All files that matter: everything at first, then only what may have changed.
+    /// All files and sources that matter: everything at first, then only what may have changed.
     private mutating func readFiles() async throws -> [FileEntry] {
-        if let named {
-            var files: [FileEntry] = []
-            for path in named {
-                if let file = try await link.client.file(at: path) { files.append(file) }
-            }
-            return files
+        if let named { return try await readNamed(named) }
+        guard hasReadAll else {
+            try await readAll()
+            return everything
         }
-        if hasReadAll {
-            _ = try await follower.readActive()
-            for path in course.unknown.prefix(Self.mostQuestions) {
-                if let file = try await link.client.file(at: path) { follower.note(file) }
-            }
-        } else {
-            try await follower.readAll()
-            hasReadAll = true
+        _ = try await follower.readActive()
+        _ = try await sources.readActive()
+        for path in course.unknown.prefix(Self.mostQuestions) where !namedSources.contains(path) {
+            if let file = try await link.client.file(at: path) { follower.note(file) }
         }
-        return follower.mirror.files
+        return everything
+    }
+
+    private mutating func readNamed(_ named: [RelativePath]) async throws -> [FileEntry] {
+        var files: [FileEntry] = []
+        for path in named {
+            if let file = try await link.client.file(at: path) { files.append(file) }
+        }
+        guard !namedSources.isEmpty else { return files }
+        try await sources.readAll()
+        return files + sources.sources.filter { $0.relativePath.map(namedSources.contains) ?? false }.map(\.asFile)
+    }
+
+    private mutating func readAll() async throws {
+        // Sources first: one that is taken in between must not hide its files.
+        try await sources.readAll()
+        try await follower.readAll()
+        hasReadAll = true
+    }
+
+    /// Files and sources; drafts and what is in them are nobody's to wait for, unless they are named.
+    private var everything: [FileEntry] {
+        let groups = SourceGroups(sources.sources)
+        let isWaitedFor = { (source: SourceEntry) in
+            !source.isDraft || source.relativePath.map(namedSources.contains) ?? false
+        }
+        let drafts = Set(groups.sources.filter(\.isDraft).map(\.id))
+        return follower.mirror.files.filter { file in groups.owner(of: file).map { !drafts.contains($0) } ?? true }
+            + groups.sources.filter(isWaitedFor).map(\.asFile)
+    }
+
+    /// How many files and sources ended how.
+    var summary: FilesSummary {
+        let (files, sources) = split(course.known)
+        return FilesSummary(files, sources: sources)
+    }
+
+    /// What is files, and what is sources put like files.
+    private func split(_ entries: [FileEntry]) -> (files: [FileEntry], sources: [SourceEntry]) {
+        let byID = Dictionary(sources.sources.map { ($0.id, $0) }) { $1 }
+        return (entries.filter { byID[$0.id] == nil }, entries.compactMap { byID[$0.id] })
     }
 
     private mutating func show(_ look: WaitCourse.Look) throws {
         let outputLook = display.look
         tell(look.ended.filter { !$0.isDone })
-        let shown = course.shown
+        let (files, sources) = split(course.shown)
+        // The bytes of a source are those of its files: they count once.
+        let counted = SourceGroups(sources).loose(files) + sources.map(\.asFile)
         try display.show(
-            shown, moved: look.moved, ended: look.ended.filter(\.isDone).map { $0.outcomeLine(outputLook) },
-            last: { _, board in board.total(shown) })
+            files, sources: sources, moved: look.moved,
+            ended: look.ended.filter(\.isDone).map { $0.outcomeLine(outputLook) },
+            last: { _, board in board.total(counted) })
     }
 
     /// Says on stderr what did not become done.

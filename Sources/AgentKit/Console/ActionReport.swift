@@ -9,10 +9,13 @@ public struct ActionReport: Encodable, Equatable, Sendable {
     /// Files that are not as they should be, with the reason.
     public private(set) var failed: [ActionOutcome.Unchanged] = []
 
+    /// What became of the sources that were named; nil where there was none.
+    public private(set) var sources: SourceActionReport?
+
     private let action: FileAction
 
     private enum CodingKeys: CodingKey {
-        case changed, unchanged, failed
+        case changed, unchanged, failed, sources
     }
 
     /// More files than this are counted, not listed.
@@ -36,11 +39,24 @@ public struct ActionReport: Encodable, Equatable, Sendable {
         }
     }
 
+    /// Takes in what the agent says of a source.
+    public mutating func add(_ outcome: SourceOutcome) {
+        var report = sources ?? SourceActionReport(SourceWish(action))
+        report.add(outcome)
+        sources = report
+    }
+
     /// Whether everything named is as it should be.
-    public var isFulfilled: Bool { failed.isEmpty }
+    public var isFulfilled: Bool { failed.isEmpty && sources?.isFulfilled ?? true }
 
     /// What to say to a person about what went well.
     public func lines(_ look: ConsoleLook) -> [String] {
+        guard let sources else { return fileLines(look) }
+        let hasFiles = !(changed.isEmpty && unchanged.isEmpty && failed.isEmpty)
+        return sources.lines(look) + (hasFiles ? fileLines(look) : [])
+    }
+
+    private func fileLines(_ look: ConsoleLook) -> [String] {
         let done = action.pastParticiple
         guard !changed.isEmpty || !unchanged.isEmpty else { return failed.isEmpty ? [action.nothingToDo] : [] }
         var lines: [String] = []
@@ -62,7 +78,8 @@ public struct ActionReport: Encodable, Equatable, Sendable {
         let shown = failed.prefix(Self.longestList).map { file in
             "cannot \(action) \(file.file.shownPath): \(Self.shown(file.reason))"
         }
-        return shown + (failed.count > shown.count ? ["and \(failed.count - shown.count) more files"] : [])
+        return (sources?.complaints ?? []) + shown
+            + (failed.count > shown.count ? ["and \(failed.count - shown.count) more files"] : [])
     }
 
     private static func shown(_ reason: String) -> String { DisplayText.escaped(reason) }

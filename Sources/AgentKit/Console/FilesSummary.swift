@@ -4,6 +4,8 @@ import UploadCore
 public struct FilesSummary: Equatable, Sendable {
     /// Number of files by state, every state included.
     public private(set) var counts: [String: Int]
+    /// Number of sources by state.
+    public private(set) var sources: [String: Int] = [:]
     /// Bytes a second over all uploads.
     public private(set) var speed: UInt64 = 0
     /// Bytes that are not acknowledged yet, of files that are not final.
@@ -19,8 +21,9 @@ public struct FilesSummary: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - files: those to sum up; where `counts` is given, those that are not final will do.
+    ///   - sources: the sources to count; their bytes are those of their files.
     ///   - counts: number of files by state, where that is known of more files than these.
-    public init(_ files: [FileEntry], counts known: [String: Int]? = nil) {
+    public init(_ files: [FileEntry], sources: [SourceEntry] = [], counts known: [String: Int]? = nil) {
         counts = Dictionary(uniqueKeysWithValues: Self.order.map { ($0.rawValue, 0) })
         var seen: Set<String> = []
         for file in files {
@@ -29,6 +32,7 @@ public struct FilesSummary: Equatable, Sendable {
             speed = speed.addingReportingOverflow(file.speed ?? 0).partialValue
             bytesLeft = bytesLeft.addingReportingOverflow(Self.left(of: file)).partialValue
         }
+        for source in sources { self.sources[source.state, default: 0] += 1 }
         if let known { counts.merge(known) { $1 } }
     }
 
@@ -42,18 +46,26 @@ public struct FilesSummary: Equatable, Sendable {
         speed > 0 && bytesLeft > 0 ? bytesLeft / speed : nil
     }
 
-    /// One line: `3 uploading, 2 queued, 120 done — 12.3 MB/s, 2 min left`.
+    /// One line: `3 uploading, 2 queued, 120 done — 12.3 MB/s, 2 min left`; where there are sources too,
+    /// `2 sources: 1 uploading, 1 draft; files: 3 uploading, …`.
     public func line(_ look: ConsoleLook) -> String {
-        let known = Self.order.map(\.rawValue)
-        let others = counts.keys.filter { !known.contains($0) }.sorted()
-        let parts = (known + others).compactMap { state in
-            counts[state].flatMap { $0 > 0 ? "\($0) \(state)" : nil }
+        let files = Self.listed(counts)
+        var text = files.isEmpty ? "no files yet" : files
+        if !sources.isEmpty {
+            let number = SourceEntry.count(sources.values.reduce(0, +), "source")
+            text = "\(number): \(Self.listed(sources)); \(files.isEmpty ? text : "files: " + text)"
         }
-        guard !parts.isEmpty else { return "no files yet" }
         var pace: [String] = []
         if speed > 0 { pace.append(Quantity.speed(speed)) }
         if let secondsLeft { pace.append(Quantity.duration(seconds: secondsLeft) + " left") }
-        let tail = pace.isEmpty ? "" : " \(look.dash) " + pace.joined(separator: ", ")
-        return parts.joined(separator: ", ") + tail
+        return pace.isEmpty ? text : text + " \(look.dash) " + pace.joined(separator: ", ")
+    }
+
+    private static func listed(_ counts: [String: Int]) -> String {
+        let known = order.map(\.rawValue)
+        let others = counts.keys.filter { !known.contains($0) }.sorted()
+        return (known + others).compactMap { state in
+            counts[state].flatMap { $0 > 0 ? "\($0) \(state)" : nil }
+        }.joined(separator: ", ")
     }
 }

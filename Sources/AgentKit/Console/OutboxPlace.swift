@@ -55,6 +55,12 @@ public struct OutboxPlace: Sendable {
         path.bytes.isEmpty ? .directory : Self.kind(outbox + [Self.slash] + path.bytes)
     }
 
+    /// Whether the directory at a path of the outbox has what makes it a source.
+    public func isSource(_ path: RelativePath) -> Bool {
+        !path.bytes.isEmpty && kind(of: path) == .directory
+            && kind(of: path.appending(SourceReport.descriptionName.utf8)) == .file
+    }
+
     private func candidate(_ absolute: [UInt8]) -> Candidate? {
         // While the outbox is away, its files are known all the same.
         guard let root = Self.realPath(outbox) ?? Self.resolvingDirectories(of: outbox) else { return nil }

@@ -15,26 +15,49 @@ public struct ProgressBoard: Sendable {
         columns = min(look.columns ?? 80, Self.widest)
     }
 
-    /// The lines for files that are not final, those that move first, and below them the last line.
+    /// The lines for what is not final, what moves first, and below them the last line.
     ///
     /// - Parameters:
     ///   - files: final ones are passed over.
+    ///   - sources: each is one bar; those of its files that are in flight stand below it where there is room for all.
     ///   - notes: what needs attention, one line each; stands above the last line.
     ///   - last: a line about everything.
     /// - Returns: fewer lines than the terminal has rows; what finds no room is counted.
-    public func lines(_ files: [FileEntry], notes: [String] = [], last: String) -> [String] {
-        let active = files.filter { !$0.isFinal }.enumerated()
-            .sorted { (Self.rank($0.element), $0.offset) < (Self.rank($1.element), $1.offset) }.map(\.element)
+    public func lines(
+        _ files: [FileEntry], sources: [SourceEntry] = [], notes: [String] = [], last: String
+    ) -> [String] {
+        let rows = rows(files, sources)
         let notes = notes.prefix(max(0, min(Self.mostNotes, look.rows - 4))).map { note in
             look.paint(DisplayText.truncated(DisplayText.escaped(note), to: columns, ellipsis: look.ellipsis), .yellow)
         }
         let room = max(look.rows - 2 - notes.count, 0)
-        let shown = active.count <= room ? active : Array(active.prefix(max(room - 1, 0)))
-        var lines = shown.map(line)
-        if shown.count < active.count, room > 0 {
-            lines.append(look.paint("\(look.ellipsis) and \(active.count - shown.count) more", .dim))
+        let hasRoomForAll = rows.reduce(0) { $0 + 1 + $1.below.count } <= room
+        let shown = rows.count <= room ? rows : Array(rows.prefix(max(room - 1, 0)))
+        var lines = shown.flatMap { row in
+            [row.head] + (hasRoomForAll ? row.below.map { line($0, name: "  " + $0.shownPath) } : [])
+        }
+        if shown.count < rows.count, room > 0 {
+            lines.append(look.paint("\(look.ellipsis) and \(rows.count - shown.count) more", .dim))
         }
         return (lines + notes + [last]).map(look.cut)
+    }
+
+    /// A line, and the files that may stand below it.
+    private struct Row {
+        var head: String
+        var below: [FileEntry] = []
+    }
+
+    private func rows(_ files: [FileEntry], _ sources: [SourceEntry]) -> [Row] {
+        let split = SourceGroups(sources).split(files.filter { !$0.isFinal })
+        let loose = (split[""] ?? []).map { (file: $0, row: Row(head: line($0, name: $0.shownPath))) }
+        let posts = sources.filter { !$0.isFinal }.map { source in
+            let below = (split[source.id] ?? []).filter { Self.inFlight.contains($0.state) }
+            return (file: source.asFile, row: Row(head: line(source), below: below))
+        }
+        return (posts + loose).enumerated()
+            .sorted { (Self.rank($0.element.file), $0.offset) < (Self.rank($1.element.file), $1.offset) }
+            .map(\.element.row)
     }
 
     /// One line about everything that is waited for, final or not.
@@ -53,7 +76,11 @@ public struct ProgressBoard: Sendable {
             names: [ended + " through", ended], share: share, size: "", infos: pace.map { sent + "  " + $0 } + pace)
     }
 
-    private func line(_ file: FileEntry) -> String {
+    private func line(_ source: SourceEntry) -> String {
+        line(source.asFile, name: "\(source.shownPath)/ \(source.filesDone)")
+    }
+
+    private func line(_ file: FileEntry, name: String) -> String {
         var infos = pace(speed: file.speed ?? 0, seconds: file.eta)
         if file.speed == nil || file.error != nil {
             let reason = file.error.map { " (\(DisplayText.escaped($0.code)))" } ?? ""
@@ -61,7 +88,7 @@ public struct ProgressBoard: Sendable {
         }
         // An empty bar says no more than the state beside it.
         let share = file.progress > 0 || file.speed != nil ? file.progress : nil
-        return row(names: [file.shownPath], share: share, size: file.size.map(Quantity.size) ?? "", infos: infos)
+        return row(names: [name], share: share, size: file.size.map(Quantity.size) ?? "", infos: infos)
     }
 
     /// Speed and remaining time, from the longest way to say them to the shortest.
@@ -97,6 +124,8 @@ public struct ProgressBoard: Sendable {
     private func fitting(_ texts: [String], _ width: Int) -> String {
         texts.first { DisplayText.width($0) <= width } ?? texts.last ?? ""
     }
+
+    private static let inFlight: Set<String> = ["uploading", "verifying", "hashing"]
 
     /// Bytes on their way first, what waits for something last.
     private static func rank(_ file: FileEntry) -> Int {

@@ -1,4 +1,5 @@
-/// Files as aligned lines: state, progress, size, speed, remaining time, path, error code.
+/// Files and sources as aligned lines: state, progress, size, speed, remaining time, path, and an error code or a remark.
+/// The files of a source stand below it, indented.
 public struct StatusTable: Sendable {
     private let rows: [Row]
     private let look: ConsoleLook
@@ -8,31 +9,57 @@ public struct StatusTable: Sendable {
         /// State, progress, size, speed, remaining time.
         var cells: [String]
         var path: String
-        var error: String
+        var error = ""
+        /// What stands behind the path without taking room from the paths of other lines.
+        var remark = ""
+        /// Lines below it, from the path's column on.
+        var details: [String] = []
     }
 
     /// The narrowest column for paths: on a terminal narrower than that leaves room for, lines are cut at its edge.
     private static let narrowestPath = 12
 
-    /// A table of files, a row each.
-    public init(_ files: [FileEntry], look: ConsoleLook) {
+    /// A table of what was selected.
+    public init(_ items: [StatusSelection.Item], look: ConsoleLook) {
         self.look = look
-        rows = files.map { file in
-            Row(
-                colour: file.colour,
-                cells: [
-                    file.state, Quantity.percent(file.progress), file.size.map(Quantity.size) ?? "",
-                    file.speed.map(Quantity.speed) ?? "", file.eta.map { Quantity.duration(seconds: $0) } ?? "",
-                ],
-                path: file.shownPath, error: file.error.map { DisplayText.escaped($0.code) } ?? "")
+        rows = items.flatMap { item in
+            switch item {
+            case .file(let file): [Self.row(file)]
+            case .source(let source, let files):
+                [Self.row(source, look)] + files.map { Self.row($0, indentation: "  ") }
+            }
         }
+    }
+
+    private static func row(_ file: FileEntry, indentation: String = "") -> Row {
+        Row(
+            colour: file.colour, cells: cells(file), path: indentation + file.shownPath,
+            error: file.error.map { DisplayText.escaped($0.code) } ?? "")
+    }
+
+    private static func row(_ source: SourceEntry, _ look: ConsoleLook) -> Row {
+        let file = source.asFile
+        return Row(
+            colour: file.colour, cells: cells(file), path: source.shownPath + "/", remark: source.remark(look),
+            details: source.details)
+    }
+
+    private static func cells(_ file: FileEntry) -> [String] {
+        [
+            file.state, Quantity.percent(file.progress), file.size.map(Quantity.size) ?? "",
+            file.speed.map(Quantity.speed) ?? "", file.eta.map { Quantity.duration(seconds: $0) } ?? "",
+        ]
     }
 
     /// The lines, without line feeds.
     public func lines() -> [String] {
         let widths = (0..<5).map { column in rows.map { DisplayText.width($0.cells[column]) }.max() ?? 0 }
         let pathWidth = pathWidth(beside: widths)
-        return rows.map { line($0, widths, pathWidth) }
+        let indentation = widths.reduce(2) { $0 + ($1 == 0 ? 0 : $1 + 2) }
+        return rows.flatMap { row in
+            [line(row, widths, pathWidth)]
+                + row.details.map { look.cut(String(repeating: " ", count: indentation) + look.paint($0, row.colour)) }
+        }
     }
 
     /// As wide as the longest path, but no wider than the terminal leaves room for.
@@ -52,7 +79,9 @@ public struct StatusTable: Sendable {
             cells.append(index == 0 ? look.paint(cell, row.colour) : cell)
         }
         let path = DisplayText.truncated(row.path, to: pathWidth, ellipsis: look.ellipsis)
-        if row.error.isEmpty {
+        if !row.remark.isEmpty {
+            cells += [path, row.remark]
+        } else if row.error.isEmpty {
             cells.append(path)
         } else {
             cells.append(DisplayText.padded(path, to: pathWidth))

@@ -6,11 +6,13 @@ public enum WaitTarget: Hashable, Sendable {
     case file(RelativePath)
     /// Every file below a directory; `.root` stands for all there are.
     case below(RelativePath)
+    /// A source by its directory, which is then looked for among what the agent says like a file of that path.
+    case source(RelativePath)
 
-    /// Whether a file is meant.
+    /// Whether a file, or a source by its directory, is meant.
     public func includes(_ path: RelativePath) -> Bool {
         switch self {
-        case .file(let file): path == file
+        case .file(let file), .source(let file): path == file
         case .below(let directory): path.isWithin(directory)
         }
     }
@@ -50,7 +52,7 @@ public struct WaitCourse: Sendable {
         var directories: [RelativePath] = []
         for target in targets {
             switch target {
-            case .file(let path): files.insert(path)
+            case .file(let path), .source(let path): files.insert(path)
             case .below(let directory): directories.append(directory)
             }
         }
@@ -61,7 +63,7 @@ public struct WaitCourse: Sendable {
     /// Takes in what the agent says now.
     ///
     /// - Parameters:
-    ///   - entries: every file the agent knows.
+    ///   - entries: every file the agent knows, and the sources put like files.
     ///   - hasScanned: whether the agent has looked through the whole outbox since it began.
     ///   - exists: whether something stands at a path that the agent does not know.
     ///   - now: time since the waiting began.

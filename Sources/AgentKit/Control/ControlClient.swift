@@ -93,14 +93,17 @@ public struct ControlClient: Sendable {
     }
 
     /// Like `get`, with nil for an answer that there is no such thing.
-    private func find<Value: Decodable>(_ target: String, method: String = "GET") async throws(ControlError) -> Value? {
+    func find<Value: Decodable>(_ target: String, method: String = "GET") async throws(ControlError) -> Value? {
         do {
             return try Self.decode(try await answer(target, method: method), from: target)
         } catch {
-            if case .refused(let code, _) = error, code == "no_such_file" || code == "no_such_upload" { return nil }
+            if case .refused(let code, _) = error, Self.absences.contains(code) { return nil }
             throw error
         }
     }
+
+    /// The codes that say that there is no such thing.
+    private static let absences: Set<String> = ["no_such_file", "no_such_upload", "no_such_source"]
 
     private static func decode<Value: Decodable>(_ body: [UInt8], from target: String) throws(ControlError) -> Value {
         do {

@@ -11,6 +11,7 @@ import ServiceLifecycle
 struct ControlServer: Service {
     private let socket: ControlSocketPath
     private let backend: any ControlBackend
+    private let sources: any SourceBackend
     private let pictures: Pictures
     private let logger: Logger
     private let onRunning: @Sendable () -> Void
@@ -30,16 +31,18 @@ struct ControlServer: Service {
     /// - Parameters:
     ///   - socket: path of the socket, at most 107 bytes; what a killed agent left there is replaced.
     ///   - backend: asked for everything about files.
+    ///   - sources: asked for everything about sources.
     ///   - pictures: asked for everything about avatars and the portrait.
     ///   - onRunning: told once it answers, and when it never will.
     init(
-        socket: String, backend: any ControlBackend, pictures: Pictures, logger: Logger,
+        socket: String, backend: any ControlBackend, sources: any SourceBackend, pictures: Pictures, logger: Logger,
         onRunning: @escaping @Sendable () -> Void = {}
     ) {
         self.pictures = pictures
         self.onRunning = onRunning
         self.socket = ControlSocketPath(socket)
         self.backend = backend
+        self.sources = sources
         self.logger = logger
     }
 
@@ -59,6 +62,7 @@ struct ControlServer: Service {
         let router = Router(options: .autoGenerateHeadEndpoints)
         router.add(middleware: ControlErrors())
         ControlRoutes(backend: backend, avatars: pictures.avatars).add(to: router)
+        SourceRoutes(backend: sources).add(to: router)
         AvatarRoutes(backend: pictures.avatars, placeholder: pictures.placeholder).add(to: router)
         if let profile = pictures.profile { ProfileRoutes(backend: profile).add(to: router) }
         SessionRoutes(backend: backend).add(to: router)

@@ -7,6 +7,8 @@ extension EventHub.Content {
         case .state: "state"
         case .progress: "progress"
         case .gone: "gone"
+        case .source: "source"
+        case .sourceGone: "source_gone"
         case .problem: "problem"
         case .portrait: "portrait"
         case .avatar: "avatar"
@@ -17,11 +19,17 @@ extension EventHub.Content {
     func controlText() -> [UInt8] {
         switch self {
         case .state(let report), .progress(let report): return report.controlText()
+        case .source(let report): return report.controlText()
         case .portrait(let text): return text
         case .gone(let path):
             return Self.object { text in
                 text.member("id", FileReport.id(of: path))
                 text.member("path", path.description)
+            }
+        case .sourceGone(let id, let directory):
+            return Self.object { text in
+                text.member("id", id)
+                text.member("path", directory.description)
             }
         case .problem(let code, let message):
             return Self.object { text in

@@ -14,6 +14,10 @@ final class EventHub: Sendable {
         case progress(FileReport)
         /// A path is no longer listed: it was renamed, or its entry was removed.
         case gone(RelativePath)
+        /// A source is in another state, something about it is new, or more of it was acknowledged.
+        case source(SourceReport)
+        /// A source is no longer listed: its directory, or its `source.toml`, is gone and what is left was cleared up.
+        case sourceGone(id: String, RelativePath)
         /// Something needs attention, by a code; nil once it no longer does.
         case problem(code: String, message: String?)
         /// The user's picture is another, or something about it is new: the answer of `/v1/profile`.
@@ -81,6 +85,29 @@ final class EventHub: Sendable {
         update { state in
             state.pacing.forget(path)
             state.ring.add(.gone(path))
+            return true
+        }
+    }
+
+    /// Takes in what is to be said of a source now; becomes an event where it is news.
+    func publish(source report: SourceReport) {
+        let now = clock.now.monotonic
+        update { state in
+            guard state.pacing.isNews(report, now: now) else { return false }
+            state.ring.add(.source(report))
+            return true
+        }
+    }
+
+    /// Says that a source is no longer listed.
+    ///
+    /// - Parameters:
+    ///   - id: its id.
+    ///   - directory: where it was last.
+    func publish(sourceGone id: String, _ directory: RelativePath) {
+        update { state in
+            state.pacing.forget(source: id)
+            state.ring.add(.sourceGone(id: id, directory))
             return true
         }
     }

@@ -2,7 +2,7 @@ import UploadCore
 
 /// Decides which reports become events: every change of state at once, progress in steps.
 ///
-/// What it remembers is bounded. A path that was forgotten is told once more, which harms nobody.
+/// What it remembers is bounded. What was forgotten is told once more, which harms nobody.
 struct EventPacing: Sendable {
     /// What was told of a path last.
     private struct Told {
@@ -14,59 +14,85 @@ struct EventPacing: Sendable {
         var at: MonotonicTime
     }
 
+    /// What was told of a source last.
+    private struct ToldSource {
+        var report: SourceReport
+        var at: MonotonicTime
+    }
+
     /// The shortest time between two progress events of a path.
     static let pause = Duration.seconds(1)
     /// Within this time progress is told even where it is less than 1 %: so that it can be seen that it goes on.
     static let longest = Duration.seconds(5)
-    /// Paths in one generation: at least so many and at most twice as many are remembered.
-    private let generation: Int
 
-    /// Paths told of lately, and those told of before them.
-    private var recent: [RelativePath: Told] = [:]
-    private var older: [RelativePath: Told] = [:]
+    private var files: RecentTable<RelativePath, Told>
+    private var sources: RecentTable<String, ToldSource>
 
+    /// - Parameter generation: at least so many paths and at most twice as many are remembered; of sources, which are
+    ///   larger and fewer, an eighth of it.
     init(generation: Int = 4096) {
-        self.generation = generation
+        files = RecentTable(generation: generation)
+        sources = RecentTable(generation: max(1, generation / 8))
     }
 
     /// How many paths are remembered.
-    var count: Int { recent.count + older.count }
+    var count: Int { files.count }
 
     /// The event that a report becomes; nil where it is none.
     mutating func content(for report: FileReport, now: MonotonicTime) -> EventHub.Content? {
         let new = Told(
             state: report.state, key: report.key, error: report.error, nextAttemptAt: report.nextAttemptAt,
             progress: report.progress, at: now)
-        guard let last = recent[report.path] ?? older[report.path], Self.isSameState(last, new) else {
-            remember(new, report.path)
+        guard let last = files[report.path], Self.isSameState(last, new) else {
+            files[report.path] = new
             return .state(report)
         }
-        guard Self.isStep(from: last, to: new) else { return nil }
-        remember(new, report.path)
+        guard Self.isStep(from: last.progress, to: new.progress, after: new.at - last.at) else { return nil }
+        files[report.path] = new
         return .progress(report)
     }
 
-    mutating func forget(_ path: RelativePath) {
-        recent[path] = nil
-        older[path] = nil
+    mutating func forget(_ path: RelativePath) { files[path] = nil }
+
+    /// Whether a report of a source is to be told.
+    ///
+    /// What happens to its files alone waits like progress: each has events of its own, and a source may have fifty.
+    mutating func isNews(_ report: SourceReport, now: MonotonicTime) -> Bool {
+        if let last = sources[report.id], Self.isSameState(last.report, report) {
+            let time = now - last.at
+            let isStep = Self.isStep(from: last.report.progress, to: report.progress, after: time)
+            guard isStep || (Self.haveMoved(last.report.files, report.files) && time >= Self.pause) else {
+                return false
+            }
+        }
+        sources[report.id] = ToldSource(report: report, at: now)
+        return true
     }
+
+    mutating func forget(source id: String) { sources[id] = nil }
 
     private static func isSameState(_ last: Told, _ new: Told) -> Bool {
         last.state == new.state && last.key == new.key && last.error == new.error
             && last.nextAttemptAt == new.nextAttemptAt
     }
 
-    private static func isStep(from last: Told, to new: Told) -> Bool {
-        guard new.progress != last.progress, new.at - last.at >= pause else { return false }
-        let percent = { (progress: Double) in (progress * 100).rounded(.down) }
-        return percent(new.progress) != percent(last.progress) || new.at - last.at >= longest
+    /// Whether two reports of a source say the same but for its files, its progress and the time.
+    private static func isSameState(_ last: SourceReport, _ new: SourceReport) -> Bool {
+        var last = last
+        last.files = new.files
+        last.size = new.size
+        last.progress = new.progress
+        last.updatedAt = new.updatedAt
+        return last == new
     }
 
-    private mutating func remember(_ told: Told, _ path: RelativePath) {
-        older[path] = nil
-        recent[path] = told
-        guard recent.count >= generation else { return }
-        older = recent
-        recent = [:]
+    private static func haveMoved(_ last: [FileReport], _ new: [FileReport]) -> Bool {
+        !last.elementsEqual(new) { $0.path == $1.path && $0.state == $1.state && $0.error == $1.error }
+    }
+
+    private static func isStep(from last: Double, to new: Double, after time: Duration) -> Bool {
+        guard new != last, time >= pause else { return false }
+        let percent = { (progress: Double) in (progress * 100).rounded(.down) }
+        return percent(new) != percent(last) || time >= longest
     }
 }

@@ -10,13 +10,14 @@ extension FileReport {
         return text.bytes + [UInt8(ascii: "\n")]
     }
 
-    /// What the control interface tells of the path: the sidecar's members, `id`, `speed` (bytes a second) and `eta`
-    /// (seconds), on one line.
+    /// What the control interface tells of the path: the sidecar's members, `id`, `source` where it belongs to one,
+    /// `speed` (bytes a second) and `eta` (seconds), on one line.
     public func controlText() -> [UInt8] {
         var text = JSONText(layout: .line)
         text.object { text in
             text.member("id", id)
             write(into: &text)
+            if let source { text.member("source", source) }
             if let movedFrom { text.member("moved_from", movedFrom.description) }
             text.member("speed", bytesPerSecond)
             text.member("eta", secondsLeft)
@@ -101,15 +102,7 @@ extension FileReport {
 
     private func writeTimes(into text: inout JSONText) {
         text.member("next_attempt_at", nextAttemptAt.map(Timestamp.text))
-        if let error {
-            text.nested("error") { text in
-                text.member("code", error.code)
-                text.member("message", error.message)
-                text.member("retryable", error.retryable)
-            }
-        } else {
-            text.null("error")
-        }
+        text.error(error)
         text.member("accepted_at", Timestamp.text(acceptedAt))
         text.member("started_at", startedAt.map(Timestamp.text))
         text.member("finished_at", finishedAt.map(Timestamp.text))
@@ -117,7 +110,25 @@ extension FileReport {
     }
 
     /// Four decimals, rounded down, and below 1 until the server confirmed.
-    private var shownProgress: Double {
+    var shownProgress: Double {
         state == .done ? 1 : min((progress * 10_000).rounded(.down) / 10_000, 0.9999)
+    }
+}
+
+extension JSONText {
+    /// A path as text, and its bytes where it is not UTF-8.
+    mutating func path(_ path: RelativePath) {
+        member("path", path.description)
+        if !path.isUTF8 { member("path_bytes", Data(path.bytes).base64EncodedString()) }
+    }
+
+    /// Why something is where it is.
+    mutating func error(_ error: FileError?) {
+        guard let error else { return null("error") }
+        nested("error") { text in
+            text.member("code", error.code)
+            text.member("message", error.message)
+            text.member("retryable", error.retryable)
+        }
     }
 }

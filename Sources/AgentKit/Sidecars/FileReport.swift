@@ -54,6 +54,8 @@ public struct FileReport: Equatable, Sendable {
     public var finishedAt: WallTime?
     /// When this report was made.
     public var updatedAt: WallTime
+    /// The id of the source the file belongs to; told by the control interface only.
+    public var source: String?
     /// The path it was dropped under, where `intake.after_upload` has moved it since; told by the control interface only.
     public var movedFrom: RelativePath?
     /// Bytes a second over the last seconds, while uploading; told by the control interface only.

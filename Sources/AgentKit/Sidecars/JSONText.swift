@@ -75,6 +75,33 @@ struct JSONText: Sendable {
         raw("null")
     }
 
+    /// A list of objects, each on a line of its own where members are.
+    mutating func objects<Element>(
+        _ name: String, _ elements: [Element], _ body: (Element, inout JSONText) -> Void
+    ) {
+        self.name(name)
+        bytes.append(UInt8(ascii: "["))
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            if layout == .members { raw("\n    ") }
+            object { body(element, &$0) }
+        }
+        if layout == .members && !elements.isEmpty { raw("\n  ") }
+        bytes.append(UInt8(ascii: "]"))
+        isFirst = false
+    }
+
+    /// A list of texts, on the member's line.
+    mutating func strings(_ name: String, _ values: [String]) {
+        self.name(name)
+        bytes.append(UInt8(ascii: "["))
+        for (index, value) in values.enumerated() {
+            if index > 0 { raw(layout == .members ? ", " : ",") }
+            string(value)
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+
     private mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
     private mutating func string(_ text: String) {

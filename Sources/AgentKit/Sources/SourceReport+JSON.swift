@@ -1,23 +1,78 @@
+import FoundationEssentials
 import UploadCore
 
 extension SourceReport {
-    /// The sidecar's text: one JSON object, a member a line, with a trailing newline (docs/sources.md).
+    /// The sidecar's text: one JSON object, a member a line, a file a line, with a trailing newline (docs/sidecars.md).
     public func sidecarText() -> [UInt8] {
         var text = JSONText(layout: .members)
-        text.object { text in
-            text.member("version", 1)
-            text.member("id", id)
-            text.member("path", directory.description)
-            text.member("title", title)
-            text.member("state", state.word)
-            text.member("revision", revision)
-            text.member("progress", progress)
-            text.nested("files") { text in
-                for file in files { text.member(file.path.description, file.state.rawValue) }
-            }
-            text.member("finished_at", finishedAt.map(Timestamp.text))
-            text.member("updated_at", Timestamp.text(updatedAt))
-        }
+        text.object { write(into: &$0) }
         return text.bytes + [UInt8(ascii: "\n")]
+    }
+
+    /// What the control interface tells of the source: the sidecar's members, `speed` (bytes a second) and `eta`
+    /// (seconds), on one line.
+    public func controlText() -> [UInt8] {
+        var text = JSONText(layout: .line)
+        text.object { text in
+            write(into: &text)
+            text.member("speed", bytesPerSecond)
+            text.member("eta", secondsLeft)
+        }
+        return text.bytes
+    }
+
+    /// Bytes a second over the last seconds, all files together; nil while none is uploading.
+    public var bytesPerSecond: UInt64? {
+        let speeds = files.compactMap(\.bytesPerSecond)
+        return speeds.isEmpty ? nil : speeds.reduce(0) { $0.addingReportingOverflow($1).partialValue }
+    }
+
+    /// How long the rest takes at the speed of the last seconds; nil where that can't be told.
+    public var secondsLeft: UInt64? {
+        guard let speed = bytesPerSecond, speed > 0 else { return nil }
+        return UInt64((1 - min(max(progress, 0), 1)) * Double(size)) / speed
+    }
+
+    private func write(into text: inout JSONText) {
+        text.member("version", 1)
+        text.member("id", id)
+        text.path(directory)
+        text.member("title", title)
+        text.member("cover", cover?.description)
+        text.member("state", state.word)
+        text.member("revision", revision)
+        text.member("url", url)
+        text.member("progress", shownProgress)
+        text.member("size", size)
+        text.objects("files", files) { file, text in write(file, into: &text) }
+        text.strings("skipped", skipped.map(\.description))
+        text.strings("pending_changes", pendingChanges.map(\.description))
+        text.member("next_attempt_at", nextAttemptAt.map(Timestamp.text))
+        text.error(error)
+        text.member("accepted_at", Timestamp.text(acceptedAt))
+        text.member("finished_at", finishedAt.map(Timestamp.text))
+        text.member("updated_at", Timestamp.text(updatedAt))
+    }
+
+    private func write(_ file: FileReport, into text: inout JSONText) {
+        text.path(file.path)
+        text.member("name", name(of: file).description)
+        text.member("key", file.key?.description)
+        text.member("kind", file.type?.kind.rawValue)
+        text.member("state", file.state.rawValue)
+        text.member("progress", file.shownProgress)
+        text.member("size", file.size)
+        text.member("url", file.remote.url)
+        text.error(file.error)
+    }
+
+    /// The file's path relative to the directory, also after `intake.after_upload` has moved it elsewhere.
+    private func name(of file: FileReport) -> RelativePath {
+        (file.movedFrom ?? file.path).moved(from: directory, to: .root) ?? file.path
+    }
+
+    /// Four decimals, rounded down, and below 1 until the server confirmed the post.
+    private var shownProgress: Double {
+        state == .file(.done) ? 1 : min((progress * 10_000).rounded(.down) / 10_000, 0.9999)
     }
 }

@@ -1,11 +1,14 @@
 public import UploadCore
 
 /// The state of a source, as its sidecar shows it: that of a file, or `draft`.
-public enum SourceState: Hashable, Sendable {
+public enum SourceState: Hashable, CaseIterable, Sendable {
     /// Kept, editable, not uploaded until it is submitted.
     case draft
     /// As for files; `verifying` is also while the server is told of the post, and `done` once it has confirmed it.
     case file(FileState)
+
+    /// Every state there is.
+    public static var allCases: [SourceState] { [.draft] + FileState.allCases.map(SourceState.file) }
 
     /// The word that stands for it.
     public var word: String {

@@ -10,27 +10,27 @@ struct StatusTests {
             try entry("trip/b.jpg", "waiting", error: "dns"), try entry("c.jpg", "done", progress: 1),
         ]
         #expect(
-            StatusTable(files, look: .plain).lines() == [
+            StatusTable(files.map { .file($0) }, look: .plain).lines() == [
                 "uploading   30%  4.8 MB  1.2 MB/s  2 min 5 s  a.jpg",
                 "waiting      0%  1.0 kB                       trip/b.jpg  dns",
                 "done       100%  1.0 kB                       c.jpg",
             ])
-        #expect(StatusTable([files[2]], look: .plain).lines() == ["done  100%  1.0 kB  c.jpg"])
+        #expect(StatusTable([.file(files[2])], look: .plain).lines() == ["done  100%  1.0 kB  c.jpg"])
     }
 
     @Test("on a terminal paths are cut to fit, elsewhere never")
     func fits() throws {
         let name = String(repeating: "long/", count: 40) + "picture.jpg"
         let files = [try entry(name, "failed", error: "refused")]
-        let line = StatusTable(files, look: .terminal(60)).lines()[0]
+        let line = StatusTable(files.map { .file($0) }, look: .terminal(60)).lines()[0]
         #expect(DisplayText.width(line) == 60)
         #expect(line.hasSuffix("picture.jpg  refused"))
-        #expect(StatusTable(files, look: .plain).lines()[0].contains(name))
+        #expect(StatusTable(files.map { .file($0) }, look: .plain).lines()[0].contains(name))
     }
 
     @Test("a name can't write to the terminal")
     func hostile() throws {
-        let line = StatusTable([try entry("a\u{1B}[2J.jpg", "done")], look: .plain).lines()[0]
+        let line = StatusTable([.file(try entry("a\u{1B}[2J.jpg", "done"))], look: .plain).lines()[0]
         #expect(line.hasSuffix(#"a\u{1B}[2J.jpg"#))
     }
 
@@ -38,7 +38,9 @@ struct StatusTests {
     func colours() throws {
         let look = ConsoleLook(isLive: true, hasColours: true, hasUnicode: true, columns: 80)
         #expect(try entry("a.jpg", "done", size: 4_834_205).outcomeLine(look) == "\u{1B}[32mdone\u{1B}[0m a.jpg 4.8 MB")
-        #expect(StatusTable([try entry("a", "failed")], look: look).lines()[0].hasPrefix("\u{1B}[31mfailed\u{1B}[0m"))
+        #expect(
+            StatusTable([.file(try entry("a", "failed"))], look: look).lines()[0].hasPrefix("\u{1B}[31mfailed\u{1B}[0m")
+        )
     }
 
     @Test("what ended otherwise than done says why")

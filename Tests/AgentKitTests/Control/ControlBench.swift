@@ -11,6 +11,7 @@ import TestSupport
 struct ControlBench {
     let directory: TemporaryDirectory
     let backend = ScriptedBackend()
+    let sources = ScriptedSources()
     let avatars = ScriptedAvatars()
     let profile = ScriptedProfile()
     let socket: String
@@ -51,8 +52,8 @@ struct ControlBench {
     func serviceGroup() -> ServiceGroup {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = ControlServer(
-            socket: socket, backend: backend, pictures: .init(avatars: hasMirror ? avatars : nil, profile: profile),
-            logger: logger)
+            socket: socket, backend: backend, sources: sources,
+            pictures: .init(avatars: hasMirror ? avatars : nil, profile: profile), logger: logger)
         return ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
     }
 

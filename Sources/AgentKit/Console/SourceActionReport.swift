@@ -1,0 +1,81 @@
+import UploadCore
+
+/// What became of a wish over all sources that were named, as `--json` prints it.
+public struct SourceActionReport: Encodable, Equatable, Sendable {
+    /// A source that nothing was done to.
+    public struct Unchanged: Encodable, Equatable, Sendable {
+        /// The source's entry.
+        public var source: SourceEntry
+        /// Why, for people.
+        public var reason: String
+    }
+
+    /// Sources that the wish was fulfilled for.
+    public private(set) var changed: [SourceEntry] = []
+    /// Sources that were as they should be.
+    public private(set) var unchanged: [Unchanged] = []
+    /// Sources that are not as they should be, with the reason.
+    public private(set) var failed: [Unchanged] = []
+
+    private let wish: SourceWish
+
+    private enum CodingKeys: CodingKey {
+        case changed, unchanged, failed
+    }
+
+    /// Nothing done yet.
+    public init(_ wish: SourceWish) {
+        self.wish = wish
+    }
+
+    /// Takes in what the agent says.
+    public mutating func add(_ outcome: SourceOutcome) {
+        let source = outcome.source
+        if let refusal = outcome.refusal {
+            let told = Unchanged(source: source, reason: refusal)
+            if wish.isFulfilled(by: source) { unchanged.append(told) } else { failed.append(told) }
+        } else if wish == .submit, source.isFinal, !source.isDone {
+            failed.append(Unchanged(source: source, reason: source.error?.message ?? "it is \(source.state)"))
+        } else {
+            changed.append(source)
+        }
+    }
+
+    /// Whether every source is as it should be.
+    public var isFulfilled: Bool { failed.isEmpty }
+
+    /// What to say to a person about what went well.
+    public func lines(_ look: ConsoleLook) -> [String] {
+        changed.map { source in
+            let files = SourceEntry.count(source.files.count, "file") + ", " + Quantity.size(source.size)
+            return look.paint(wish.pastParticiple, .green) + " " + source.shownPath
+                + (wish == .submit ? ": " + files : "")
+        }
+            + unchanged.map {
+                look.paint("unchanged", .dim) + " \($0.source.shownPath): \(DisplayText.escaped($0.reason))"
+            }
+    }
+
+    /// What happens next to what was submitted, a line each.
+    public var prospects: [String] {
+        guard wish == .submit else { return [] }
+        return changed.map { source in
+            let path = source.typedPath
+            switch FileState(rawValue: source.state) {
+            case .paused: return "it is paused; `outbox resume \(path)` lets it go on"
+            case .signedOut: return "it waits for a token: `outbox login`"
+            case .waiting:
+                let reason = source.error.map { ": " + DisplayText.escaped($0.message) } ?? ""
+                return "it waits for its next attempt\(reason); `outbox retry \(path)` tries at once"
+            default:
+                return
+                    "it is taken once nothing in it has moved for 2 s; `outbox wait \(path)` waits until it is posted"
+            }
+        }
+    }
+
+    /// What to say about what went wrong, a line each.
+    public var complaints: [String] {
+        failed.map { "cannot \(wish.rawValue) \($0.source.shownPath): \(DisplayText.escaped($0.reason))" }
+    }
+}

@@ -1,0 +1,33 @@
+extension SourceEntry {
+    /// What there is to say beside its path: the title where it is not the directory's name, how many of its files are
+    /// through, and what waits to be submitted.
+    func remark(_ look: ConsoleLook) -> String {
+        var parts: [String] = []
+        if title != path.split(separator: "/").last.map(String.init) { parts.append(quotedTitle(look)) }
+        parts.append(filesDone)
+        if !pending_changes.isEmpty { parts.append(Self.count(pending_changes.count, "pending change")) }
+        if !skipped.isEmpty { parts.append("\(skipped.count) skipped") }
+        return parts.joined(separator: ", ")
+    }
+
+    /// What may take a line of its own below it: where the post is, and why it is where it is.
+    var details: [String] {
+        var details: [String] = []
+        if let url, isDone { details.append(DisplayText.escaped(url)) }
+        if let error { details.append(DisplayText.escaped("\(error.code): \(error.message)")) }
+        return details
+    }
+
+    /// `2 of 3 files`
+    var filesDone: String {
+        isDraft || files.isEmpty
+            ? Self.count(files.count, "file")
+            : "\(files.count { $0.state == "done" }) of \(Self.count(files.count, "file"))"
+    }
+
+    func quotedTitle(_ look: ConsoleLook) -> String {
+        look.hasUnicode ? "“\(DisplayText.escaped(title))”" : "\"\(DisplayText.escaped(title))\""
+    }
+
+    static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+}

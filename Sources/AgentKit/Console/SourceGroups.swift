@@ -1,0 +1,38 @@
+import UploadCore
+
+/// Which files belong to which of the sources.
+public struct SourceGroups: Sendable {
+    /// The sources, ordered by directory.
+    public let sources: [SourceEntry]
+
+    private let ids: Set<String>
+    private let byDirectory: [RelativePath: String]
+
+    /// Groups for sources.
+    public init(_ sources: [SourceEntry]) {
+        self.sources = sources
+        ids = Set(sources.map(\.id))
+        byDirectory = Dictionary(
+            sources.compactMap { source in source.relativePath.map { ($0, source.id) } }, uniquingKeysWith: { $1 })
+    }
+
+    /// The id of the source that a file belongs to, or lies in; nil where there is none.
+    public func owner(of file: FileEntry) -> String? {
+        guard !ids.isEmpty else { return nil }
+        if let source = file.source { return ids.contains(source) ? source : nil }
+        var directory = file.relativePath?.parent ?? .root
+        while !directory.bytes.isEmpty {
+            if let id = byDirectory[directory] { return id }
+            directory = directory.parent
+        }
+        return nil
+    }
+
+    /// The files by the id of their source; those that belong to none by the empty id.
+    public func split(_ files: [FileEntry]) -> [String: [FileEntry]] {
+        Dictionary(grouping: files) { owner(of: $0) ?? "" }
+    }
+
+    /// The files that belong to no source.
+    public func loose(_ files: [FileEntry]) -> [FileEntry] { files.filter { owner(of: $0) == nil } }
+}

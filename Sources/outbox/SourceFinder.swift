@@ -1,0 +1,55 @@
+import AgentKit
+import UploadCore
+
+/// Finds the source that a word on the command line names, and waits a moment for one the agent has yet to see.
+struct SourceFinder {
+    private let link: AgentLink
+
+    /// How long a source may take to be seen: an agent that is busy with a large scan takes longer than usual.
+    private static let patience = Duration.seconds(10)
+
+    init(_ link: AgentLink) {
+        self.link = link
+    }
+
+    /// The source in a directory.
+    ///
+    /// - Throws: `ControlError`, or `CommandFailure.noSuchFile` where the word names no source.
+    func source(named word: String) async throws -> SourceEntry {
+        let candidates = link.place.candidates(for: link.surroundings.bytes(of: word))
+        let paths = candidates.map(\.path) + [RelativePath(shown: word)].compactMap(\.self)
+        var pace = PollPace()
+        while true {
+            pace.ask()
+            let sources = try await link.client.sources()
+            for path in paths {
+                if let source = sources.first(where: { $0.relativePath == path }) { return source }
+            }
+            guard candidates.contains(where: { link.place.isSource($0.path) }) else {
+                throw CommandFailure.noSuchFile(name: word, reason: reason(candidates, word))
+            }
+            guard pace.elapsed < Self.patience else {
+                throw CommandFailure.tryAgain(
+                    "\(DisplayText.escaped(word)): the agent has not seen it yet; see `outbox doctor`, then try again")
+            }
+            try await pace.rest(until: Self.patience)
+        }
+    }
+
+    private func reason(_ candidates: [OutboxPlace.Candidate], _ word: String) -> String {
+        let outbox = DisplayText.escaped(link.configuration.outbox)
+        let name = SourceReport.descriptionName
+        if candidates.contains(where: { $0.path.bytes.isEmpty }) {
+            return "the outbox itself can't be a post; make a directory in it, with a \(name)"
+        }
+        if candidates.contains(where: { $0.kind == .directory }) {
+            let title = DisplayText.escaped(word.split(separator: "/").last.map(String.init) ?? word)
+            return "it has no \(name); make one to post it: "
+                + "echo 'title = \"\(title)\"' > \(DisplayText.escaped(word))/\(name)"
+        }
+        guard candidates.contains(where: { $0.kind == .file }) else {
+            return "no such directory in \(outbox); a post is a directory there with a \(name)"
+        }
+        return "it is a file; a post is a directory in \(outbox) with a \(name)"
+    }
+}

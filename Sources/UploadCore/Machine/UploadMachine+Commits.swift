@@ -36,8 +36,8 @@ extension UploadMachine {
 
     /// Sees to commits whose next attempt has become due.
     mutating func passCommitDeadlines(now: Now) {
-        for (id, pending) in commits.sorted(by: { $0.key < $1.key }) {
-            guard let deadline = pending.deadline, deadline <= now.monotonic else { continue }
+        let due = commits.filter { $0.value.deadline.map { $0 <= now.monotonic } ?? false }
+        for id in due.keys.sorted() {
             commits[id]?.phase = .ready
             actions.append(.commitChanged(id))
         }

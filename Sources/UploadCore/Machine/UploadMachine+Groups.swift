@@ -30,7 +30,7 @@ extension UploadMachine {
 
     /// The members of a group that go into its next request of a kind.
     ///
-    /// - Returns: nil while the group has to wait for one of them.
+    /// - Returns: nil while the group has to wait for one of them, or none is left to go; otherwise never empty.
     mutating func together(_ group: String, for kind: RequestKind, now: Now) -> [ContentKey]? {
         if groups.isTooEarly(group, for: kind) { return nil }
         var batch: [ContentKey] = []
@@ -43,7 +43,7 @@ extension UploadMachine {
                 return nil
             }
         }
-        return Array(batch.prefix(traits.batch))
+        return batch.isEmpty ? nil : Array(batch.prefix(traits.batch))
     }
 
     /// Whether a complete upload is not asked about because another of its group is not complete yet.

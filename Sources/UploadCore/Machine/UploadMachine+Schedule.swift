@@ -42,6 +42,7 @@ extension UploadMachine {
     }
 
     private mutating func scheduleCommits(now: Now) {
+        guard !commits.isEmpty, mayBegin(.commit, now) else { return }
         for commit in readyCommits {
             guard mayBegin(.commit, now), isUnderWay(.commit) < limits.filesInFlight else { return }
             let id = begin(.commit, [], source: commit.sourceID)
@@ -78,17 +79,16 @@ extension UploadMachine {
                 _ = self[keyPath: queue].removeFirst()
                 continue
             }
-            var members: [ContentKey]?
             if !upload.alone, let group = groups.name(of: place.key) {
-                members = together(group, for: kind, now: now)
-                if members == nil {
+                guard let members = together(group, for: kind, now: now) else {
                     _ = self[keyPath: queue].removeFirst()
                     continue
                 }
+                // Its entries go stale with the request; where it is too large for one, they are there for the next.
+                return batch.isEmpty ? members : batch
             }
-            if (upload.alone || members != nil) && !batch.isEmpty { return batch }
+            if upload.alone && !batch.isEmpty { return batch }
             _ = self[keyPath: queue].removeFirst()
-            if let members { return members }
             batch.append(place.key)
             if upload.alone { return batch }
         }

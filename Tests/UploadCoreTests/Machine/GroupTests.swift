@@ -138,6 +138,16 @@ struct GroupRegistrationTests {
         #expect(bench.outcomes.keys.sorted() == ["f2", "f3"])
     }
 
+    @Test("in as many requests as it takes where there are more than one holds")
+    func tooLarge() {
+        var bench = Bench(RemoteTraits(batch: 3))
+        bench.tell(joins(1...9) + [gather("s", [9, 8, 7, 6, 5, 4, 1])])
+        bench.run()
+        #expect(bench.batches(.register) == [[9, 8, 7], [6, 5, 4], [1], [2, 3]])
+        #expect(bench.batches(.finish).joined().sorted() == Array(1...9))
+        #expect(bench.outcomes.count == 9)
+    }
+
     @Test("makes no difference where every upload has a request of its own", arguments: [RemoteTraits.tus, .s3])
     func single(traits: RemoteTraits) {
         var bench = Bench(traits)

@@ -56,7 +56,8 @@ extension Walk {
         if waiting.contains(where: { machine.view(of: $0.value.content.key, from: $0.key) == nil }) {
             fail("an accepted path that no upload knows")
         }
-        if allPaused || signedOut || posts.isEmpty && waiting.allSatisfy({ $0.value.paused }) { return }
+        if allPaused || signedOut || !forgotten.isEmpty { return }
+        if posts.isEmpty && waiting.allSatisfy({ $0.value.paused }) { return }
         if begun.isEmpty, machine.nextDeadline(after: now.monotonic) == nil { fail("everything waits for nothing") }
     }
 

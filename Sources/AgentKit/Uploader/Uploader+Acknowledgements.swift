@@ -40,8 +40,8 @@ extension Uploader {
         switch action {
         case .send(_, let key, _, _): undurable[key] == nil
         case .finish(_, let keys): keys.allSatisfy { undurable[$0] == nil }
-        case .changed, .allChanged, .serverTrouble, .write: true
-        case .register, .resume, .remove, .cancel, .ended, .takeAgain: false
+        case .changed, .allChanged, .commitChanged, .serverTrouble, .write: true
+        case .register, .resume, .remove, .commit, .cancel, .ended, .commitEnded, .takeAgain: false
         }
     }
 

@@ -34,7 +34,17 @@ extension Walk {
         let live = Set(groups.filter { machine.keys.contains($0.key) }.values)
         groups = groups.filter { $0.value != source }
         for key in some where groups[key].map(live.contains) != true { groups[key] = source }
-        tell([.gather(source, some)])
+        var events: [MachineEvent] = [.gather(source, some)]
+        var joined: [RelativePath: Drop?] = [:]
+        // A source is taken: all of its files at once.
+        let free = Self.paths.filter { drops[$0].map { $0.outcome != nil } ?? true }
+        for (path, key) in zip(free, some) where random.oneIn(4) == false {
+            guard let content = Self.contents.first(where: { $0.key == key }) else { continue }
+            server.whole.remove(key)
+            events.append(.join(path, content, paused: false))
+            joined[path] = Drop(content: content, joinedLater: machine.keys.contains(key))
+        }
+        tell(events, drops: joined)
     }
 
     /// What the agent tells the machine of its sources when it starts.

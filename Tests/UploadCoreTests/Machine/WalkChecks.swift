@@ -61,21 +61,31 @@ extension Walk {
         if begun.isEmpty, machine.nextDeadline(after: now.monotonic) == nil { fail("everything waits for nothing") }
     }
 
+    /// Takes the next thing that happens by itself.
+    ///
+    /// - Returns: false when there is none.
+    @discardableResult
+    private mutating func goOn() -> Bool {
+        if commits.isEmpty && sent.isEmpty {
+            guard let next = machine.nextDeadline(after: now.monotonic) else { return false }
+            pass(max(next - now.monotonic, .milliseconds(1)))
+        }
+        finishWhatIsUnderWay()
+        return true
+    }
+
     /// The faults are over: everything comes to its end.
     mutating func end() {
         server.isFlaky = false
-        server.mood = .fine
+        server.mood = .down
         signOut(false)
         pauseAll(false)
         for path in Self.paths { pause(path, false) }
-        tell([.credentialsChanged])
-        for _ in 0..<20_000 where problem == nil {
-            if commits.isEmpty && sent.isEmpty {
-                guard let next = machine.nextDeadline(after: now.monotonic) else { break }
-                pass(max(next - now.monotonic, .milliseconds(1)))
-            }
-            finishWhatIsUnderWay()
-        }
+        // One more source while the server is down; and nobody helps it out of its last pauses.
+        gatherSome(for: Self.sources[0])
+        for _ in 0..<40 { goOn() }
+        server.mood = .fine
+        for _ in 0..<20_000 where problem == nil && goOn() {}
         let left = drops.filter { $0.value.outcome == nil }
         if !left.isEmpty {
             let states = left.map {

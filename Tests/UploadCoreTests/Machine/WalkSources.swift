@@ -27,7 +27,7 @@ extension Walk {
         if isOut, !begun.isEmpty { fail("requests under way while signed out") }
     }
 
-    private mutating func gatherSome(for source: String) {
+    mutating func gatherSome(for source: String) {
         let keys = Self.contents.map(\.key).shuffled(using: &random)
         let some = Array(keys.prefix(Int.random(in: 0...6, using: &random)))
         gathered[source] = some

@@ -53,7 +53,10 @@ extension SourceMachine {
             if let file { tell(new, file, now: now) }
         }
         if wasAdopted { adopted.insert(new) }
-        if wasAwaited { awaited.insert(new) }
+        if wasAwaited {
+            awaited.insert(new)
+            actions.append(.retryFiles([new]))
+        }
         movedAt = now.monotonic
         isDirty = true
         isChanged = true
@@ -64,7 +67,10 @@ extension SourceMachine {
         if let key = record.files.removeValue(forKey: name) {
             record.files[new] = key
             record.skipped.remove(new)
-            if unverified.remove(name) != nil { unverified.insert(new) }
+            if unverified.remove(name) != nil {
+                unverified.insert(new)
+                actions.append(.verify([new]))
+            }
         } else {
             record.skipped.remove(name)
             record.skipped.insert(new)

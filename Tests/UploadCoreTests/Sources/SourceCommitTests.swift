@@ -130,7 +130,7 @@ struct SourceCommitTests {
     func forgottenRename() {
         var bench = SourceBench.committing()
         bench.tell(.committed(revision: 1, .forgotten(.refused)))
-        #expect(bench.tell(.file("a", .done(1)), .renamed("b", to: "c")) == [])
+        #expect(bench.tell(.file("a", .done(1)), .renamed("b", to: "c")) == [.verify(["c"])])
         #expect(bench.tell(.file("c", .done(2))).count == 1)
     }
 

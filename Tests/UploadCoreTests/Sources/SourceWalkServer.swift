@@ -1,0 +1,42 @@
+import UploadCore
+
+/// The server of a walk: it repeats itself for a revision it has, and loses contents, requests and replies.
+struct SourceWalkServer {
+    var isFlaky = true
+    /// The ids it knows now.
+    var ids: [ContentKey: String] = [:]
+    /// Every id it ever gave, with its content.
+    var given: [String: ContentKey] = [:]
+    var revisions: [Int: SourceCommit] = [:]
+    var problem: String?
+
+    /// The id of a content that was just uploaded.
+    mutating func id(of key: ContentKey) -> String {
+        if let id = ids[key] { return id }
+        let id = "\(given.count)"
+        ids[key] = id
+        given[id] = key
+        return id
+    }
+
+    mutating func forget(_ key: ContentKey) { ids[key] = nil }
+
+    /// What it answers; nil: the reply is lost, or the request was.
+    mutating func take(_ commit: SourceCommit, random: inout WalkRandom) -> CommitOutcome? {
+        if isFlaky, random.oneIn(4) { return nil }
+        if let known = revisions[commit.revision] {
+            if known != commit { problem = "revision \(commit.revision) told with two payloads" }
+            return reply(.done(url: "post"), random: &random)
+        }
+        if isFlaky, random.oneIn(8), let lost = ids.keys.sorted().randomElement(using: &random) { forget(lost) }
+        let known = Set(ids.values)
+        if !commit.fileIDs.allSatisfy(known.contains) { return reply(.forgotten(.busy), random: &random) }
+        if isFlaky, random.oneIn(10) { return .refused(.refused) }
+        revisions[commit.revision] = commit
+        return reply(.done(url: "post"), random: &random)
+    }
+
+    private func reply(_ outcome: CommitOutcome, random: inout WalkRandom) -> CommitOutcome? {
+        isFlaky && random.oneIn(3) ? nil : outcome
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+import UploadCore
+
+/// `OUTBOX_WALK_EVENTS` (default 120,000) and `OUTBOX_WALK_SEED` change how far it goes and from where.
+@Suite("A source at random, over faults, kills and a restless user")
+struct SourceWalkTests {
+    private static let stretch = 400
+
+    private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
+
+    @Test("keeps every promise and is done in the end")
+    func walk() {
+        let first = Self.number("OUTBOX_WALK_SEED") ?? 1
+        let events = Self.number("OUTBOX_WALK_EVENTS") ?? 120_000
+        for stretch in 0..<max(1, events / Self.stretch) {
+            let seed = UInt64(first + stretch)
+            var walk = SourceWalk(seed: seed)
+            for step in 0..<Self.stretch where walk.problem == nil {
+                walk.step()
+                if let problem = walk.problem { Issue.record("OUTBOX_WALK_SEED=\(seed), step \(step): \(problem)") }
+            }
+            if walk.problem != nil { return }
+            walk.end()
+            if let problem = walk.problem {
+                Issue.record("OUTBOX_WALK_SEED=\(seed), at the end: \(problem)")
+                return
+            }
+        }
+    }
+}
+
+// What must be true at every step of a walk, and in the end.
+extension SourceWalk {
+    mutating func fail(_ what: String) {
+        if problem == nil { problem = what }
+    }
+
+    mutating func check(_ actions: [SourceAction], before: SourceRecord) {
+        if (actions.first == .store) != (machine.record != before) {
+            fail("a change that is not stored, or none that is")
+        }
+        if actions.dropFirst().contains(.store) { fail("stored after something else") }
+        for case .commit(let commit, _) in actions { check(commit) }
+        let isHeld: Bool
+        switch machine.record.stage {
+        case .draft, .rejected, .cancelled: isHeld = true
+        case .collecting, .uploading, .committing, .done, .failed: isHeld = machine.record.isPaused
+        }
+        if isHeld, !Self.names.allSatisfy({ machine.holds($0) }) { fail("a file of a held source is not held") }
+        if machine.record.files.count > SourceRecord.mostFiles { fail("too many files taken") }
+    }
+
+    private mutating func check(_ commit: SourceCommit) {
+        if machine.record.isPaused { fail("committed while paused") }
+        if confirmed.contains(commit.revision) { fail("committed after it was confirmed") }
+        if commit.fileIDs.isEmpty || Set(commit.fileIDs).count != commit.fileIDs.count {
+            fail("ids: \(commit.fileIDs)")
+        }
+        let contents = Set(commit.fileIDs.compactMap { server.given[$0] })
+        if contents != Set(machine.record.files.values) { fail("committed with other contents than the revision's") }
+        if let cover = commit.cover, !commit.fileIDs.contains(cover) { fail("the cover is none of the files") }
+    }
+
+    /// The faults are over and the user wants it uploaded: it comes to its end.
+    mutating func end() {
+        server.isFlaky = false
+        description = SourceDescription(title: "end")
+        for name in Self.names { disk[name] = nil }
+        tell(Self.names.map { .gone($0) } + [.setPaused(false), .described(SourceDescription(title: "end"))])
+        for name in Self.names.prefix(3) {
+            disk[name] = SourceFile(state: .settling)
+            tell([.file(name, .settling)])
+        }
+        for _ in 0..<30 where problem == nil && !isDone {
+            tell([.submit])
+            for _ in 0..<100 where !isDone {
+                for _ in 0..<20 { persistOne() }
+                goOnWithFile()
+                serve()
+                pass(.milliseconds(100))
+            }
+        }
+        if !isDone {
+            fail("never done: \(machine.record.stage), waits for \(machine.nextDeadline == nil ? "events" : "time")")
+        }
+        guard let post = machine.record.post else { return }
+        if post.files != disk.compactMapValues(\.key) || post.description.title != "end" {
+            fail("another post than wanted")
+        }
+        if server.revisions[post.revision]?.title != "end" { fail("the server has another post") }
+    }
+
+    private var isDone: Bool { machine.record.stage == .done && machine.pendingChanges.isEmpty }
+}

@@ -12,6 +12,7 @@ extension SourceMachine {
             adoptSeenDescription()
             record.stage = .failed(error)
         } else if !record.isPaused {
+            timesAsked = 0
             record.stage = .committing(commit())
         }
     }
@@ -37,18 +38,22 @@ extension SourceMachine {
 
     /// Has the commit asked for, or withdrawn, as the stage and the user want it.
     mutating func settleCommit() {
-        if case .committing(let commit) = record.stage, !record.isPaused {
-            if !isCommitOut { actions.append(.commit(commit, forgotten: forgotten)) }
-            isCommitOut = true
-        } else if isCommitOut {
-            actions.append(.withdrawCommit)
-            isCommitOut = false
+        var wanted: SourceCommit?
+        if case .committing(let commit) = record.stage, !record.isPaused { wanted = commit }
+        guard wanted != commitOut else { return }
+        if commitOut != nil { actions.append(.withdrawCommit) }
+        if let wanted {
+            actions.append(.commit(wanted, forgotten: forgotten))
+            timesAsked += 1
         }
+        commitOut = wanted
     }
 
     mutating func committed(_ revision: Int, _ outcome: CommitOutcome) {
         guard case .committing(let commit) = record.stage, commit.revision == revision else { return }
-        isCommitOut = false
+        commitOut = nil
+        // The answer may be to an earlier telling than the last.
+        if timesAsked > 1 { actions.append(.withdrawCommit) }
         switch outcome {
         case .done(let url):
             record.post = .init(
@@ -59,6 +64,7 @@ extension SourceMachine {
             adoptSeenDescription()
             record.stage = .done
         case .refused(let error):
+            if timesAsked > 1 { record.revision += 1 }
             forgotten = 0
             adoptSeenDescription()
             record.stage = .failed(error)

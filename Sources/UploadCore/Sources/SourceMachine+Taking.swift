@@ -41,7 +41,7 @@ extension SourceMachine {
             record.stage = .done
             return
         }
-        // A number that was taken and never confirmed is free: it was not told, or refused (see `giveUp`).
+        // A number that was taken and never confirmed is free: it was not told, or refused (see `giveUp`, `committed`).
         if record.revision == record.post?.revision ?? 0 { record.revision += 1 }
         record.files = members
         record.skipped = Set(files.filter(\.value.isLeftOut).keys)

@@ -7,8 +7,7 @@
 /// One pair of id and revision is never told with two different payloads. What is told stands in the record from the
 /// moment it is decided until the server has answered, and is told again unchanged after a restart or a pause. Where it is
 /// given up without an answer, the server may have it all the same: its number is passed over then. A refusal is an
-/// answer: a server repeats itself for a revision that it has (docs/protocol.md, `commit.do`), so a number that it
-/// refused is free for another payload.
+/// answer: the number is free for another payload, unless it was told more than once and only one telling is answered.
 public struct SourceMachine: Sendable {
     /// How long nothing below the directory may have moved before the source is taken: 2 s.
     public static let quiet = Duration.seconds(2)
@@ -37,8 +36,11 @@ public struct SourceMachine: Sendable {
     var isSubmitted = false
     /// How often in a row the server did not know the files' ids.
     var forgotten = 0
-    /// The commit was asked for and neither answered nor withdrawn.
-    var isCommitOut = false
+    /// What was asked for and neither answered nor withdrawn.
+    var commitOut: SourceCommit?
+
+    /// How often the commit was asked for: an answer may be to any of these.
+    var timesAsked = 0
 
     /// When something below the directory moved last.
     var movedAt: MonotonicTime
@@ -62,6 +64,7 @@ public struct SourceMachine: Sendable {
         movedAt = now.monotonic
         begunAt = now.monotonic
         handledAt = now.monotonic
+        if case .committing = record.stage { timesAsked = 1 }
     }
 
     /// Takes events in and says what is to be done.

@@ -61,8 +61,8 @@ public struct SourceRecord: Equatable, Sendable {
     public var isPaused = false
     /// What `source.toml` said last; nil before it was read, or while it is malformed.
     public var description: SourceDescription?
-    /// The revision that is on its way, or was taken last; 0 before the first. One more where that was given up while the
-    /// server was being told: it may have it all the same.
+    /// The revision that is on its way, or was taken last; 0 before the first. One more where that was given up although the
+    /// server may have it all the same.
     public var revision = 0
     /// The files of that revision, by name relative to the directory, with their contents; empty before the first.
     public var files: [RelativePath: ContentKey] = [:]

@@ -109,6 +109,21 @@ struct SourceCommitTests {
         #expect(bench.commit?.revision == 1)
     }
 
+    @Test("told more than once and then refused leaves its number: the other telling may have arrived")
+    func refusedAfterPause() {
+        var paused = SourceBench.committing()
+        paused.tell(.setPaused(true))
+        paused.tell(.setPaused(false))
+        var killed = SourceBench.committing().restarted()
+        killed.tell(.described(SourceDescription(title: "Sea")), .file("a", .done(1)), .file("b", .done(2)))
+        for var bench in [paused, killed] {
+            #expect(bench.tell(.committed(revision: 1, .refused(.refused))) == [.withdrawCommit])
+            bench.tell(.retry)
+            bench.pass(.seconds(2))
+            #expect(bench.commit?.revision == 2)
+        }
+    }
+
     @Test("with an id the server forgot, has every file asked about and waits for a new word on each")
     func forgotten() throws {
         var bench = SourceBench.committing()

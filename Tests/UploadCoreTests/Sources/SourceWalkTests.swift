@@ -68,6 +68,7 @@ extension SourceWalk {
         description = SourceDescription(title: "end")
         for name in Self.names { disk[name] = nil }
         tell(Self.names.map { .gone($0) } + [.setPaused(false), .described(SourceDescription(title: "end"))])
+        for _ in 0..<1000 where !batches.isEmpty { persistOne() }
         for name in Self.names.prefix(3) {
             disk[name] = SourceFile(state: .settling)
             tell([.file(name, .settling)])

@@ -146,6 +146,20 @@ struct SourceWishesTests {
         #expect(bench.commit?.fileIDs == ["id1"])
     }
 
+    @Test("a cancel and a submit at once, with everything on the server, tell it under a new number")
+    func cancelAndSubmit() {
+        var bench = SourceBench.done()
+        bench.tell(.gone("b"))
+        bench.tell(.submit)
+        bench.pass(.seconds(2))
+        #expect(bench.commit?.revision == 2)
+        bench.pass(.seconds(2))
+        let actions = bench.tell(.cancel, .submit)
+        #expect(actions.contains(.withdrawCommit))
+        #expect(bench.commit?.revision == 3)
+        #expect(bench.commit.map { actions.last == .commit($0, forgotten: 0) } == true)
+    }
+
     @Test("one that failed over a file is tried again under the same number")
     func retryFailed() {
         var bench = SourceBench.failed()

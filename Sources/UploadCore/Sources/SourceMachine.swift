@@ -93,6 +93,15 @@ public struct SourceMachine: Sendable {
         return (isStored ? [.store] : []) + actions + (isStored || isChanged ? [.changed] : [])
     }
 
+    /// The directory is somewhere else in the outbox now: the source is the same, and so is what the server was told already.
+    ///
+    /// - Returns: as `handle`.
+    public mutating func move(to directory: RelativePath) -> [SourceAction] {
+        guard directory != record.directory else { return [] }
+        record.directory = directory
+        return [.store, .changed]
+    }
+
     /// The moment at which `tick` has something to do; nil when only events can bring anything.
     public var nextDeadline: MonotonicTime? {
         guard seen != nil else { return nil }

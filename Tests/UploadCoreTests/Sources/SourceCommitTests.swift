@@ -51,6 +51,15 @@ struct SourceCommitTests {
         #expect(SourceBench.committing(SourceDescription()).commit?.title == "sea")
     }
 
+    @Test("stays the same when the directory gets another name while the server is told")
+    func moved() {
+        var bench = SourceBench.committing(SourceDescription())
+        #expect(bench.machine.move(to: "trips/ocean") == [.store, .changed])
+        #expect(bench.machine.record.directory == "trips/ocean")
+        #expect(bench.commit?.title == "sea")
+        #expect(bench.machine.move(to: "trips/ocean") == [])
+    }
+
     @Test("is told again unchanged after a restart, once")
     func restart() throws {
         let first = try #require(SourceBench.committing().commit)

@@ -42,10 +42,9 @@ struct SourceFinder {
         if candidates.contains(where: { $0.path.bytes.isEmpty }) {
             return "the outbox itself can't be a post; make a directory in it, with a \(name)"
         }
-        if candidates.contains(where: { $0.kind == .directory }) {
-            let title = DisplayText.escaped(word.split(separator: "/").last.map(String.init) ?? word)
-            return "it has no \(name); make one to post it: "
-                + "echo 'title = \"\(title)\"' > \(DisplayText.escaped(word))/\(name)"
+        if let directory = candidates.first(where: { $0.kind == .directory })?.path {
+            let file = ShellWord.text("\(link.configuration.outbox)/\(directory)/\(name)")
+            return "it has no \(name); make one to post it: echo 'title = \"A title\"' > \(file)"
         }
         guard candidates.contains(where: { $0.kind == .file }) else {
             return "no such directory in \(outbox); a post is a directory there with a \(name)"

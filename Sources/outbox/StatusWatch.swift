@@ -49,7 +49,7 @@ struct StatusWatch {
         let health = try await link.client.health()
         let files = follower.mirror.activeFiles
         let look = display.look
-        var ended = (news.ended + posts.map(\.asFile)).map { $0.outcomeLine(look) }
+        var ended = news.ended.map { $0.outcomeLine(look) } + posts.map { $0.outcomeLine(look) }
         if news.uncounted > 0 { ended.append("and \(news.uncounted) more that ended") }
         let active = sources.activeSources
         let summary = FilesSummary(files, sources: active, counts: health.files)

@@ -141,11 +141,13 @@ struct Waiting {
         let outputLook = display.look
         tell(look.ended.filter { !$0.isDone })
         let (files, sources) = split(course.shown)
+        let done = split(look.ended.filter(\.isDone))
         // The bytes of a source are those of its files: they count once.
         let counted = SourceGroups(sources).loose(files) + sources.map(\.asFile)
         try display.show(
             files, sources: sources, moved: look.moved,
-            ended: look.ended.filter(\.isDone).map { $0.outcomeLine(outputLook) },
+
+            ended: done.files.map { $0.outcomeLine(outputLook) } + done.sources.map { $0.outcomeLine(outputLook) },
             last: { _, board in board.total(counted) })
     }
 

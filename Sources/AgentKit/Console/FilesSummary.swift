@@ -53,7 +53,7 @@ public struct FilesSummary: Equatable, Sendable {
         var text = files.isEmpty ? "no files yet" : files
         if !sources.isEmpty {
             let number = SourceEntry.count(sources.values.reduce(0, +), "source")
-            text = "\(number): \(Self.listed(sources)); \(files.isEmpty ? text : "files: " + text)"
+            text = "\(number): \(Self.listed(sources))" + (files.isEmpty ? "" : "; files: " + files)
         }
         var pace: [String] = []
         if speed > 0 { pace.append(Quantity.speed(speed)) }

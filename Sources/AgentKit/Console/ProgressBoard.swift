@@ -34,7 +34,7 @@ public struct ProgressBoard: Sendable {
         let hasRoomForAll = rows.reduce(0) { $0 + 1 + $1.below.count } <= room
         let shown = rows.count <= room ? rows : Array(rows.prefix(max(room - 1, 0)))
         var lines = shown.flatMap { row in
-            [row.head] + (hasRoomForAll ? row.below.map { line($0, name: "  " + $0.shownPath) } : [])
+            [row.head] + (hasRoomForAll ? row.below.map { line($0, names: ["  " + $0.shownPath]) } : [])
         }
         if shown.count < rows.count, room > 0 {
             lines.append(look.paint("\(look.ellipsis) and \(rows.count - shown.count) more", .dim))
@@ -50,7 +50,7 @@ public struct ProgressBoard: Sendable {
 
     private func rows(_ files: [FileEntry], _ sources: [SourceEntry]) -> [Row] {
         let split = SourceGroups(sources).split(files.filter { !$0.isFinal })
-        let loose = (split[""] ?? []).map { (file: $0, row: Row(head: line($0, name: $0.shownPath))) }
+        let loose = (split[""] ?? []).map { (file: $0, row: Row(head: line($0, names: [$0.shownPath]))) }
         let posts = sources.filter { !$0.isFinal }.map { source in
             let below = (split[source.id] ?? []).filter { Self.inFlight.contains($0.state) }
             return (file: source.asFile, row: Row(head: line(source), below: below))
@@ -77,10 +77,10 @@ public struct ProgressBoard: Sendable {
     }
 
     private func line(_ source: SourceEntry) -> String {
-        line(source.asFile, name: "\(source.shownPath)/ \(source.filesDone)")
+        line(source.asFile, names: ["\(source.shownPath)/ \(source.filesDone)", source.shownPath + "/"])
     }
 
-    private func line(_ file: FileEntry, name: String) -> String {
+    private func line(_ file: FileEntry, names: [String]) -> String {
         var infos = pace(speed: file.speed ?? 0, seconds: file.eta)
         if file.speed == nil || file.error != nil {
             let reason = file.error.map { " (\(DisplayText.escaped($0.code)))" } ?? ""
@@ -88,7 +88,7 @@ public struct ProgressBoard: Sendable {
         }
         // An empty bar says no more than the state beside it.
         let share = file.progress > 0 || file.speed != nil ? file.progress : nil
-        return row(names: [name], share: share, size: file.size.map(Quantity.size) ?? "", infos: infos)
+        return row(names: names, share: share, size: file.size.map(Quantity.size) ?? "", infos: infos)
     }
 
     /// Speed and remaining time, from the longest way to say them to the shortest.

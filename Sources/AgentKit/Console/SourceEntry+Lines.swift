@@ -1,4 +1,10 @@
 extension SourceEntry {
+    /// How it ended, and where the post can be seen: `done sea 4.8 MB https://…`, or `failed sea: why`.
+    public func outcomeLine(_ look: ConsoleLook) -> String {
+        let place = isDone ? url.map { " " + DisplayText.escaped($0) } ?? "" : ""
+        return asFile.outcomeLine(look) + place
+    }
+
     /// What there is to say beside its path: the title where it is not the directory's name, how many of its files are
     /// through, and what waits to be submitted.
     func remark(_ look: ConsoleLook) -> String {

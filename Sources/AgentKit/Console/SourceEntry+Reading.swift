@@ -23,18 +23,7 @@ extension SourceEntry {
     public var shownPath: String { DisplayText.escaped(path) }
 
     /// The directory as it is to be typed after a command.
-    public var typedPath: String {
-        let isPlain = path.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "a")...UInt8(ascii: "z"):
-                true
-            default: "._/%+=:,-".utf8.contains(byte)
-            }
-        }
-        guard !isPlain else { return path }
-        return "'" + shownPath.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
-    }
+    public var typedPath: String { ShellWord.text(path) }
 
     /// The source put like a file at the directory's path: what bars, outcomes and `wait` tell of it is the same.
     public var asFile: FileEntry {

@@ -78,7 +78,7 @@ struct SourceConsoleTests {
         let sources = [try source("sea", "uploading"), try source("wood", "draft")]
         let summary = FilesSummary([try entry("a", "queued")], sources: sources)
         #expect(summary.line(.plain) == "2 sources: 1 uploading, 1 draft; files: 1 queued")
-        #expect(FilesSummary([], sources: [sources[1]]).line(.plain) == "1 source: 1 draft; no files yet")
+        #expect(FilesSummary([], sources: [sources[1]]).line(.plain) == "1 source: 1 draft")
     }
 
     // MARK: status --watch
@@ -157,9 +157,11 @@ struct SourceConsoleTests {
         var course = WaitCourse(for: [.source(path)])
         let file = try entry("sea/b.jpg", "done")
         let busy = [file, try source("sea", "verifying").asFile]
-        #expect(!course.look(at: busy, hasScanned: true, exists: { _ in true }, now: .zero).isOver)
+        let first = course.look(at: busy, hasScanned: true, exists: { _ in true }, now: .zero)
+        #expect(!first.isOver)
         let done = [file, try source("sea", "done").asFile]
-        #expect(course.look(at: done, hasScanned: true, exists: { _ in true }, now: .seconds(1)).isOver)
+        let last = course.look(at: done, hasScanned: true, exists: { _ in true }, now: .seconds(1))
+        #expect(last.isOver)
         #expect(WaitReport(course, isOver: true).done == ["sea"])
     }
 
@@ -168,6 +170,7 @@ struct SourceConsoleTests {
         let path = try #require(RelativePath("sea"))
         var course = WaitCourse(for: [.source(path)])
         let draft = [try source("sea", "draft").asFile]
-        #expect(!course.look(at: draft, hasScanned: true, exists: { _ in true }, now: .seconds(9)).isOver)
+        let look = course.look(at: draft, hasScanned: true, exists: { _ in true }, now: .seconds(9))
+        #expect(!look.isOver)
     }
 }

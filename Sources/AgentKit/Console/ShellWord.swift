@@ -1,0 +1,17 @@
+/// Words of a command line that is shown to be typed.
+public enum ShellWord {
+    /// A text as a shell takes it for one word, safe to be shown: quoted where it has to be (POSIX.1, 2.2.2).
+    public static func text(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"):
+                true
+            default: "._/%+=:,-".utf8.contains(byte)
+            }
+        }
+        guard !isPlain || text.isEmpty else { return text }
+        let parts = DisplayText.escaped(text).split(separator: "'", omittingEmptySubsequences: false)
+        return "'" + parts.joined(separator: "'\\''") + "'"
+    }
+}

@@ -57,9 +57,14 @@ public struct StatusTable: Sendable {
         let pathWidth = pathWidth(beside: widths)
         let indentation = widths.reduce(2) { $0 + ($1 == 0 ? 0 : $1 + 2) }
         return rows.flatMap { row in
-            [line(row, widths, pathWidth)]
-                + row.details.map { look.cut(String(repeating: " ", count: indentation) + look.paint($0, row.colour)) }
+            [line(row, widths, pathWidth)] + row.details.map { detail($0, row.colour, indentation) }
         }
+    }
+
+    /// A line below a source, further left where it needs the room, and never cut: an address is there to be copied.
+    private func detail(_ text: String, _ colour: Colour?, _ indentation: Int) -> String {
+        let room = look.columns.map { max(4, $0 - DisplayText.width(text)) } ?? indentation
+        return String(repeating: " ", count: min(indentation, room)) + look.paint(text, colour)
     }
 
     /// As wide as the longest path, but no wider than the terminal leaves room for.

@@ -36,7 +36,7 @@ struct SourceConsoleTests {
         #expect(
             lines == [
                 "done        0%  1.0 kB  a.jpg",
-                "uploading  50%  3.0 kB  sea/         “A day”, 1 of 2 files, 1 pending change",
+                "uploading  50%  3.0 kB  sea/  “A day”, 1 of 2 files, 1 pending change",
                 "done        0%  1.0 kB    sea/b.jpg",
                 "uploading   0%  1.0 kB    sea/c.jpg",
             ])
@@ -49,6 +49,15 @@ struct SourceConsoleTests {
         let lines = StatusTable(StatusSelection([], sources: [sea, wood], ended: nil).items, look: .plain).lines()
         #expect(lines.contains { $0.hasSuffix("  https://example.org/p/7") })
         #expect(lines.contains { $0.hasSuffix("  too_many_files: because of too_many_files") })
+    }
+
+    @Test("Where a post can be seen is shown whole, however narrow the terminal")
+    func address() throws {
+        let url = "https://example.org/p/" + String(repeating: "7", count: 40)
+        let sea = try source("sea", "done", files: [("b.jpg", "done")], url: url)
+        let items = StatusSelection([], sources: [sea], ended: nil).items
+        #expect(StatusTable(items, look: .terminal(70)).lines()[1] == String(repeating: " ", count: 8) + url)
+        #expect(StatusTable(items, look: .terminal(40)).lines()[1] == "    " + url)
     }
 
     @Test("A short list counts a source as one, and leaves out what is done of its files")

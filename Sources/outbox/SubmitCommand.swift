@@ -12,7 +12,7 @@ struct SubmitCommand: AsyncParsableCommand {
             for 10 s.
 
             Examples:
-              printf 'title = "A day at the sea"\\ndraft = true\\n' > ~/Outbox/sea/source.toml
+              echo 'draft = true' > ~/Outbox/sea/source.toml
               outbox submit ~/Outbox/sea && outbox wait ~/Outbox/sea
               outbox submit --json sea | jq -r '.changed[].revision'
 

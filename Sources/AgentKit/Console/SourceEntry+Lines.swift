@@ -5,14 +5,13 @@ extension SourceEntry {
         return asFile.outcomeLine(look) + place
     }
 
-    /// What there is to say beside its path: the title where it is not the directory's name, how many of its files are
-    /// through, and what waits to be submitted.
+    /// What there is to say beside its path: how many of its files are through, what waits to be submitted, and the title
+    /// where it is not the directory's name.
     func remark(_ look: ConsoleLook) -> String {
-        var parts: [String] = []
-        if title != path.split(separator: "/").last.map(String.init) { parts.append(quotedTitle(look)) }
-        parts.append(filesDone)
+        var parts = [filesDone]
         if !pending_changes.isEmpty { parts.append(Self.count(pending_changes.count, "pending change")) }
         if !skipped.isEmpty { parts.append("\(skipped.count) skipped") }
+        if title != path.split(separator: "/").last.map(String.init) { parts.append(quotedTitle(look)) }
         return parts.joined(separator: ", ")
     }
 

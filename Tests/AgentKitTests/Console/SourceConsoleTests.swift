@@ -36,7 +36,7 @@ struct SourceConsoleTests {
         #expect(
             lines == [
                 "done        0%  1.0 kB  a.jpg",
-                "uploading  50%  3.0 kB  sea/  “A day”, 1 of 2 files, 1 pending change",
+                "uploading  50%  3.0 kB  sea/  1 of 2 files, 1 pending change, “A day”",
                 "done        0%  1.0 kB    sea/b.jpg",
                 "uploading   0%  1.0 kB    sea/c.jpg",
             ])

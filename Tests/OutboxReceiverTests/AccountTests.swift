@@ -32,6 +32,38 @@ import Testing
         }
     }
 
+    @Test func sourcesOfTwoUsersStayApartWhateverTheyShare() async throws {
+        try await TestServer.run(configure: { $0.tokens = Self.tokens }) { server in
+            let content = TestServer.content(1000)
+            var ids: [String: String] = [:]
+            var paths: [String: String] = [:]
+            for user in ["alice", "bob"] {
+                let id = try server.upload(content, path: "trip/a.jpg", token: "\(user)-token").id
+                ids[user] = id
+                paths[user] = try server.commit([id], title: "\(user)'s day", token: "\(user)-token")
+            }
+            let (alice, bob) = (try #require(paths["alice"]), try #require(paths["bob"]))
+            #expect(alice != bob)
+            #expect(try server.page(alice).contains("alice&#39;s day"))
+            #expect(try server.page(bob).contains("bob&#39;s day"))
+
+            // A later revision of one leaves the other alone.
+            let id = try #require(ids["bob"])
+            #expect(try server.commit([id], revision: 2, title: "later", token: "bob-token") == bob)
+            #expect(try server.page(alice).contains("alice&#39;s day"))
+            #expect(server.files("files") == ["alice/trip/a.jpg", "bob/trip/a.jpg"])
+        }
+    }
+
+    @Test func nobodyCommitsFilesOfAnother() async throws {
+        try await TestServer.run(configure: { $0.tokens = Self.tokens }) { server in
+            let id = try server.upload(TestServer.content(10), token: "alice-token").id
+            let body: [String: Any] = ["sourceId": "s1", "revision": 1, "fileIds": [id]]
+            #expect(try server.post("/source/commit.do", body, token: "bob-token").status == 404)
+            #expect(try server.post("/source/commit.do", body).status == 401)
+        }
+    }
+
     @Test func withoutTokensOnlyLoopbackIsListenedOn() throws {
         var configuration = ReceiverConfiguration(root: "/nowhere", listen: ListenAddress(host: "0.0.0.0", port: 0))
         #expect(throws: StartFailure.self) { try Receiver(configuration, logger: Logger(label: "test")) }

@@ -51,6 +51,14 @@ import Testing
         }
     }
 
+    @Test func aVideoThatIsOpenedByItselfMayBeLoaded() async throws {
+        try await TestServer.run { server in
+            let (_, path) = try server.upload(TestServer.content(10), name: "a.mp4", type: "video/mp4")
+            let policy = try #require(try server.get(path).headers["content-security-policy"])
+            #expect(policy == "default-src 'none'; media-src 'self'")
+        }
+    }
+
     @Test func eachPortraitHasAURLOfItsOwn() async throws {
         try await TestServer.run { server in
             let picture = Data([0xff, 0xd8, 0xff, 0xe0]) + TestServer.content(5000)
@@ -82,40 +90,5 @@ import Testing
         let url = try #require(try connection.reply().data["userImg"] as? String)
         let path = try #require(url.range(of: "/u/"))
         return String(url[path.lowerBound...])
-    }
-
-    @Test func aCommitIsRecordedOnceForGood() async throws {
-        let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: root) }
-        var urls: [String] = []
-        var ids: [String] = []
-        for round in 0..<2 {
-            try await TestServer.run(root: root) { server in
-                if round == 0 { ids = [try server.upload(TestServer.content(10)).id] }
-                for title in ["A day <at> the sea", "changed"] {
-                    let reply = try server.post("/source/commit.do", Self.commit(ids, title: title))
-                    let url = try #require((reply.data["url"] as? String).flatMap { URL(string: $0) })
-                    urls.append(url.path)
-                }
-                let page = String(decoding: try server.get(urls[0]).body, as: UTF8.self)
-                #expect(page.contains("A day &lt;at&gt; the sea"))
-            }
-        }
-        #expect(Set(urls).count == 1)
-    }
-
-    @Test func aCommitOfUnknownOrUnfinishedFilesIsRefused() async throws {
-        try await TestServer.run { server in
-            let (open, _) = try server.preLoad(TestServer.content(10))
-            #expect(try server.post("/source/commit.do", Self.commit([open], title: "")).status == 409)
-            #expect(try server.post("/source/commit.do", Self.commit(["x"], title: "")).status == 404)
-        }
-    }
-
-    private static func commit(_ ids: [String], title: String) -> [String: Any] {
-        [
-            "sourceId": "s1", "revision": 1, "title": title, "cover": ids[0], "fileIds": ids,
-            "createDate": "2026-11-21 09:30:00",
-        ]
     }
 }

@@ -25,11 +25,13 @@ final class TestServer: Sendable {
     /// Runs `body` with a server, then stops it and removes its directory.
     static func run(
         root: URL? = nil, configure: (inout ReceiverConfiguration) -> Void = { _ in },
-        now: (@Sendable () -> Int64)? = nil, _ body: (TestServer) async throws -> Void
+        now: (@Sendable () -> Int64)? = nil,
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        _ body: (TestServer) async throws -> Void
     ) async throws {
         let directory = root ?? FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
         defer { if root == nil { try? FileManager.default.removeItem(at: directory) } }
-        let server = try await start(directory, configure, now)
+        let server = try await start(directory, configure, now, logger)
         do {
             try await body(server)
         } catch {
@@ -40,11 +42,12 @@ final class TestServer: Sendable {
     }
 
     private static func start(
-        _ root: URL, _ configure: (inout ReceiverConfiguration) -> Void, _ now: (@Sendable () -> Int64)?
+        _ root: URL, _ configure: (inout ReceiverConfiguration) -> Void, _ now: (@Sendable () -> Int64)?,
+        _ logger: Logger
     ) async throws -> TestServer {
         var configuration = ReceiverConfiguration(root: root.path, listen: ListenAddress(host: "127.0.0.1", port: 0))
         configure(&configuration)
-        let receiver = try await opened(configuration, now)
+        let receiver = try await opened(configuration, now, logger)
         let (ready, isReady) = AsyncStream.makeStream(of: Int.self)
         let task = Task {
             defer { isReady.finish() }
@@ -57,13 +60,12 @@ final class TestServer: Sendable {
 
     /// A server that was stopped lets go of its root when its last task has ended, a moment later.
     private static func opened(
-        _ configuration: ReceiverConfiguration, _ now: (@Sendable () -> Int64)?
+        _ configuration: ReceiverConfiguration, _ now: (@Sendable () -> Int64)?, _ logger: Logger
     ) async throws -> Receiver {
         let deadline = ContinuousClock.now + .seconds(20)
         while true {
             do {
-                return try Receiver(
-                    configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: now)
+                return try Receiver(configuration, logger: logger, now: now)
             } catch {
                 guard error.exitCode == 75, ContinuousClock.now < deadline else { throw error }
                 await Task.yield()
@@ -153,6 +155,23 @@ final class TestServer: Sendable {
         }
         return (id, try finishedPath(id, token: token))
     }
+
+    /// Commits these files as a source and returns its URL's path.
+    func commit(
+        _ ids: [String], source: String = "s1", revision: Int = 1, title: String = "A day at the sea",
+        cover: String? = nil, createDate: String = "2026-11-21 09:30:00", token: String? = nil
+    ) throws -> String {
+        let reply = try post(
+            "/source/commit.do",
+            [
+                "sourceId": source, "revision": revision, "title": title, "cover": cover ?? ids[0], "fileIds": ids,
+                "createDate": createDate,
+            ], token: token)
+        return try #require((reply.data["url"] as? String).flatMap { URL(string: $0) }).path
+    }
+
+    /// The text of a page.
+    func page(_ path: String) throws -> String { String(decoding: try get(path).body, as: UTF8.self) }
 
     func finishedPath(_ id: String, token: String? = nil) throws -> String {
         let reply = try isFinish([id], token: token)

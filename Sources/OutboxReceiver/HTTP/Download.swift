@@ -20,12 +20,17 @@ struct Download {
             .contentType: type.text,
             .eTag: "\"\(content.key.md5)\"",
             .cacheControl: "private, max-age=31536000, immutable",
-            .contentSecurityPolicy: "sandbox; default-src 'none'",
+            .contentSecurityPolicy: Self.securityPolicy(type),
         ]
         if !type.isShownInPlace {
             headers[.contentDisposition] = "attachment; filename*=UTF-8''\(Links.encoded(content.name))"
         }
         return try Self.response(file, headers, to: request)
+    }
+
+    /// A browser that is led to a video makes a page of it, which must load the video; sandboxed it could not.
+    private static func securityPolicy(_ type: MediaType) -> String {
+        type.showing == .video ? "default-src 'none'; media-src 'self'" : "default-src 'none'; sandbox"
     }
 
     /// The file with these header fields, or the part of it, or the 304, that the request asks for.

@@ -9,7 +9,7 @@ enum FileSize {
             if tenths < 9_995 {
                 return tenths < 100 ? "\(tenths / 10).\(tenths % 10) \(unit)" : "\((tenths + 5) / 10) \(unit)"
             }
-            tenths /= 1000
+            tenths = max(tenths / 1000, 10)
         }
         return "\(tenths / 10).\(tenths % 10) TB"
     }

@@ -17,31 +17,33 @@ enum PageStyle {
         letter-spacing:-.015em;overflow-wrap:anywhere;text-wrap:balance}
         h1.long{font-size:clamp(1.2rem,1rem + 1vw,1.6rem);line-height:1.3;letter-spacing:0;text-wrap:pretty}
         .facts{margin:0;color:var(--soft);overflow-wrap:anywhere}
-        .facts>*+*::before{content:"\\00b7";margin:0 .45em 0 .2em}
+        .facts>*{direction:ltr;unicode-bidi:isolate}
         a{color:var(--accent);text-underline-offset:.15em}
         a:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
         img,video{display:block;color:var(--soft)}
         figure{margin:0}
-        .cover{display:flex;justify-content:center;background:var(--box);border-radius:14px;overflow:hidden;
+        .cover{position:relative;display:flex;justify-content:center;background:var(--box);border-radius:14px;overflow:hidden;
         min-height:10rem;margin-bottom:clamp(.5rem,1.2vw,.85rem);text-decoration:none}
         .cover img,.cover video{max-width:100%;max-height:82vh;object-fit:contain;margin:auto}
         .grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(46%,15rem),1fr));grid-auto-flow:dense;
         gap:clamp(.5rem,1.2vw,.85rem)}
-        .grid>a{aspect-ratio:4/3;border-radius:10px;overflow:hidden;background:var(--box);text-decoration:none}
-        .grid img{width:100%;height:100%;object-fit:cover;transition:transform .25s ease}
-        .grid>a:hover img{transform:scale(1.03)}
+        .grid>a{position:relative;display:grid;place-content:center;aspect-ratio:4/3;border-radius:10px;overflow:hidden;background:var(--box);text-decoration:none}
+        .grid>a>img{position:absolute;width:100%;height:100%;object-fit:cover;transition:transform .25s ease}
+        .grid>a:hover>img{transform:scale(1.03)}
         picture{display:contents}
-        img:not([src]){padding:1rem;overflow-wrap:anywhere}
+        .name{position:absolute;inset:0;display:grid;place-items:center;padding:1rem;text-align:center;
+        color:var(--soft);overflow-wrap:anywhere}
+        .name+picture img{position:relative;width:auto;height:auto;max-width:100%}
         .film{display:flex;flex-direction:column;background:var(--box);border-radius:10px;overflow:hidden;min-width:0}
         .film video{width:100%;background:#000;aspect-ratio:16/9;object-fit:contain}
         .grid .film{grid-column:span 2;grid-row:span 2}
-        .grid .film video{flex:1 1 0;min-height:0}
+        .grid .film video{flex:1 1 auto;min-height:0}
         figcaption,.files li{display:flex;gap:.75rem;justify-content:space-between;align-items:baseline;padding:.5rem .85rem}
         figcaption a,.files a{overflow-wrap:anywhere;min-width:0}
         small{color:var(--soft);font-size:.875rem;white-space:nowrap}
         .files{list-style:none;margin:clamp(1rem,2.5vw,1.75rem) 0 0;padding:.35rem 0;background:var(--box);border-radius:10px}
         .files li+li{border-top:1px solid var(--page)}
-        @media (prefers-reduced-motion:reduce){.grid img{transition:none}}
+        @media (prefers-reduced-motion:reduce){.grid>a>img{transition:none}}
         """
 
     /// RFC 4648, section 4.

@@ -26,9 +26,9 @@ struct SourcePage {
             <style>\(PageStyle.text)</style>
             </head>
             <body>
-            <header>
-            <h1 dir="auto"\(commit.title.count > Self.longTitle ? " class=\"long\"" : "")>\(title)</h1>
-            <p class="facts">\(facts.joined(separator: " "))</p>
+            <header dir="auto">
+            <h1\(commit.title.count > Self.longTitle ? " class=\"long\"" : "")>\(title)</h1>
+            <p class="facts">\(facts.joined(separator: " · "))</p>
             </header>
             <main>
             \(cover.map { large($0) } ?? "")
@@ -78,13 +78,14 @@ struct SourcePage {
     private func picture(_ content: Content, attributes: String) -> String {
         let type = MediaType(content.type)
         let name = HTMLText.escaped(content.name)
-        let image = { (source: String) in
-            "<img\(source) alt=\"\(name)\" title=\"\(name)\" decoding=\"async\"\(attributes)>"
+        guard type.showing == .pictureForSome else {
+            return "<img src=\"\(url(content))\" alt=\"\(name)\" title=\"\(name)\"\(attributes)>"
         }
-        guard type.showing == .pictureForSome else { return image(" src=\"\(url(content))\"") }
-        // Browsers that can't show it don't fetch it, and show its name.
-        return
-            "<picture><source type=\"\(HTMLText.escaped(type.text))\" srcset=\"\(url(content))\">\(image(""))</picture>"
+        // Browsers that can't show it don't fetch it either; then the name is to be seen behind it.
+        return """
+            <bdi class="name">\(name)</bdi><picture><source type="\(HTMLText.escaped(type.text))" \
+            srcset="\(url(content))"><img alt=""\(attributes)></picture>
+            """
     }
 
     private func video(_ content: Content) -> String {

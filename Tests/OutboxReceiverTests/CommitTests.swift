@@ -1,0 +1,128 @@
+import Foundation
+import Logging
+import Testing
+
+@testable import OutboxReceiver
+
+@Suite struct CommitTests {
+    @Test func aCommitIsRecordedOnceForGood() async throws {
+        try await Self.inTemporaryRoot { root in
+            var paths: Set<String> = []
+            var ids: [String] = []
+            for round in 0..<2 {
+                try await TestServer.run(root: root) { server in
+                    if round == 0 { ids = [try server.upload(TestServer.content(10)).id] }
+                    for title in ["as it was", "changed"] { paths.insert(try server.commit(ids, title: title)) }
+                    #expect(try server.page(try #require(paths.first)).contains("<h1>as it was</h1>"))
+                }
+            }
+            #expect(paths.count == 1)
+        }
+    }
+
+    @Test func commitsAtTheSameTimeMakeOnePost() async throws {
+        try await TestServer.run { server in
+            let id = try server.upload(TestServer.content(10)).id
+            let paths = try await withThrowingTaskGroup(of: String.self) { group in
+                for revision in 0..<24 { group.addTask { try server.commit([id], revision: revision % 3 + 1) } }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(paths.count == 1)
+            #expect(try server.page(try #require(paths.first)).contains("revision 3"))
+        }
+    }
+
+    @Test func aLaterRevisionKeepsTheURLAndAnEarlierOneChangesNothing() async throws {
+        try await Self.inTemporaryRoot { root in
+            var path = ""
+            try await TestServer.run(root: root) { server in
+                let id = try server.upload(TestServer.content(10)).id
+                path = try server.commit([id], title: "first")
+                #expect(!(try server.page(path).contains("revision")))
+                #expect(try server.commit([id], revision: 3, title: "third") == path)
+                #expect(try server.commit([id], revision: 2, title: "second") == path)
+                // Also where its files are forgotten by now.
+                #expect(try server.commit(["gone"], revision: 1) == path)
+                #expect(try server.page(path).contains("<h1>third</h1>"))
+            }
+            try await TestServer.run(root: root) { server in
+                let page = try server.page(path)
+                #expect(page.contains("<h1>third</h1>"))
+                #expect(page.contains("revision 3"))
+            }
+        }
+    }
+
+    @Test func aKillBeforeTheReplyLosesNothing() async throws {
+        try await Self.inTemporaryRoot { root in
+            var commit = Self.commit(revision: 1)
+            _ = try await Self.store(root).commit(commit)
+            // The client got no reply, so it asks again; the token it would get now is another.
+            commit.token = .random()
+            let (known, outcome) = try await Self.store(root).commit(commit)
+            #expect(outcome == .unchanged)
+            #expect(known.token != commit.token)
+            #expect(try Self.store(root).commit(token: known.token) == known)
+        }
+    }
+
+    @Test func aKillInTheMiddleOfTheJournalLineLeavesNoPost() async throws {
+        try await Self.inTemporaryRoot { root in
+            _ = try await Self.store(root).commit(Self.commit(revision: 1))
+            let journal = root.appending(path: "journal")
+            try Data(contentsOf: journal).dropLast(5).write(to: journal)
+            #expect(try await Self.store(root).commit(Self.commit(revision: 1)).outcome == .created)
+        }
+    }
+
+    @Test func aJournalWrittenAnewHasTheRevisionThatIsShown() async throws {
+        try await Self.inTemporaryRoot { root in
+            let store = try Self.store(root)
+            for revision in 1...3 { _ = try await store.commit(Self.commit(revision: revision)) }
+            try store.compactJournal()
+            var revisions: [Int] = []
+            _ = try Journal.read(store.root) {
+                if case .committed(let commit) = $0 { revisions.append(commit.revision) }
+            }
+            #expect(revisions == [3])
+        }
+    }
+
+    @Test(arguments: [
+        (["x"], 1, nil, 404), (["open"], 1, nil, 409), (["done"], 0, nil, 400), (["done"], 1, "x", 400),
+        ([], 1, nil, 400),
+    ])
+    func whatCannotBeCommittedIsRefused(files: [String], revision: Int, cover: String?, status: Int) async throws {
+        try await TestServer.run { server in
+            let ids = [
+                "open": try server.preLoad(TestServer.content(10)).id,
+                "done": try server.upload(TestServer.content(20), name: "b.jpg").id,
+            ]
+            var body: [String: Any] = ["sourceId": "s", "revision": revision, "fileIds": files.map { ids[$0] ?? $0 }]
+            body["cover"] = cover
+            #expect(try server.post("/source/commit.do", body).status == status)
+        }
+    }
+
+    // MARK: Help
+
+    private static func commit(revision: Int) -> Commit {
+        Commit(
+            source: Commit.Source(user: "a", id: "s"), revision: revision, token: .random(), title: "t",
+            createDate: "d",
+            cover: nil, contents: [])
+    }
+
+    private static func store(_ root: URL) throws -> Store {
+        try Store(
+            path: root.path,
+            limits: Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 10),
+            synchronizes: false, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
+    }
+
+    private static func inTemporaryRoot(_ body: (URL) async throws -> Void) async throws {
+        let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        try await body(root)
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Logging
+import Synchronization
+import Testing
+
+@testable import OutboxReceiver
+
+@Suite struct LogTests {
+    @Test func theLogSaysWhoDidWhatWithoutTokens() async throws {
+        let log = LogLines()
+        var ids: [String] = []
+        try await TestServer.run(
+            configure: { $0.tokens = "alice-secret alice" }, logger: Logger(label: "test") { _ in log }
+        ) { server in
+            let content = TestServer.content(10)
+            let id = try server.upload(content, name: "a\nb\".jpg", token: "alice-secret").id
+            let path = try server.commit([id], title: "one\r\nline", token: "alice-secret")
+            _ = try server.get(path)
+            _ = try server.post("/fileSection/delete.do", ["fileIds": [id, "x\ny"]], token: "alice-secret")
+            _ = try server.post(
+                "/source/commit.do", ["sourceId": "s2", "revision": 1, "fileIds": [id]], token: "alice-secret")
+            ids = [id, TestServer.md5(content), String(path.dropFirst(3))]
+        }
+        let (id, md5, secret) = (ids[0], ids[1], ids[2])
+        let lines = log.lines
+        let name = #""a\u{a}b\".jpg""#
+        for line in [
+            "info preLoad existing=0 files=[\(id) new md5=\(md5) bytes=10 name=\(name)] new=1 user=alice",
+            "debug upload block=1/1 id=\(id) outcome=stored user=alice",
+            "info upload finished bytes=10 id=\(id) md5=\(md5) name=\(name) user=alice",
+            "info commit cover=\(id) ids=[\(id)] outcome=created revision=1 shown=1 source=\"s1\" "
+                + #"title="one\u{d}\u{a}line" user=alice"#,
+            #"info delete deleted=1 ids=[\#(id), "x\u{a}y"] user=alice"#,
+        ] {
+            #expect(lines.contains(line), "\(lines.joined(separator: "\n"))")
+        }
+        #expect(lines.contains { $0.hasPrefix("info refused") && $0.contains("status=404 user=alice") })
+        #expect(!lines.contains { $0.contains("secret") || $0.contains(secret) || $0.contains("\n") })
+    }
+
+    @Test(arguments: [
+        ("plain ä 海", "\"plain ä 海\""), ("a\"b\\c", #""a\"b\\c""#),
+        ("\u{202e}\u{2028}\u{1b}[31m", #""\u{202e}\u{2028}\u{1b}[31m""#),
+    ])
+    func whatCouldDeceiveAReaderIsEscaped(text: String, quoted: String) {
+        #expect(LogText.quoted(text) == quoted)
+        #expect(LogText.quoted(String(repeating: text, count: 300)).unicodeScalars.count < 3000)
+    }
+}
+
+/// Keeps what is logged, in a form that tests can compare.
+private final class LogLines: LogHandler {
+    private let kept = Mutex<[String]>([])
+
+    var lines: [String] { kept.withLock { $0 } }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    var logLevel: Logger.Level {
+        get { .debug }
+        set {}
+    }
+
+    func log(event: LogEvent) {
+        let metadata = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        kept.withLock { $0.append("\(event.level) \(event.message)\(metadata)") }
+    }
+}

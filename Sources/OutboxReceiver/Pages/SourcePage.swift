@@ -12,7 +12,7 @@ struct SourcePage {
 
     var html: String {
         let title = HTMLText.escaped(commit.title.isEmpty ? "Untitled" : commit.title)
-        let rest = contents.dropFirst(cover == nil ? 0 : 1)
+        let rest = contents.filter { $0 != cover }
         let seen = rest.filter { MediaType($0.type).showing != .link }
         let linked = rest.filter { MediaType($0.type).showing == .link }
         return """
@@ -41,10 +41,8 @@ struct SourcePage {
             """
     }
 
-    /// The first of all, where it can be looked at.
-    private var cover: Content? {
-        contents.first.flatMap { MediaType($0.type).showing == .link ? nil : $0 }
-    }
+    /// The first that can be looked at.
+    private var cover: Content? { contents.first { MediaType($0.type).showing != .link } }
 
     private var facts: [String] {
         let size = contents.reduce(into: Int64(0)) { $0 += $1.key.size }

@@ -11,6 +11,8 @@ extension SourceRecord: StoredRecord {
         static let paused = Presence(rawValue: 4)
         static let description = Presence(rawValue: 8)
         static let post = Presence(rawValue: 16)
+        static let departed = Presence(rawValue: 32)
+        static let mark = Presence(rawValue: 64)
     }
 
     private var presence: Presence {
@@ -20,6 +22,8 @@ extension SourceRecord: StoredRecord {
         if isPaused { presence.insert(.paused) }
         if description != nil { presence.insert(.description) }
         if post != nil { presence.insert(.post) }
+        if !departed.isEmpty { presence.insert(.departed) }
+        if mark != nil { presence.insert(.mark) }
         return presence
     }
 
@@ -36,6 +40,11 @@ extension SourceRecord: StoredRecord {
         if let finishedAt { encoder.append(finishedAt.milliseconds) }
         if let description { encoder.append(description) }
         if let post { encoder.append(post) }
+        if !departed.isEmpty { encoder.append(departed: departed) }
+        if let mark {
+            encoder.append(mark.inode)
+            encoder.append(mark.born)
+        }
     }
 
     static func decodeFields(from decoder: inout RecordDecoder) -> SourceRecord? {
@@ -53,6 +62,11 @@ extension SourceRecord: StoredRecord {
         record.isPaused = presence.contains(.paused)
         if presence.contains(.description) { record.description = decoder.readSourceDescription() }
         if presence.contains(.post) { record.post = decoder.readPost() }
+        if presence.contains(.departed) { record.departed = decoder.readDeparted() }
+        if presence.contains(.mark) {
+            record.mark = SourceRecord.DirectoryMark(
+                inode: decoder.read(UInt64.self), born: decoder.read(Int64.self))
+        }
         return record
     }
 }
@@ -113,6 +127,14 @@ extension RecordEncoder {
         }
     }
 
+    fileprivate mutating func append(departed: [ContentKey: String]) {
+        append(UInt32(truncatingIfNeeded: departed.count))
+        for (key, id) in departed.sorted(by: { $0.key < $1.key }) {
+            append(key)
+            append(id)
+        }
+    }
+
     fileprivate mutating func append(paths: Set<RelativePath>) {
         append(UInt32(truncatingIfNeeded: paths.count))
         for path in paths.sorted() { append(bytes: path.bytes) }
@@ -164,6 +186,16 @@ extension RecordDecoder {
             files[name] = readContentKey()
         }
         return files
+    }
+
+    fileprivate mutating func readDeparted() -> [ContentKey: String] {
+        var departed: [ContentKey: String] = [:]
+        // A key, and the length of an id.
+        for _ in 0..<readCount(ofAtLeast: 20) {
+            let key = readContentKey()
+            departed[key] = readText()
+        }
+        return departed
     }
 
     fileprivate mutating func readPaths() -> [RelativePath] {

@@ -17,7 +17,8 @@ struct Snapshot {
         do {
             return try await running(link)
         } catch ControlError.notRunning {
-            return Snapshot(isRunning: false, problems: [], files: try ledger(link.configuration), sources: [])
+            let (files, sources) = try ledger(link.configuration)
+            return Snapshot(isRunning: false, problems: [], files: files, sources: sources)
         }
     }
 
@@ -29,7 +30,7 @@ struct Snapshot {
             isRunning: true, problems: problems, files: files, sources: try await link.client.sources())
     }
 
-    private static func ledger(_ configuration: Configuration) throws -> [FileEntry] {
+    private static func ledger(_ configuration: Configuration) throws -> OfflineFiles.Listing {
         do {
             return try OfflineFiles.entries(configuration: configuration)
         } catch {

@@ -68,6 +68,8 @@ func fullSource(
     source.revision = 2
     source.files = [try path("a.jpg"): sampleKey, try path("b/c.jpg"): ContentKey(high: 1, low: 2)]
     source.skipped = [odd, try path("notes.txt")]
+    source.departed = [sampleKey: "43"]
+    source.mark = SourceRecord.DirectoryMark(inode: 7, born: -8)
     source.post = SourceRecord.Post(
         revision: 1, url: "http://127.0.0.1/post/7", description: SourceDescription(title: "Trip"),
         files: [odd: sampleKey])

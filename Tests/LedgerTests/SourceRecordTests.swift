@@ -43,6 +43,7 @@ struct SourceRecordTests {
             { $0.account = full.account }, { $0.finishedAt = full.finishedAt }, { $0.isPaused = true },
             { $0.description = full.description }, { $0.description = SourceDescription() }, { $0.revision = 3 },
             { $0.files = full.files }, { $0.skipped = full.skipped }, { $0.post = full.post },
+            { $0.departed = full.departed }, { $0.mark = full.mark },
         ] as [(inout SourceRecord) -> Void] {
             var one = bare
             take(&one)
@@ -68,6 +69,9 @@ struct SourceRecordTests {
             same.files.reserveCapacity(500)
             for (name, key) in record.files.shuffled(using: &random) { same.files[name] = key }
             same.skipped = Set(minimumCapacity: 500)
+            same.departed = [:]
+            same.departed.reserveCapacity(500)
+            for (key, id) in record.departed.shuffled(using: &random) { same.departed[key] = id }
             for name in record.skipped.shuffled(using: &random) { same.skipped.insert(name) }
             #expect(bytes(same) == bytes(record))
         }
@@ -110,6 +114,10 @@ struct SourceRecordTests {
         record.revision = .random(in: 0...9, using: &random)
         record.files = files(&random)
         record.skipped = Set((0..<Int.random(in: 0...9, using: &random)).map { _ in name(&random) })
+        for key in files(&random).values { record.departed[key] = text(&random) }
+        record.mark = maybe(&random) { random in
+            SourceRecord.DirectoryMark(inode: .random(in: 0 ... .max, using: &random), born: 7)
+        }
         record.post = maybe(&random) { random in
             SourceRecord.Post(
                 revision: .random(in: 1...9, using: &random), url: maybe(&random, text),

@@ -83,6 +83,22 @@ struct HoldingArea: Sendable {
         tidy(held, in: outbox)
     }
 
+    /// Moves a small file within the outbox that nobody need look at again.
+    ///
+    /// - Throws: `Errno`; `.fileExists` where the name is taken.
+    func move(_ path: RelativePath, to target: RelativePath) throws(Errno) {
+        let outbox = try Directory(path: root)
+        try outbox.createDirectories(target.parent.bytes)
+        try Self.move(path, to: target, in: outbox)
+    }
+
+    /// Removes a small file that nobody need look at again.
+    ///
+    /// - Throws: `Errno` of unlinkat(2).
+    func remove(_ path: RelativePath) throws(Errno) {
+        try Directory(path: root).directory(path.parent.bytes).unlink(Array(path.name))
+    }
+
     /// The first name for a file that is not taken.
     func freeName(for path: RelativePath) throws(Errno) -> RelativePath {
         let outbox = try Directory(path: root)

@@ -6,16 +6,19 @@ import Logging
 import Remotes
 import UploadCore
 
-/// What the ledger says of the files while no agent runs.
+/// What the ledger says of files and sources while no agent runs.
 public enum OfflineFiles {
-    /// Every path in the ledger, ordered by path; none where there is no ledger yet.
+    /// Files ordered by path, and sources ordered by directory.
+    public typealias Listing = (files: [FileEntry], sources: [SourceEntry])
+
+    /// Everything in the ledger; nothing where there is no ledger yet.
     ///
     /// The state directory is not taken ownership of, so an agent may start meanwhile; LMDB lets both read and write.
     ///
     /// - Throws: `AgentFailure` when the ledger can't be read.
-    public static func entries(configuration: Configuration) throws(AgentFailure) -> [FileEntry] {
+    public static func entries(configuration: Configuration) throws(AgentFailure) -> Listing {
         let path = configuration.state + "/ledger.lmdb"
-        guard (try? FileStatus(path: path)) != nil else { return [] }
+        guard (try? FileStatus(path: path)) != nil else { return ([], []) }
         // LMDB must not map a file that may be damaged.
         if case .damaged(let reason)? = try? LedgerFile(directory: configuration.state).inspect() {
             throw .inputOutput(path: path, reason: "it is damaged (\(reason)); `outbox run` rebuilds it")
@@ -25,17 +28,48 @@ public enum OfflineFiles {
                 directory: configuration.state, logger: Logger(label: "outbox") { _ in SwiftLogNoOpLogHandler() },
                 onTrouble: { _ in })
             defer { ledger.close() }
-            var reports: [FileReport] = []
-            try ledger.forEachDrop({ record in
-                if !record.isTrace { reports.append(report(record, ledger, configuration)) }
+            let now = SystemClocks().now
+            var book = SourceBook()
+            try ledger.forEachSource({ record in
+                book[record.directory] = SourceBook.Entry(machine: SourceMachine(record: record, now: now))
                 return true
             })
-            return try reports.sorted { $0.path < $1.path }.map { report in
-                try JSONDecoder().decode(FileEntry.self, from: Data(report.controlText()))
+            var reports: [FileReport] = []
+            var events: [RelativePath: [SourceEvent]] = [:]
+            try ledger.forEachDrop({ record in
+                let source = book.directory(above: record.path)
+                if let source, let name = record.path.relative(to: source) {
+                    events[source, default: []].append(SourceEvent(record, name))
+                }
+                guard !record.isTrace else { return true }
+                var report = report(record, ledger, configuration)
+                report.source = source.flatMap { book[$0]?.record.id }
+                reports.append(report)
+                return true
+            })
+            let sources = book.directories.compactMap { directory in
+                book[directory].map { report($0.machine, events[directory] ?? [], reports, now) }
             }
+            return (
+                try reports.sorted { $0.path < $1.path }.map { report in
+                    try JSONDecoder().decode(FileEntry.self, from: Data(report.controlText()))
+                },
+                try sources.map { try JSONDecoder().decode(SourceEntry.self, from: Data($0.controlText())) }
+            )
         } catch {
             throw .inputOutput(path: path, reason: "\(error)")
         }
+    }
+
+    private static func report(
+        _ machine: SourceMachine, _ events: [SourceEvent], _ files: [FileReport], _ now: Now
+    ) -> SourceReport {
+        // Only to see what follows from what is known; nothing that it decides is carried out.
+        var machine = machine
+        _ = machine.handle(events, now: now)
+        let paths = Set(SourceReport.names(of: machine).map { machine.record.directory.appending($0.bytes) })
+        return SourceReport(
+            machine, files: files.filter { paths.contains($0.path) }.sorted { $0.path < $1.path }, now: now.wall)
     }
 
     private static func report(_ record: DropRecord, _ ledger: Ledger, _ configuration: Configuration) -> FileReport {

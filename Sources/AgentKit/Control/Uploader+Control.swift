@@ -17,6 +17,11 @@ extension Uploader: ControlBackend {
         var reports = drops.values.map(makeReport)
         if states?.contains(where: \.isFinal) != false { reports += await endedReports() }
         if let states { reports.removeAll { !states.contains($0.state) } }
+        if !sources.isEmpty {
+            for index in reports.indices {
+                reports[index].source = reports[index].source ?? sourceID(of: reports[index].path)
+            }
+        }
         return reports.sorted { $0.path < $1.path }
     }
 
@@ -70,7 +75,7 @@ extension Uploader: ControlBackend {
     }
 
     /// Runs what only reads the ledger without holding up the uploader.
-    private func onReader<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    func onReader<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             reader.run { continuation.resume(returning: work()) }
         }
@@ -122,35 +127,5 @@ extension Uploader: ControlBackend {
         metrics.uptime = now.monotonic - startedAt
         metrics.version = parts.version
         return metrics
-    }
-
-    func signIn(token: String, user: String?) async throws(SessionError) {
-        let session = try StoredSession(token: token, user: user)
-        let isOther = user != nil && user != parts.account.name
-        // Nothing of the account before may be sent with the new token.
-        if isOther {
-            process([.stop])
-            await parts.portrait?.service.stop()
-        }
-        do throws(SessionError) {
-            try await onReader { [store = parts.account.session] in
-                Result { () throws(SessionError) in try store.save(session) }
-            }.get()
-        } catch {
-            // It has stopped for the other account, and must go on with its own.
-            if isOther { parts.account.change() }
-            throw error
-        }
-        parts.logger.notice("a new token is kept", metadata: ["user": "\(user ?? "not named")"])
-        if isOther { parts.account.change() } else { credentialsChanged() }
-    }
-
-    func signOut() async throws(SessionError) {
-        let hadOne = try await onReader { [store = parts.account.session] in
-            Result { () throws(SessionError) in try store.remove() }
-        }.get()
-        if hadOne { parts.logger.notice("the token that was kept is discarded") }
-        process([.credentialsChanged])
-        if hadOne { parts.portrait?.service.signedOut() }
     }
 }

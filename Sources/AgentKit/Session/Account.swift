@@ -10,12 +10,18 @@ struct Account: Sendable {
     /// Has the agent begin anew, as another account's.
     let change: @Sendable () -> Void
 
+    /// As the ledger's records name it; nil where nobody has ever signed in by name.
+    var owner: String? { name == Self.nobody ? nil : name }
+
+    /// The name of an account that has none.
+    private static let nobody = "default"
+
     /// The ledger's setting that remembers the name after a `logout`: who comes back goes on.
     static let setting = "account"
 
     /// The account that signed in last.
     static func current(session: SessionStore, ledger: Ledger, change: @escaping @Sendable () -> Void) -> Account {
         let remembered = (try? ledger.setting(setting)).flatMap { String(validating: $0, as: UTF8.self) }
-        return Account(name: session.load()?.user ?? remembered ?? "default", session: session, change: change)
+        return Account(name: session.load()?.user ?? remembered ?? nobody, session: session, change: change)
     }
 }

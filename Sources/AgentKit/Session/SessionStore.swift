@@ -11,6 +11,7 @@ public struct SessionStore: Sendable {
 
     private static let token = "token"
     private static let user = "user"
+    private static let signedOut = "signed-out"
 
     /// The store in a state directory, which need not be there yet.
     public init(stateDirectory: String) {
@@ -24,6 +25,14 @@ public struct SessionStore: Sendable {
         return try? StoredSession(token: token, user: user.flatMap { $0.isEmpty ? nil : $0 })
     }
 
+    /// Whether a session was discarded, and none was kept since: nothing is to be sent then, not even without a token.
+    public var isSignedOut: Bool {
+        (try? FileStatus(path: "\(state)/\(Self.signedOut)")) != nil && (try? FileStatus(path: "\(state)/token")) == nil
+    }
+
+    /// When the session was kept, by the kernel's clock: nanoseconds since 1970; nil where there is none.
+    var keptAt: Int64? { (try? FileStatus(path: "\(state)/\(Self.user)"))?.changed }
+
     /// Keeps a session in place of the one before.
     ///
     /// - Throws: `SessionError.inputOutput`.
@@ -33,6 +42,7 @@ public struct SessionStore: Sendable {
             // The token last: a new token with the name of an old user would be worse than the other way round.
             try Self.replace(Self.user, with: session.user, in: directory)
             try Self.replace(Self.token, with: session.token, in: directory)
+            _ = try Self.unlink(Self.signedOut, in: directory)
         } catch {
             throw failure(error)
         }
@@ -46,6 +56,9 @@ public struct SessionStore: Sendable {
     public func remove() throws(SessionError) -> Bool {
         do throws(Errno) {
             let directory = try open(creating: false)
+            guard (try? directory.status(Array(Self.token.utf8))) != nil else { return false }
+            // First, so that no kill leaves neither a token nor the word that there is to be none.
+            try Self.replace(Self.signedOut, with: "", in: directory)
             let hadToken = try Self.unlink(Self.token, in: directory)
             _ = try Self.unlink(Self.user, in: directory)
             try retryingOnInterrupt { fsync(directory.rawValue) }

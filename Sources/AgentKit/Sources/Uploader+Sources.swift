@@ -1,7 +1,217 @@
-extension Uploader: SourceBackend {
-    func sources() async -> [SourceReport] { [] }
+import Ledger
+import Logging
+import Remotes
+import UploadCore
 
-    func source(id: String) async -> SourceReport? { nil }
+// Several files as one post: what a source's machine is told, and what it decides.
+//
+// A file of a source is a file like any other: watched, hashed, and a waiter of its upload. While its source holds it the
+// waiter is paused, and that is all there is to it.
+extension Uploader {
+    // MARK: Telling
 
-    func perform(_ wish: SourceWish, onSource id: String) async -> SourceAnswer? { nil }
+    /// Tells a source what happened. What it decides is carried out at once, but for what is told meanwhile: that comes
+    /// after it.
+    func tell(_ directory: RelativePath, _ events: [SourceEvent]) {
+        untold.append((directory, events))
+        guard !isTelling else { return }
+        isTelling = true
+        defer { isTelling = false }
+        while !untold.isEmpty {
+            let (directory, events) = untold.removeFirst()
+            guard let actions = sources[directory]?.machine.handle(events, now: now) else { continue }
+            perform(actions, of: directory)
+        }
+        setAlarm()
+    }
+
+    /// Tells the source of a path, where it has one, how it stands with its file.
+    func tellSource(of record: DropRecord) {
+        guard let directory = source(of: record), let name = record.path.relative(to: directory) else { return }
+        if record.hasFile { tell(directory, [SourceEvent(record, name)]) }
+        noteChange(of: directory)
+    }
+
+    /// The source that a drop belongs to: its directory is one, and both are the same account's.
+    func source(of record: DropRecord) -> RelativePath? {
+        guard let directory = sources.directory(above: record.path), let owner = sources[directory]?.record.account
+        else { return sources.directory(above: record.path) }
+        return (record.account ?? ownership.present) == owner ? directory : nil
+    }
+
+    /// Whether a file's source does not let it be sent now.
+    func isHeldBySource(_ record: DropRecord) -> Bool {
+        guard let directory = source(of: record), let name = record.path.relative(to: directory),
+            let machine = sources[directory]?.machine
+        else { return false }
+        return machine.holds(name)
+    }
+
+    /// Whether a file must stay in the outbox although its content was confirmed: its source was not.
+    func isKeptBySource(_ record: DropRecord) -> Bool {
+        source(of: record).flatMap { sources[$0] }?.machine.keepsFiles ?? false
+    }
+
+    /// Has the sources look at the time.
+    func tickSources() {
+        guard hasScanned, !outboxIsLost else { return }
+        let now = self.now.monotonic
+        for directory in sources.directories {
+            guard let entry = sources[directory], let deadline = entry.machine.nextDeadline, deadline <= now,
+                !isParked(entry.record)
+            else { continue }
+            tell(directory, [.tick])
+        }
+    }
+
+    /// Whether a source waits until its owner signs in.
+    func isParked(_ source: SourceRecord) -> Bool { ownership.isParked(source.account) }
+
+    // MARK: Carrying out
+
+    func perform(_ actions: [SourceAction], of directory: RelativePath) {
+        guard let record = sources[directory]?.record else { return }
+        var decided = Decided()
+        var retried: [RelativePath] = []
+        for action in actions {
+            switch action {
+            case .store: decided.writes.append(.source(record))
+            case .commit(let commit, let forgotten):
+                if !isParked(record) { decided.events.append(.commit(commit, forgotten: forgotten)) }
+            case .withdrawCommit: decided.events.append(.withdrawCommit(record.id))
+            case .verify(let names): verify(names, in: directory, &decided)
+            case .discardFiles(let names, let error): discard(names, in: directory, error, &decided)
+            case .retryFiles(let names): retried += names.map { directory.appending($0.bytes) }
+            case .changed: holdFiles(of: directory, &decided)
+            }
+        }
+        if !decided.events.isEmpty || !decided.writes.isEmpty { process(decided.events, writes: decided.writes) }
+        for path in retried { retryFile(path, in: directory) }
+        if actions.contains(.store) || !decided.paths.isEmpty {
+            tellWhenDurable(directory, decided.paths)
+        } else if actions.contains(.changed) {
+            noteChange(of: directory)
+        }
+    }
+
+    private func retryFile(_ path: RelativePath, in directory: RelativePath) {
+        if let drop = record(of: path), retry(drop) == nil { return }
+        if let name = path.relative(to: directory), parts.files.isGone(path) { tell(directory, [.gone(name)]) }
+    }
+
+    /// What follows from a source's decision: it goes to the upload machine and the ledger in one step.
+    private struct Decided {
+        var events: [MachineEvent] = []
+        var writes: [LedgerWrite] = []
+        /// Files of which something else is to be told.
+        var paths: [RelativePath] = []
+    }
+
+    private func tellWhenDurable(_ directory: RelativePath, _ paths: [RelativePath]) {
+        commit([]) { uploader in
+            for path in paths { if let record = uploader.record(of: path) { uploader.report(record) } }
+            uploader.report(source: directory)
+            uploader.retireFiles(of: directory)
+        }
+    }
+
+    /// Lets the upload machine know which files may go, and which go together.
+    private func holdFiles(of directory: RelativePath, _ decided: inout Decided) {
+        guard let entry = sources[directory] else { return }
+        let gathered = isParked(entry.record) ? [] : entry.machine.gathered
+        if gathered != entry.gathered {
+            sources[directory]?.gathered = gathered
+            decided.events.append(.gather(entry.record.id, gathered))
+        }
+        for (name, file) in entry.machine.files.sorted(by: { $0.key < $1.key }) {
+            let path = directory.appending(name.bytes)
+            guard let key = file.key, let record = drops[path], record.key == key,
+                let isPaused = machine.isPaused(path, of: key)
+            else { continue }
+            let isHeld = entry.machine.holds(name) || self.isPaused(record)
+            guard isHeld != isPaused else { continue }
+            decided.events.append(.setPaused(path, key, isHeld))
+            decided.paths.append(path)
+        }
+    }
+
+    /// Asks the server whether it still has what it confirmed.
+    private func verify(
+        _ names: [RelativePath], in directory: RelativePath, _ decided: inout Decided
+    ) {
+        for path in names.map({ directory.appending($0.bytes) }) {
+            // Told anew in any case: that is the answer.
+            decided.paths.append(path)
+            guard var record = record(of: path), record.state == .done, let key = record.key,
+                let remote = record.remote,
+                let seal = confirmation(of: key)?.seal
+            else { continue }
+            record.state = .queued
+            record.finishedAt = nil
+            decided.writes.append(keep(record))
+            decided.events.append(.verify(path, DropContent(key: key, seal: seal), remote, paused: false))
+        }
+    }
+
+    /// Gives files up, with what the server confirmed of them and nobody else needs.
+    private func discard(
+        _ names: [RelativePath], in directory: RelativePath, _ error: FileError, _ decided: inout Decided
+    ) {
+        let paths = Set(names.map { directory.appending($0.bytes) })
+        for path in paths.sorted() {
+            guard var record = record(of: path), record.state != .cancelled, record.state != .rejected else { continue }
+            if let key = record.key {
+                if record.state == .done { discard(key, record, but: paths, &decided) }
+                decided.events.append(.leave(path, key))
+            }
+            forgetIntake(of: path)
+            record.state = .cancelled
+            record.error = error
+            record.finishedAt = now.wall
+            record.remote = nil
+            decided.writes.append(keep(record))
+            decided.paths.append(path)
+        }
+    }
+
+    private func discard(
+        _ key: ContentKey, _ record: DropRecord, but paths: Set<RelativePath>, _ decided: inout Decided
+    ) {
+        let others = ((try? parts.ledger.drops(of: key)) ?? []) + drops.values.filter { $0.key == key }.map(\.path)
+        let isNeeded = others.contains { path in
+            guard !paths.contains(path), let other = self.record(of: path) else { return false }
+            return other.key == key && other.state != .cancelled && other.state != .failed
+        }
+        guard !isNeeded, !ownership.isParked(record.account) else { return }
+        decided.writes.append(.forgetConfirmation(key, parts.remote.scope))
+        if let id = record.remote?.id { decided.events.append(.discard([id])) }
+    }
+
+    // MARK: Commits
+
+    /// Tells the server of a revision.
+    func commit(_ id: RequestID, _ commit: SourceCommit) {
+        guard let remote = parts.sources else {
+            return process([.committed(id, url: nil)])
+        }
+        start(id) {
+            do throws(RemoteFailure) {
+                return [.committed(id, url: try await remote.commit(commit))]
+            } catch {
+                return [.commitFailed(id, error)]
+            }
+        }
+    }
+
+    func commitEnded(_ id: String, revision: Int, _ outcome: CommitOutcome) {
+        guard let directory = sources.directory(withID: id) else { return }
+        switch outcome {
+        case .done(let url):
+            parts.logger.info("a source is committed", metadata: ["source": "\(directory)", "url": "\(url ?? "-")"])
+        case .refused(let error), .forgotten(let error):
+            parts.logger.warning(
+                "a source was not committed", metadata: ["source": "\(directory)", "reason": "\(error.message)"])
+        }
+        tell(directory, [.committed(revision: revision, outcome)])
+    }
 }

@@ -6,7 +6,10 @@ import UploadCore
 extension Uploader {
     func perform(_ action: FileAction, on target: ActionTarget) async -> ActionAnswer? {
         guard let paths = paths(of: target, for: action) else { return nil }
-        if target == .all { setAll(action) }
+        if target == .all {
+            setAll(action)
+            actOnSources(action)
+        }
         var changed: [RelativePath] = []
         var refused: [(path: RelativePath, reason: String)] = []
         for path in paths {
@@ -50,7 +53,7 @@ extension Uploader {
     /// What an action on everything is about; the rest is as it should be already.
     private func allPaths(for action: FileAction) -> [RelativePath] {
         switch action {
-        case .cancel: return Array(drops.keys)
+        case .cancel: return drops.values.filter { !isInDraft($0) }.map(\.path)
         case .resume: return drops.values.filter { isPaused($0) }.map(\.path)
         case .retry:
             var paths = drops.values.filter { makeReport($0).state == .waiting }.map(\.path)
@@ -83,6 +86,9 @@ extension Uploader {
     /// - Returns: why not, where nothing was to be done.
     private func act(_ action: FileAction, on path: RelativePath) -> String? {
         guard let record = record(of: path) else { return "it is gone" }
+        if action == .retry || action == .first, let account = record.account, ownership.isParked(account) {
+            return "it is \(account)'s; it goes on once \(account) signs in"
+        }
         if record.key != nil, record.state != .settling, !record.state.isFinal, let service = portrait(for: path) {
             return act(action, onPortrait: record, of: service)
         }
@@ -145,13 +151,15 @@ extension Uploader {
         return nil
     }
 
-    private func retry(_ old: DropRecord) -> String? {
+    func retry(_ old: DropRecord) -> String? {
         switch old.state {
         case .done: return "it is done already"
         case .paused: return "it is paused; `outbox resume` lets it go on"
         case .failed, .cancelled, .rejected:
             if parts.files.isGone(old.path) { return "the file is gone" }
-            drops[old.path] = DropRecord(path: old.path, state: .settling, acceptedAt: old.acceptedAt)
+            var record = DropRecord(path: old.path, state: .settling, acceptedAt: old.acceptedAt)
+            record.account = old.account
+            drops[old.path] = record
             process([], writes: [.forgetDrop(old.path)], reporting: old.path)
             reconsider(old.path)
         default:

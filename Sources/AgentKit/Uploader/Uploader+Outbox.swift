@@ -15,7 +15,7 @@ extension Uploader {
 
     /// The paths that wait count as being elsewhere until they are found.
     func outboxWasExchanged() {
-        elsewhere.formUnion(drops.keys)
+        elsewhere.formUnion(drops.keys + sourceDescriptions)
         guard !elsewhere.isEmpty else { return }
         parts.logger.warning(
             "the outbox is another directory than before; files that are not in it are waited for, not cancelled",
@@ -24,7 +24,8 @@ extension Uploader {
 
     /// After a full scan: what was found is here, and with nothing missing this is the outbox from now on.
     func foundInOutbox(_ isThere: (RelativePath) -> Bool) {
-        elsewhere = elsewhere.filter { drops[$0] != nil && !isThere($0) }
+        let descriptions = Set(sourceDescriptions)
+        elsewhere = elsewhere.filter { (drops[$0] != nil || descriptions.contains($0)) && !isThere($0) }
         guard elsewhere.isEmpty, let identity = parts.files.identity, identity != knownOutbox else { return }
         knownOutbox = identity
         process([], writes: [.setting(Setting.outbox, identity)])

@@ -36,7 +36,7 @@ extension Uploader {
     }
 
     /// Every drop as it is now.
-    private func forEachDrop(_ body: (DropRecord) -> Void) {
+    func forEachDrop(_ body: (DropRecord) -> Void) {
         for record in drops.values { body(record) }
         forEachStoredDrop { if drops[$0.path] == nil { body($0) } }
     }
@@ -90,12 +90,16 @@ extension Uploader {
     }
 
     private func removed(_ path: RelativePath) {
+        if let directory = sourceDirectory(of: path), sources[directory] != nil {
+            return descriptionRemoved(from: directory)
+        }
+        sourceWentWith(path)
         forgetIntake(of: path)
         guard var record = record(of: path) else { return }
         switch record.state {
         // What the agent did itself.
         case .done where !record.hasFile || retiring[path] != nil: break
-        case .done, .rejected: forget(path)
+        case .done, .rejected: forget(path: path)
         case .failed, .cancelled: break
         default:
             if let key = record.key, let service = portrait(for: path) {
@@ -113,13 +117,14 @@ extension Uploader {
         }
     }
 
-    private func forget(_ path: RelativePath) {
-        let key = record(of: path)?.key
+    func forget(path: RelativePath) {
+        let record = record(of: path)
         drops[path] = nil
         parts.sidecars.remove(path)
         events.publish(gone: path)
         process([], writes: [.forgetDrop(path)])
-        releaseThumbnail(of: key)
+        releaseThumbnail(of: record?.key)
+        if let record { tellSource(gone: record) }
     }
 
     /// A path is not on its way in any more.
@@ -137,7 +142,7 @@ extension Uploader {
             process([], writes: [.forgetDrop(record.path)])
             releaseThumbnail(of: record.key)
         } else {
-            forget(record.path)
+            forget(path: record.path)
         }
     }
 
@@ -166,6 +171,7 @@ extension Uploader {
             }
         }
         for record in stale { forget(record) }
+        scannedSources(summary)
         setAlarm()
     }
 }

@@ -51,6 +51,9 @@ extension Uploader {
         self.events.publish(gone: old)
         drops[old] = nil
         parts.sidecars.remove(old)
+        var renamed = record
+        renamed.path = new
+        tellSource(from: record, to: renamed)
         if portrait(for: old) != nil || portrait(for: new) != nil {
             move(portrait: record, to: new, wasHashing: wasHashing, events)
         } else if record.isDecided {
@@ -62,7 +65,8 @@ extension Uploader {
 
     /// Not hashed yet, or to be hashed again: it settles under its new name.
     func settleAgain(_ old: DropRecord, as path: RelativePath, _ events: [MachineEvent]) {
-        let record = DropRecord(path: path, state: .settling, acceptedAt: old.acceptedAt)
+        var record = DropRecord(path: path, state: .settling, acceptedAt: old.acceptedAt)
+        record.account = old.account
         drops[path] = record
         var writes = [LedgerWrite.forgetDrop(old.path)]
         if wishes.paused.contains(path) { writes.append(.pausedEarly(record)) }

@@ -15,18 +15,22 @@ extension Uploader {
         let report = makeReport(record)
         parts.sidecars.note(report)
         events.publish(report)
+        if !sources.isEmpty { tellSource(of: record) }
     }
 
     /// Everything there is to say of a path now.
     func makeReport(_ record: DropRecord) -> FileReport {
         var report = reportContext.report(record)
-        if record.state == .settling || record.state == .hashing {
+        if !record.state.isFinal, record.key != nil, ownership.isParked(record.account) {
+            describeParked(record, in: &report)
+        } else if record.state == .settling || record.state == .hashing {
             if wishes.paused.contains(record.path) { report.state = .paused }
         } else if let told = portraits[record.path], !record.state.isFinal {
             describe(told, in: &report)
         } else if let key = record.key, !record.state.isFinal, let view = machine.view(of: key, from: record.path) {
             describe(view, key, in: &report)
         }
+        if !sources.isEmpty { describeHold(record, in: &report) }
         return report
     }
 

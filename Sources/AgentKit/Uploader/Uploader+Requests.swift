@@ -26,10 +26,14 @@ extension Uploader {
             case .cancel(let ids): for id in ids { requests.removeValue(forKey: id)?.cancel() }
             case .ended(let path, let key, _, _): ended(path, key)
             case .takeAgain(let path, let key): takeAgain(path, key)
+            case .commit(let id, let commit): self.commit(id, commit)
+            case .commitEnded(let id, let revision, let outcome): commitEnded(id, revision: revision, outcome)
+            case .commitChanged(let id): if let directory = sources.directory(withID: id) { noteChange(of: directory) }
             case .changed(let key): changed.insert(key)
-            case .allChanged: changed.formUnion(machine.keys)
+            case .allChanged:
+                changed.formUnion(machine.keys)
+                for directory in sources.directories { noteChange(of: directory) }
             case .serverTrouble(let error): serverTrouble(error)
-            case .commit, .commitEnded, .commitChanged: break
             }
         }
         for key in changed {
@@ -96,35 +100,15 @@ extension Uploader {
         }
     }
 
-    /// There may be new credentials.
-    func credentialsChanged() {
-        process([.credentialsChanged])
-        parts.portrait?.service.credentialsChanged()
-    }
-
     /// The network, or the outbox, is back: what waits is tried at once.
     func networkChanged() {
         process([.networkChanged])
         parts.portrait?.service.networkChanged()
     }
 
-    /// Looks for new credentials as long as the old ones are refused.
-    func pollCredentials() {
-        guard tokenPoll == nil else { return }
-        tokenPoll = Task { [weak self, credentials = parts.credentials] in
-            var refused = credentials.bearerToken()
-            while (try? await Task.sleep(for: .seconds(1))) != nil {
-                let token = credentials.bearerToken()
-                if token == refused { continue }
-                refused = token
-                self?.run { $0.credentialsChanged() }
-            }
-        }
-    }
-
     // MARK: Requests
 
-    private func start(
+    func start(
         _ id: RequestID, isSending: Bool = false, _ work: @escaping @Sendable () async -> [MachineEvent]
     ) {
         if isSending { counters.beganToSend() }

@@ -8,7 +8,11 @@ import UploadCore
 extension Uploader {
     /// Names of the ledger's settings.
     enum Setting {
+        /// Of the last run; only read, where `server` is not there yet.
         static let scope = "scope"
+        /// The server of the last run, and, behind it, that of each account's last run.
+        static let server = "server"
+        static let formerAccount = "account/former"
         static let rules = "intake/rules"
         static let allPaused = "paused"
         static let outbox = "outbox"
@@ -29,21 +33,19 @@ extension Uploader {
         self.watchCounters = watchCounters
         recoverHeldFiles()
         let ledger = parts.ledger
-        let scope = Array(parts.remote.scope.description.utf8)
-        let isOtherScope = try ledger.setting(Setting.scope).map { $0 != scope } ?? false
+        let accountWrites = try recogniseAccount()
         let judgesAgain = try ledger.setting(Setting.rules) != parts.rules.fingerprint
-        let waiters = restoreDrops(isOtherScope: isOtherScope, judgesAgain: judgesAgain)
+        try restoreSources()
+        let waiters = restoreDrops(isOtherServer: try isOtherServer(), judgesAgain: judgesAgain)
         try restoreUploads(waiters)
         try recogniseOutbox()
         machine.restoreRemovals(try pendingRemovals())
-        var events: [MachineEvent] = [.tick]
+        var events = gatherAll() + [.tick]
         if try ledger.setting(Setting.allPaused) != nil { events.insert(.setAllPaused(true), at: 0) }
-        process(
-            events,
-            writes: [
-                .setting(Setting.scope, scope), .setting(Account.setting, Array(parts.account.name.utf8)),
-                .setting(Setting.rules, parts.rules.fingerprint),
-            ])
+        if isSignedOut { events.insert(.setSignedOut(Self.signedOut), at: 0) }
+        process(events, writes: accountWrites + [.setting(Setting.rules, parts.rules.fingerprint)])
+        if isSignedOut { saySignedOut() }
+        startSources()
         for record in drops.values {
             report(record)
             examine(record)
@@ -57,23 +59,30 @@ extension Uploader {
     ///
     /// - Returns: the waiters of each content.
     private func restoreDrops(
-        isOtherScope: Bool, judgesAgain: Bool
+        isOtherServer: Bool, judgesAgain: Bool
     ) -> [ContentKey: [RestoredWaiter]] {
         var waiters: [ContentKey: [RestoredWaiter]] = [:]
         var forgotten: [LedgerWrite] = []
         forEachStoredDrop { record in
             if record.key != nil, !record.state.isFinal, portrait(for: record.path) != nil {
                 drops[record.path] = record
+            } else if record.key != nil, !record.state.isFinal, ownership.isParked(record.account) {
+                drops[record.path] = record
+                parked.add(record)
             } else if let key = record.key, !record.state.isFinal {
                 drops[record.path] = record
                 waiters[key, default: []].append(
                     RestoredWaiter(
-                        path: record.path, paused: record.state == .paused, joinedLater: record.deduplicated))
+                        path: record.path, paused: record.state == .paused || isHeldBySource(record),
+                        joinedLater: record.deduplicated))
             } else if record.state == .paused {
                 // Paused before its content was known; the scan finds it.
                 wishes.paused.insert(record.path)
-                drops[record.path] = DropRecord(path: record.path, state: .settling, acceptedAt: record.acceptedAt)
-            } else if (isOtherScope && record.key != nil && portrait(for: record.path) == nil)
+                var early = DropRecord(path: record.path, state: .settling, acceptedAt: record.acceptedAt)
+                early.account = record.account
+                drops[record.path] = early
+            } else if (isOtherServer && record.key != nil && portrait(for: record.path) == nil
+                && !ownership.isParked(record.account))
                 || (judgesAgain && record.state == .rejected)
             {
                 forgotten.append(.forgetDrop(record.path))
@@ -98,7 +107,8 @@ extension Uploader {
         var writes: [LedgerWrite] = []
         let logged = loggedAcknowledgements()
         for record in stored {
-            guard record.scope == parts.remote.scope, let paths = waiters.removeValue(forKey: record.key) else {
+            let isMine = record.scope == parts.remote.scope
+            guard isMine ? waiters[record.key] != nil : parked.isWanted(record.key) else {
                 writes.append(.forgetUpload(record.key))
                 continue
             }
@@ -108,8 +118,14 @@ extension Uploader {
                 let page = FragmentPage(of: entry.fragment, in: acknowledged, receipts: receipts)
                 writes.append(.fragments(record.key, page))
             }
-            machine.restore(record, acknowledged: acknowledged, receipts: receipts, waiters: paths, now: now)
+            if isMine, let paths = waiters.removeValue(forKey: record.key) {
+                machine.restore(record, acknowledged: acknowledged, receipts: receipts, waiters: paths, now: now)
+            } else {
+                writes.append(.park(record.key))
+                writes += keepParked(ParkedUploads.Entry(record: record, acknowledged: acknowledged))
+            }
         }
+        writes += try restoreParked(&waiters)
         // Paths without an upload of this server and account: they are hashed again, and start anew.
         for path in waiters.values.joined().map(\.path) {
             guard var record = drops.removeValue(forKey: path) else { continue }
@@ -124,7 +140,8 @@ extension Uploader {
             record.state = .settling
             drops[path] = record
         }
-        if !writes.isEmpty { process([], writes: writes) }
+        // Nothing may begin before all is restored.
+        commit(writes) { _ in }
     }
 
     /// What the last run heard from the server and could no longer store in the ledger.

@@ -12,7 +12,7 @@ extension Uploader {
     static let removalGrace = Duration.seconds(2)
 
     func take(_ events: [WatchEvent]) {
-        for event in events {
+        for event in events where !takeForSources(event) {
             switch event {
             case .seen(let path): seen(path)
             case .ready(let path, let status): ready(path, status)
@@ -44,7 +44,7 @@ extension Uploader {
             if known?.hasFile == true, known?.identity?.isSameFile(as: FileIdentity(status)) == true { return }
             names.arrives(path, file: FileIdentity(status))
         }
-        let record = DropRecord(path: path, state: .settling, acceptedAt: now.wall)
+        let record = newDrop(path, .settling, changed: status?.changed)
         drops[path] = record
         report(record)
     }
@@ -68,7 +68,7 @@ extension Uploader {
             drops[path] == nil && known?.key != nil && known?.hasFile == true
             && known?.identity?.isSameFile(as: identity) == true
         if !isOld, drops[path]?.key == nil {
-            var record = drops[path] ?? DropRecord(path: path, state: .hashing, acceptedAt: now.wall)
+            var record = drops[path] ?? newDrop(path, .hashing, changed: status.changed)
             record.state = .hashing
             record.identity = identity
             drops[path] = record
@@ -131,11 +131,14 @@ extension Uploader {
     ) {
         let old = record(of: path)
         if old?.key == nil, wasRenamed(to: path, identity, content.key) { return carryWishes(to: path) }
-        var record = drops[path] ?? DropRecord(path: path, state: .queued, acceptedAt: now.wall)
+        if let old, old.key == content.key, ownership.isParked(old.account) { return keepParked(old, identity, type) }
+        var record = drops[path] ?? newDrop(path, .queued, changed: identity.changed)
         var events: [MachineEvent] = []
         if let oldKey = old?.key, oldKey != content.key {
             if old?.state.isFinal == false { events.append(.leave(path, oldKey)) }
-            record = DropRecord(path: path, state: record.state, acceptedAt: record.acceptedAt)
+            let acceptedAt = record.acceptedAt
+            record = newDrop(path, record.state, changed: identity.changed)
+            record.acceptedAt = acceptedAt
         } else if let old, old.state == .done, old.hasFile {
             record = old
         }
@@ -147,7 +150,10 @@ extension Uploader {
         takeFacts(of: content.key, into: &record)
         defer { examine(record) }
         if let oldKey = old?.key, oldKey != content.key { releaseThumbnail(of: oldKey) }
+        if ownership.isParked(record.account) { return park(record, digests) }
+        if machine.signedOut == nil { record.account = record.account ?? ownership.present }
         if let service = portrait(for: path) { return accept(portrait: record, instead: old, to: service, order) }
+        lookForSource(above: path)
         let known = confirmation(of: content.key)
         if let known, parts.afterUpload == .keep || known.seal != content.seal {
             confirmed(&record, known, content)
@@ -165,14 +171,27 @@ extension Uploader {
             record.deduplicated = true
             writes = [keep(record)]
         }
+        let isHeld = isPaused || isHeldBySource(record)
         if let known {
-            events.append(.verify(path, content, known.remote, paused: isPaused))
+            events.append(.verify(path, content, known.remote, paused: isHeld))
         } else {
-            events.append(.join(path, content, paused: isPaused))
+            events.append(.join(path, content, paused: isHeld))
         }
         if wishes.first.contains(path) { events.append(.first(content.key)) }
         forgetIntake(of: path)
         process(events, writes: writes)
+    }
+
+    /// A path just seen.
+    ///
+    /// - Parameter changed: ctime of the file, nanoseconds since 1970.
+    private func newDrop(_ path: RelativePath, _ state: FileState, changed: Int64?) -> DropRecord {
+        var record = DropRecord(path: path, state: state, acceptedAt: now.wall)
+        // While nobody is signed in it belongs to whoever signs in next.
+        if machine.signedOut == nil {
+            record.account = ownership.owner(changed: changed, isFound: !hasScanned)
+        }
+        return record
     }
 
     /// What the user wanted of a new name before it turned out to be a renamed file.
@@ -272,7 +291,7 @@ extension Uploader {
 
     private func mounted(_ path: RelativePath, isSame: Bool) {
         lostMounts.remove(path)
-        if !isSame { elsewhere.formUnion(drops.keys.filter { $0.isWithin(path) }) }
+        if !isSame { elsewhere.formUnion((drops.keys + sourceDescriptions).filter { $0.isWithin(path) }) }
         parts.logger.notice(
             "a file system is mounted below the outbox", metadata: ["path": "\(path)", "same": "\(isSame)"])
         process([.networkChanged])

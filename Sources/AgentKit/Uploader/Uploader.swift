@@ -32,6 +32,8 @@ actor Uploader {
         var media: (any MediaExamining)?
         /// Takes what is dropped in a folder of the outbox as the profile picture; nil where nothing is.
         var portrait: (service: PortraitService, folder: RelativePath)?
+        /// Takes posts of several files; nil where the protocol has no such thing: a source is done with its files then.
+        var sources: (any SourceRemote)?
         /// What happens, for those who follow it.
         var events: EventHub
         var credentials: Credentials
@@ -57,6 +59,10 @@ actor Uploader {
     var machine: UploadMachine
     /// What is known of every path that is not in a final state; the ledger has the others.
     var drops: [RelativePath: DropRecord] = [:]
+    /// Whose files are whose.
+    var ownership = Ownership(present: nil, former: nil)
+    /// What waits for accounts that are not signed in.
+    var parked = ParkedUploads()
     /// Paths being hashed, and which of several hashes of one path counts.
     var hashing: [RelativePath: (job: UInt64, identity: FileIdentity, isFound: Bool)] = [:]
     /// Contents whose size and thumbnail are still to be had.
@@ -70,6 +76,14 @@ actor Uploader {
     var hasStopped = false
     /// What was told last of profile pictures on their way.
     var portraits: [RelativePath: PortraitReport] = [:]
+    /// Directories that are one post each.
+    var sources = SourceBook()
+    /// What sources are still to be told, in order.
+    var untold: [(directory: RelativePath, events: [SourceEvent])] = []
+    var isTelling = false
+    /// Sources of which something new is to be told, and when.
+    var changedSources: Set<RelativePath> = []
+    var sourcesDue: MonotonicTime?
     /// Mount points below the outbox whose file system is away: nothing below them counts as removed.
     var lostMounts: Set<RelativePath> = []
     /// Names that are gone, until it counts, and names that may be theirs now.
@@ -137,6 +151,7 @@ actor Uploader {
         let now = self.now
         let actions = machine.handle(events, now: now)
         var writes = writes
+        for event in events { writes += parked.take(event) }
         for action in actions {
             switch action {
             case .write(let write): writes.append(write)
@@ -231,14 +246,16 @@ actor Uploader {
 
     func setAlarm() {
         let now = self.now.monotonic
-        let next = [machine.nextDeadline(after: now), names.nextDeadline].compactMap(\.self).min()
+        let next = [machine.nextDeadline(after: now), names.nextDeadline, sourceDeadline].compactMap(\.self).min()
         guard let next else { return }
         alarm.set(for: next, now: now) { [weak self] in await self?.alarmRang() }
     }
 
-    private func alarmRang() {
+    func alarmRang() {
         alarm.rang()
         confirmLeaving()
+        tickSources()
+        reportChangedSources()
         process([.tick])
     }
 }

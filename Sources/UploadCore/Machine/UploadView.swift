@@ -35,6 +35,9 @@ extension UploadMachine {
     /// What is needed to talk to the server about an upload; nil when there is none.
     public func record(of key: ContentKey) -> UploadRecord? { uploads[key]?.record }
 
+    /// Whether a path's own wait for an upload is paused, whatever holds for all of them; nil where it waits for none.
+    public func isPaused(_ path: RelativePath, of key: ContentKey) -> Bool? { uploads[key]?.waiters[path]?.paused }
+
     /// What the server gave for each fragment and wants back at the end.
     public func receipts(of key: ContentKey) -> [Int: String] { uploads[key]?.receipts ?? [:] }
 

@@ -23,6 +23,20 @@ public struct SourceRecord: Equatable, Sendable {
         case rejected(FileError)
     }
 
+    /// What a directory keeps when it is renamed and even when its file system is mounted anew.
+    public struct DirectoryMark: Hashable, Sendable {
+        /// Its inode number.
+        public var inode: UInt64
+        /// When it was made, nanoseconds since 1970.
+        public var born: Int64
+
+        /// Puts a mark together.
+        public init(inode: UInt64, born: Int64) {
+            self.inode = inode
+            self.born = born
+        }
+    }
+
     /// What the server has confirmed.
     public struct Post: Equatable, Sendable {
         /// The revision, from 1.
@@ -49,6 +63,8 @@ public struct SourceRecord: Equatable, Sendable {
     public var id: String
     /// Where the directory is, relative to the outbox.
     public var directory: RelativePath
+    /// What tells the directory from others, whatever its name; nil where that is not known.
+    public var mark: DirectoryMark?
     /// Whose it is; nil where nobody has ever signed in by name.
     public var account: String?
     /// When it was first seen.

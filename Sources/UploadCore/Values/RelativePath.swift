@@ -67,6 +67,13 @@ public struct RelativePath: Hashable, Sendable {
         return bytes.count == other.bytes.count || bytes[other.bytes.count] == Self.slash
     }
 
+    /// This path as seen from a directory that it lies below; nil where it does not.
+    public func relative(to directory: RelativePath) -> RelativePath? {
+        if directory.bytes.isEmpty { return self }
+        guard isWithin(directory) else { return nil }
+        return RelativePath(Array(bytes.dropFirst(directory.bytes.count + 1)))
+    }
+
     /// This path with `old`, within which it lies, exchanged for `new`: where a file is after its directory was renamed.
     ///
     /// - Returns: nil when this path does not lie within `old`.

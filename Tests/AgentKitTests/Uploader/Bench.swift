@@ -30,7 +30,7 @@ final class Bench: Sendable {
     init(
         place: TemporaryDirectory? = nil, remote: ScriptedRemote = ScriptedRemote(), clock: HandClock = HandClock(),
         settlesAtOnce: Bool = true, afterUpload: Configuration.AfterUpload = .keep,
-        media: (any MediaExamining)? = nil
+        media: (any MediaExamining)? = nil, account: String = "default"
     ) async throws {
         self.place = try place ?? TemporaryDirectory()
         self.remote = remote
@@ -51,10 +51,10 @@ final class Bench: Sendable {
             sidecars: SidecarWriter(
                 store: SidecarStore(root: outbox, makesDirectories: false), writesRejected: true, clock: clock,
                 logger: logger),
-            media: media, events: EventHub(clock: clock),
+            media: media, sources: remote, events: EventHub(clock: clock),
             credentials: Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state")),
             account: Account(
-                name: "default", session: SessionStore(stateDirectory: self.place.path("state")), change: {}),
+                name: account, session: SessionStore(stateDirectory: self.place.path("state")), change: {}),
             retention: .seconds(3600),
             remoteProtocol: "test", version: "0", processID: 1, clock: clock, logger: logger)
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))

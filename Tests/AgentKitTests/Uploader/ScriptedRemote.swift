@@ -4,10 +4,10 @@ import Transport
 import UploadCore
 
 /// A server in memory: keeps what it is sent, and answers only where it is let.
-final class ScriptedRemote: Remote {
+final class ScriptedRemote: Remote, SourceRemote {
     /// What can be held back.
     enum Step: Hashable, Sendable {
-        case register, send, finish
+        case register, send, finish, commit
     }
 
     private struct State {
@@ -21,6 +21,9 @@ final class ScriptedRemote: Remote {
         var received: [String: [Int: [UInt8]]] = [:]
         var sent: [(ContentKey, Int)] = []
         var removed: [String] = []
+        var registrations: [[ContentKey]] = []
+        var questions: [[ContentKey]] = []
+        var commits: [SourceCommit] = []
         var refusal: RemoteFailure?
     }
 
@@ -60,6 +63,12 @@ final class ScriptedRemote: Remote {
     /// The fragments that arrived, those that were sent twice included.
     var sent: [(key: ContentKey, fragment: Int)] { state.withLock { $0.sent } }
     var removed: [String] { state.withLock { $0.removed } }
+    /// The requests for ids, each with its contents.
+    var registrations: [[ContentKey]] { state.withLock { $0.registrations } }
+    /// The requests whether contents are finished, each with its contents.
+    var questions: [[ContentKey]] { state.withLock { $0.questions } }
+    /// The commits that arrived, those that were repeated included.
+    var commits: [SourceCommit] { state.withLock { $0.commits } }
     /// Whether anything waits to be let through.
     func isWaiting(at step: Step) -> Bool { state.withLock { $0.waiting[step]?.isEmpty == false } }
 
@@ -75,7 +84,8 @@ final class ScriptedRemote: Remote {
     func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
         await pass(.register)
         return state.withLock { state in
-            uploads.map { upload in
+            state.registrations.append(uploads.map(\.key))
+            return uploads.map { upload in
                 state.lastID += 1
                 state.registered.append(upload)
                 state.keys["\(state.lastID)"] = upload.key
@@ -107,7 +117,15 @@ final class ScriptedRemote: Remote {
 
     func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
         await pass(.finish)
+        state.withLock { $0.questions.append(uploads.map(\.key)) }
         return uploads.map { .success(.confirmed(RemoteObject(id: $0.id, url: "http://u/\($0.id)"))) }
+    }
+
+    func commit(_ commit: SourceCommit) async throws(RemoteFailure) -> String? {
+        await pass(.commit)
+        if Task.isCancelled { throw .cancelled }
+        state.withLock { $0.commits.append(commit) }
+        return "http://u/post/\(commit.sourceID)"
     }
 
     func remove(_ ids: [String]) async throws(RemoteFailure) { state.withLock { $0.removed += ids } }

@@ -1,0 +1,81 @@
+import UploadCore
+
+/// Uploads of accounts that are not signed in: kept as far as they have got, and dropped when nobody waits for them any
+/// more. What the server has of those is deleted once their account is back.
+struct ParkedUploads: Sendable {
+    /// One upload as it was set aside.
+    struct Entry: Sendable {
+        var record: UploadRecord
+        var acknowledged: FragmentSet
+        /// Bytes the server acknowledged.
+        var acknowledgedBytes: UInt64 {
+            min(record.plan.size, UInt64(acknowledged.count) * UInt64(record.plan.fragmentSize))
+        }
+    }
+
+    private struct Name: Hashable {
+        var key: ContentKey
+        var account: String
+    }
+
+    private var entries: [Name: Entry] = [:]
+    private var waiters: [Name: Set<RelativePath>] = [:]
+    private var names: [RelativePath: Name] = [:]
+
+    /// Takes up a path that waits for its account.
+    mutating func add(_ record: DropRecord) {
+        guard let key = record.key, let account = record.account else { return }
+        let name = Name(key: key, account: account)
+        names[record.path] = name
+        waiters[name, default: []].insert(record.path)
+    }
+
+    /// Takes up an upload that was set aside.
+    ///
+    /// - Returns: whether a path waits for it.
+    mutating func add(_ entry: Entry) -> Bool {
+        let scope = entry.record.scope.description
+        // Of "ann" and "mary ann" the one that is meant is the longer.
+        let mine = waiters.keys.filter { $0.key == entry.record.key && scope.hasSuffix(" " + $0.account) }
+            .max { $0.account.utf8.count < $1.account.utf8.count }
+        guard let mine else { return false }
+        entries[mine] = entry
+        return true
+    }
+
+    /// Whether a path of an account that is not signed in waits for this content.
+    func isWanted(_ key: ContentKey) -> Bool { waiters.keys.contains { $0.key == key } }
+
+    /// How far the upload that a path waits for has got; nil where it has not begun.
+    func entry(for path: RelativePath) -> Entry? { names[path].flatMap { entries[$0] } }
+
+    /// Follows what becomes of paths.
+    ///
+    /// - Returns: how the ledger must change.
+    mutating func take(_ event: MachineEvent) -> [LedgerWrite] {
+        switch event {
+        case .leave(let path, let key) where names[path]?.key == key: return leave(path)
+        case .rename(let old, let new, let key) where names[old]?.key == key:
+            if let name = names.removeValue(forKey: old) {
+                waiters[name]?.remove(old)
+                waiters[name]?.insert(new)
+                names[new] = name
+            }
+            return []
+        default: return []
+        }
+    }
+
+    private mutating func leave(_ path: RelativePath) -> [LedgerWrite] {
+        guard let name = names.removeValue(forKey: path) else { return [] }
+        waiters[name]?.remove(path)
+        guard waiters[name]?.isEmpty == true else { return [] }
+        waiters[name] = nil
+        guard let record = entries.removeValue(forKey: name)?.record else { return [] }
+        var writes = [LedgerWrite.forgetParked(record.key, record.scope)]
+        if let id = record.remoteID {
+            writes.append(.setting(UploadMachine.removalSetting(id), Array(record.scope.description.utf8)))
+        }
+        return writes
+    }
+}

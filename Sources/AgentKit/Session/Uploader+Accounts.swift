@@ -1,0 +1,110 @@
+import Ledger
+import Logging
+import Remotes
+import UploadCore
+
+// Whose files are whose, and what becomes of those whose owner is not signed in: they keep what they have, and nothing of
+// them is sent.
+extension Uploader {
+    /// Finds out who is signed in, and who was in the last run.
+    ///
+    /// - Returns: how the ledger must change once everything is restored by it.
+    func recogniseAccount() throws(LedgerError) -> [LedgerWrite] {
+        let ledger = parts.ledger
+        let account = parts.account
+        var former = try ledger.setting(Setting.formerAccount).flatMap(Ownership.Former.init)
+        let last = try ledger.setting(Account.setting).flatMap { String(validating: $0, as: UTF8.self) }
+        if let last, last != account.name {
+            let previous = Account(name: last, session: account.session, change: {}).owner
+            let until = account.session.keptAt ?? now.wall.milliseconds * 1_000_000
+            former = Ownership.Former(account: previous, until: until)
+        }
+        ownership = Ownership(present: account.owner, former: former)
+        let server = Array(serverName.utf8)
+        return [
+            .setting(Account.setting, Array(account.name.utf8)), .setting(Setting.formerAccount, former?.bytes),
+            .setting(Setting.server, server), .setting(ownServerSetting, server), .setting(Setting.scope, nil),
+        ]
+    }
+
+    /// Whether the account's last run was with another server: then everything of it is asked anew.
+    func isOtherServer() throws(LedgerError) -> Bool {
+        let ledger = parts.ledger
+        for setting in [ownServerSetting, Setting.server] {
+            if let known = try ledger.setting(setting) { return known != Array(serverName.utf8) }
+        }
+        guard let scope = try ledger.setting(Setting.scope) else { return false }
+        return !scope.starts(with: Array((serverName + " ").utf8))
+    }
+
+    private var ownServerSetting: String { Setting.server + "/" + parts.account.name }
+
+    /// Protocol, URL, bucket and prefix: the scope without the account.
+    private var serverName: String {
+        let scope = parts.remote.scope.description
+        let account = " " + parts.account.name
+        return scope.hasSuffix(account) ? String(scope.dropLast(account.count)) : scope
+    }
+
+    /// Keeps an upload aside, unless nobody waits for it.
+    ///
+    /// - Returns: how the ledger must change beside its being parked.
+    func keepParked(_ entry: ParkedUploads.Entry) -> [LedgerWrite] {
+        parked.add(entry) ? [] : [.forgetParked(entry.record.key, entry.record.scope)]
+    }
+
+    /// Takes up what was set aside: the present account's goes on, the others' stays where it is.
+    func restoreParked(_ waiters: inout [ContentKey: [RestoredWaiter]]) throws(LedgerError) -> [LedgerWrite] {
+        var entries: [(entry: ParkedUploads.Entry, receipts: [Int: String])] = []
+        try parts.ledger.forEachParked({ record, acknowledged, receipts in
+            entries.append((ParkedUploads.Entry(record: record, acknowledged: acknowledged), receipts))
+            return true
+        })
+        var writes: [LedgerWrite] = []
+        for (entry, receipts) in entries {
+            let record = entry.record
+            if record.scope == parts.remote.scope, let paths = waiters.removeValue(forKey: record.key) {
+                writes.append(.unpark(record.key, record.scope))
+                machine.restore(
+                    record, acknowledged: entry.acknowledged, receipts: receipts, waiters: paths, now: now)
+            } else {
+                writes += keepParked(entry)
+            }
+        }
+        return writes
+    }
+
+    /// Takes a file whose content is known now and whose owner is not signed in.
+    func park(_ drop: DropRecord, _ digests: [UInt64]) {
+        var record = drop
+        record.state = drop.state == .paused || wishes.paused.contains(drop.path) ? .paused : .queued
+        parked.add(record)
+        forgetIntake(of: record.path)
+        var writes = [keep(record)]
+        if let key = record.key, machine.record(of: key) == nil { writes.append(.digests(key, digests)) }
+        process([], writes: writes, reporting: record.path)
+    }
+
+    /// A file of somebody else's was hashed again and is what it was.
+    func keepParked(_ old: DropRecord, _ identity: FileIdentity, _ type: MediaType) {
+        var record = old
+        record.identity = identity
+        record.type = type
+        forgetIntake(of: record.path)
+        process([], writes: [keep(record)], reporting: record.path)
+    }
+
+    /// Says of a path that it waits for its owner.
+    func describeParked(_ record: DropRecord, in report: inout FileReport) {
+        if record.state != .paused {
+            report.state = .signedOut
+            report.error = .otherAccount(record.account ?? "")
+        }
+        guard let entry = parked.entry(for: record.path) else { return }
+        let plan = entry.record.plan
+        report.fragments = .init(total: plan.count, finished: entry.acknowledged.count)
+        if plan.size > 0 { report.progress = min(Double(entry.acknowledgedBytes) / Double(plan.size), 1) }
+        report.remote.id = entry.record.remoteID
+        report.attempts = entry.record.attempts
+    }
+}

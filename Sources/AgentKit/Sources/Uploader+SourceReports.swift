@@ -1,0 +1,81 @@
+import UploadCore
+
+// What is told of sources.
+extension Uploader {
+    /// How often progress of a source is told at most.
+    static let sourcePace = Duration.milliseconds(250)
+
+    /// The id of the source that a path is in.
+    func sourceID(of path: RelativePath) -> String? {
+        sources.directory(above: path).flatMap { sources[$0]?.record.id }
+    }
+
+    /// Something about one of its files is new: told with what else comes within a moment.
+    func noteChange(of directory: RelativePath) {
+        if changedSources.isEmpty { sourcesDue = now.monotonic + Self.sourcePace }
+        changedSources.insert(directory)
+    }
+
+    /// Tells what is new of sources.
+    func reportChangedSources() {
+        guard let due = sourcesDue, due <= now.monotonic else { return }
+        sourcesDue = nil
+        let directories = changedSources
+        changedSources = []
+        for directory in directories { report(source: directory) }
+    }
+
+    func report(source directory: RelativePath) {
+        guard let report = sourceReport(directory) else { return }
+        parts.sidecars.note(source: report)
+        events.publish(source: report)
+    }
+
+    /// Everything there is to say of a source now; nil where there is none.
+    func sourceReport(_ directory: RelativePath) -> SourceReport? {
+        guard let entry = sources[directory] else { return nil }
+        let files = SourceReport.names(of: entry.machine).compactMap { self.report(at: directory.appending($0.bytes)) }
+        var report = SourceReport(entry.machine, files: files, now: now.wall)
+        guard entry.record.isUnderWay else { return report }
+        if let account = entry.record.account, isParked(entry.record) {
+            report.end(as: .signedOut, .otherAccount(account))
+        } else if machine.isPaused {
+            report.state = .file(.paused)
+        } else if let error = machine.signedOut, !entry.record.isPaused {
+            report.end(as: .signedOut, error)
+        } else if case .committing = entry.record.stage, !entry.record.isPaused {
+            describeCommit(entry.record.id, in: &report)
+        }
+        return report
+    }
+
+    private func describeCommit(_ id: String, in report: inout SourceReport) {
+        report.state = .file(.verifying)
+        guard let view = machine.commitView(of: id) else { return }
+        report.state = .file(view.state)
+        report.nextAttemptAt = view.nextAttemptAt
+        report.error = view.error
+    }
+
+    /// Says of a file that its source holds it.
+    func describeHold(_ record: DropRecord, in report: inout FileReport) {
+        guard let directory = source(of: record), let entry = sources[directory] else { return }
+        report.source = entry.record.id
+        guard report.state == .paused, !isPaused(record), !machine.isPaused, !entry.record.isPaused else { return }
+        switch entry.record.stage {
+        case .collecting, .uploading, .committing: report.state = .queued
+        case .rejected(let error):
+            let message = "its source \(directory) is rejected: \(error.message)"
+            report.error = FileError(code: "source_rejected", message: message, retryable: false)
+        case .draft, .done, .failed, .cancelled: break
+        }
+    }
+}
+
+extension FileError {
+    /// Why something of an account that is not signed in waits.
+    static func otherAccount(_ account: String) -> FileError {
+        let message = "it is \(account)'s; it goes on once \(account) signs in: outbox login --user \(account)"
+        return FileError(code: "other_account", message: message, retryable: true)
+    }
+}

@@ -1,0 +1,229 @@
+import FileWatch
+import Ledger
+import LinuxSystem
+import Logging
+import SystemPackage
+import UploadCore
+
+// What the watch tells of sources: `source.toml` that comes, changes and goes, and everything that moves beside it.
+extension Uploader {
+    /// Takes what the watch tells as far as it is about sources.
+    ///
+    /// - Returns: whether there is nothing more to it.
+    func takeForSources(_ event: WatchEvent) -> Bool {
+        switch event {
+        case .seen(let path):
+            stir(path)
+            guard let directory = sourceDirectory(of: path) else { return false }
+            names.stays(path)
+            foundSource(directory)
+            return true
+        case .ready(let path, let status):
+            guard let directory = sourceDirectory(of: path) else { return false }
+            names.stays(path)
+            foundSource(directory)
+            readDescription(of: directory, FileIdentity(status))
+            return true
+        case .odd(let path, _), .unreadable(let path, _):
+            guard let directory = sourceDirectory(of: path) else { return false }
+            names.stays(path)
+            foundSource(directory)
+            readDescription(of: directory, nil)
+            return true
+        case .gone(let path):
+            stir(path)
+            guard !outboxIsLost else { return false }
+            for directory in sources.directories(within: path) { leaves(directory) }
+            guard let directory = sourceDirectory(of: path) else { return false }
+            leaves(directory)
+            return true
+        case .renamed(let old, let new, let isDirectory):
+            stir(old)
+            stir(new)
+            if isDirectory { moveSources(within: old, to: new) }
+            return !isDirectory && renamedDescription(old, new)
+        default: return false
+        }
+    }
+
+    /// The directory that a path makes a source, as the name of its `source.toml`; nil for any other path.
+    func sourceDirectory(of path: RelativePath) -> RelativePath? {
+        guard let directory = SourcePlaces.directory(of: path), portrait(for: path) == nil else { return nil }
+        // What is below a source belongs to it.
+        return sources.directory(above: directory.parent) == nil ? directory : nil
+    }
+
+    /// Finds out whether a file that is accepted is in a directory that the watch has not told to be a source yet.
+    func lookForSource(above path: RelativePath) {
+        var directory = path.parent
+        while !directory.bytes.isEmpty, sources.directory(above: directory) == nil {
+            let description = SourcePlaces.description(of: directory)
+            if sourceDirectory(of: description) != nil, (try? parts.files.status(of: description)) != nil {
+                foundSource(directory)
+            }
+            directory = directory.parent
+        }
+    }
+
+    private func stir(_ path: RelativePath) {
+        guard let directory = sources.directory(above: path), path != directory else { return }
+        tell(directory, [.moved])
+    }
+
+    // MARK: source.toml
+
+    /// There is a `source.toml` in a directory.
+    private func foundSource(_ directory: RelativePath) {
+        if let known = sources[directory] {
+            // A directory that was removed and made anew is another post.
+            guard case .cancelled(let error) = known.record.stage, error.code == "removed" else { return }
+            forgetSource(directory)
+        }
+        for inner in sources.directories(within: directory) where inner != directory { dissolve(inner) }
+        let mark = (try? parts.files.status(of: directory)).map {
+            SourceRecord.DirectoryMark(inode: $0.inode, born: $0.born)
+        }
+        if let old = sources.directory(marked: mark), parts.files.isGone(SourcePlaces.description(of: old)) {
+            return moveSources(within: old, to: directory)
+        }
+        var record = SourceRecord(
+            id: Self.newSourceID(), directory: directory,
+            account: machine.signedOut == nil ? ownership.present : nil, stage: .collecting, acceptedAt: now.wall)
+        record.mark = mark
+        sources[directory] = SourceBook.Entry(machine: SourceMachine(record: record, now: now))
+        process([], writes: [.source(record)])
+        var events: [SourceEvent] = []
+        var underWay: [RelativePath] = []
+        forEachDrop { drop in
+            guard drop.hasFile, source(of: drop) == directory, let name = drop.path.relative(to: directory) else {
+                return
+            }
+            events.append(SourceEvent(drop, name))
+            if drop.key != nil, !drop.state.isFinal { underWay.append(name) }
+        }
+        tell(directory, [.adopt(underWay)] + events + [.moved])
+        report(source: directory)
+    }
+
+    private static func newSourceID() -> String {
+        let hexadecimal = { (number: UInt64) in
+            let digits = String(number, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }
+        return hexadecimal(.random(in: .min ... .max)) + hexadecimal(.random(in: .min ... .max))
+    }
+
+    private func readDescription(of directory: RelativePath, _ identity: FileIdentity?) {
+        // Scans tell again of what is there.
+        if let identity, sources[directory]?.descriptionFile == identity { return }
+        sources[directory]?.descriptionFile = identity
+        switch SourceDescriptionReader(files: parts.files).read(directory) {
+        case .success(let description): tell(directory, [.described(description)])
+        // An editor is just about to put it in its place again; whether it does is told.
+        case .failure(let error) where error.retryable: sources[directory]?.descriptionFile = nil
+        case .failure(let error):
+            parts.logger.warning(
+                "a source can't be taken", metadata: ["source": "\(directory)", "reason": "\(error.message)"])
+            tell(directory, [.malformed(error)])
+        }
+    }
+
+    /// - Returns: whether one of the names is that of a `source.toml`.
+    private func renamedDescription(_ old: RelativePath, _ new: RelativePath) -> Bool {
+        let (from, to) = (sourceDirectory(of: old), sourceDirectory(of: new))
+        if let from { leaves(from) }
+        guard let to else { return false }
+        // What an editor wrote first may have been looked at as a file.
+        forgetIntake(of: old)
+        if record(of: old) != nil { forget(path: old) }
+        names.stays(new)
+        foundSource(to)
+        reconsider(new)
+        return true
+    }
+
+    /// A `source.toml` is gone, until it counts.
+    func leaves(_ directory: RelativePath) {
+        guard sources[directory] != nil else { return }
+        names.leaves(SourcePlaces.description(of: directory), file: nil, now: now.monotonic)
+    }
+
+    /// A file has been gone for long enough. Where the whole source went with it, that comes first: what is left of the files
+    /// must not look like all of them.
+    func sourceWentWith(_ path: RelativePath) {
+        guard let directory = sources.directory(above: path.parent) else { return }
+        if parts.files.isGone(SourcePlaces.description(of: directory)) { descriptionRemoved(from: directory) }
+    }
+
+    /// `source.toml` has been gone for long enough.
+    func descriptionRemoved(from directory: RelativePath) {
+        guard let record = sources[directory]?.record else { return }
+        sources[directory]?.descriptionFile = nil
+        if (try? parts.files.status(of: directory))?.kind == .directory { return dissolve(directory) }
+        switch record.stage {
+        case .draft, .collecting, .uploading, .committing: tell(directory, [.removed])
+        case .cancelled(let error) where error.code == "removed": break
+        case .done, .failed, .rejected, .cancelled: forgetSource(directory)
+        }
+    }
+
+    /// A directory is no source any more: its files are files like any others.
+    private func dissolve(_ directory: RelativePath) {
+        guard let entry = sources[directory] else { return }
+        let names = entry.machine.files.keys
+        forgetSource(directory)
+        parts.sidecars.remove(source: directory)
+        var events: [MachineEvent] = []
+        for path in names.map({ directory.appending($0.bytes) }) {
+            guard let record = drops[path], let key = record.key, !isPaused(record) else { continue }
+            events.append(.setPaused(path, key, isHeldBySource(record)))
+        }
+        process(events)
+        for name in names { if let record = record(of: directory.appending(name.bytes)) { report(record) } }
+    }
+
+    /// Forgets a source, not its files.
+    func forgetSource(_ directory: RelativePath) {
+        guard let id = sources[directory]?.record.id else { return }
+        sources[directory] = nil
+        changedSources.remove(directory)
+        process([.gather(id, []), .withdrawCommit(id)], writes: [.forgetSource(id)])
+        events.publish(sourceGone: id, directory)
+    }
+
+    // MARK: Names
+
+    /// Sources of a directory that got another name go along.
+    private func moveSources(within old: RelativePath, to new: RelativePath) {
+        for directory in sources.directories(within: old) {
+            guard let target = directory.moved(from: old, to: new), var entry = sources[directory] else { continue }
+            names.stays(SourcePlaces.description(of: directory))
+            names.stays(SourcePlaces.description(of: target))
+            sources[directory] = nil
+            changedSources.remove(directory)
+            let actions = entry.machine.move(to: target)
+            sources[target] = entry
+            parts.sidecars.remove(source: directory)
+            perform(actions, of: target)
+        }
+    }
+
+    /// A file of a source is no longer listed.
+    func tellSource(gone record: DropRecord) {
+        guard record.hasFile, let directory = source(of: record), let name = record.path.relative(to: directory) else {
+            return
+        }
+        tell(directory, [.gone(name)])
+    }
+
+    /// A file of a source got another name.
+    func tellSource(from old: DropRecord, to record: DropRecord) {
+        let (from, to) = (source(of: old), source(of: record))
+        guard let from, let name = old.path.relative(to: from) else { return }
+        if from == to, let new = record.path.relative(to: from) {
+            tell(from, [.renamed(name, to: new)])
+        } else {
+            tell(from, [.gone(name)])
+        }
+    }
+}

@@ -194,7 +194,8 @@ struct RunningAgent: Service {
             secret: secret,
             sidecars: SidecarWriter(
                 store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),
-            media: pictures.examiner, portrait: pictures.portrait, sources: remote as? any SourceRemote, events: events, credentials: credentials,
+            media: pictures.examiner, portrait: pictures.portrait, sources: remote as? any SourceRemote, events: events,
+            credentials: credentials,
             account: account,
             retention: configuration.sidecars.retention,
             remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),

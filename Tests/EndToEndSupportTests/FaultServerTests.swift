@@ -95,13 +95,16 @@ struct FaultServerTests {
     @Test("fails to assemble the files it is told to, and no others")
     func assembly() throws {
         let server = try FaultServer { endpoint, number in
-            endpoint == .isFinish && number == 1 ? .assemblyFailedFor(["b", "c"]) : nil
+            endpoint == .isFinish && number != 2 ? .assemblyFailedFor(["b", "c"]) : nil
         }
         let client = SectionClient(server: server)
         let ids = try client.upload(["a", "b"], finish: false)
         let question = ["fileIds": ids]
         #expect(try client.post("/fileSection/isFinish.do", question).data["failFileIds"] as? String == ids[1])
         _ = try client.sendBlock("b", id: ids[1])
+        #expect(try client.post("/fileSection/isFinish.do", question).data["finishStatus"] as? Int == 1)
+        #expect(server.store.lostBlocks == 1)
+        // What is assembled stays so.
         #expect(try client.post("/fileSection/isFinish.do", question).data["finishStatus"] as? Int == 1)
         #expect(server.store.violations.isEmpty)
     }

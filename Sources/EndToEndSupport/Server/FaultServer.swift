@@ -207,8 +207,9 @@ extension FaultServer.Desk {
         case .assemblyFailed:
             return Self.assemblyFailed(SectionStore.identifiers(body), store: &store)
         case .assemblyFailedFor(let names):
-            let ids = SectionStore.identifiers(body).filter {
-                store.announced[$0].map { names.contains($0.name) } ?? false
+            // Contract 4: what was assembled once stays so, however often it is asked about.
+            let ids = SectionStore.identifiers(body).filter { id in
+                store.uploads[id]?.finished == false && store.announced[id].map { names.contains($0.name) } == true
             }
             return ids.isEmpty ? nil : Self.assemblyFailed(ids, store: &store)
         case .otherDigest:

@@ -51,6 +51,8 @@ package struct SectionStore {
     /// What was said of the file of each id that was ever given out, also where it is deleted or forgotten.
     package private(set) var announced: [String: File] = [:]
     package private(set) var arrivedBytes = 0
+    /// How many fragments arrived and were lost again by the server's own fault, so that they must be sent again.
+    package private(set) var lostBlocks = 0
     /// The bodies of portraits, in order.
     package private(set) var portraits: [Data] = []
     package private(set) var mixtures: [String] = []
@@ -69,7 +71,10 @@ package struct SectionStore {
         arrivalsByUser.values.flatMap(\.values).reduce(0) { $0 + $1.values.reduce(0) { $0 + $1 - 1 } }
     }
 
-    package mutating func forget(_ id: String) { uploads[id] = nil }
+    package mutating func forget(_ id: String) {
+        lostBlocks += uploads[id]?.received.count ?? 0
+        uploads[id] = nil
+    }
 
     package mutating func addFinished(md5: String, size: Int, user: String = "") {
         lastID += 1
@@ -235,6 +240,7 @@ package struct SectionStore {
     /// Rolls an upload back, as a server does whose assembly failed.
     package mutating func loseBlocks(_ ids: [String]) {
         for id in ids {
+            lostBlocks += uploads[id]?.received.count ?? 0
             uploads[id]?.blocks = [:]
             uploads[id]?.received = []
         }

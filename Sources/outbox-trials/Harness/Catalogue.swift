@@ -19,5 +19,7 @@ enum Catalogue {
         SidecarReads(),
         TwoAgents(),
         PortraitKills(),
+        SourceKills(),
+        ManySources(),
     ]
 }

@@ -1,0 +1,61 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+
+/// R26: twenty sources of fifty files are dropped at once.
+struct ManySources: Trial {
+    let name = "R26"
+    let title = "many full sources at once"
+    let bar = "all committed once, each with one preLoad of its 50 files; the agent's memory at most 64 MiB"
+    let isAlone = true
+
+    private let files = 50
+
+    func run(_ context: TrialContext) async throws -> Outcome {
+        let count = context.count(quick: 4, usual: 20, long: 20)
+        var random = context.random
+        // What it holds is counted, not kept: the memory is to be the agent's.
+        let server = try FaultServer(keepsContent: false)
+        let agent = try context.agent(remote: server.url)
+        var judge = Judge()
+        var posts = PostJudge()
+        var findings = Findings()
+        try await agent.start()
+        let begun = ContinuousClock.now
+        for number in 0..<count {
+            let directory = "source-\(number)"
+            // Written first, so that no file of it is ever one by itself.
+            try agent.drop("\(directory)/source.toml", Array("title = \"\(directory)\"\n".utf8))
+            var keys: Set<String> = []
+            for file in 0..<files {
+                let name = "\(directory)/\(file).jpg"
+                let size = file % 10 == 0 ? 1_500_000 : Int.random(in: 2000...150_000, using: &random)
+                let key = try agent.drop(name, .jpeg, size: size, seed: random.next())
+                judge.stands(key, at: name)
+                keys.insert(key)
+            }
+            posts.stands(keys, in: directory)
+        }
+        var left = posts.directories
+        do {
+            try await Poll.until("posts", timeout: context.patience, every: .milliseconds(50)) {
+                left = try left.filter { try !posts.isSettled($0, agent.source($0)) }
+                return left.isEmpty
+            }
+        } catch is Poll.TimedOut {}
+        let took = Int((ContinuousClock.now - begun) / .milliseconds(1))
+        let memory = (agent.program?.peakResidentBytes ?? 0) >> 20
+
+        findings.add(try judge.verdict(stored: server.stored) { try agent.sidecar($0) })
+        let verdict = try posts.verdict(server.store.posts) { try agent.source($0) }
+        for detail in verdict.details { findings.expect(false, detail) }
+        let again = server.store.posts.posts.filter { $0.value.times > 1 || $0.key.revision > 1 }
+        findings.expect(again.isEmpty, "\(again.count) posts were told more than once")
+        let asked = server.registrations.map(\.count)
+        findings.expect(asked == Array(repeating: files, count: count), "preLoads of \(asked) files")
+        findings.expect((1...64).contains(memory), "\(memory) MiB of memory")
+        return findings.outcome(
+            "\(count) sources of \(files) files in \(took) ms: \(verdict.summary); \(server.count(.preLoad)) preLoads, "
+                + "\(server.count(.isFinish)) isFinishes, \(server.count(.commit)) commits; \(memory) MiB")
+    }
+}

@@ -1,0 +1,231 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+
+/// Sources that come, are edited, submitted and go while the agent is killed, and what is expected of each.
+struct SourceStage {
+    /// The life that a source is to have.
+    enum Life: CaseIterable {
+        /// Is dropped, and left alone.
+        case steady
+        /// Is dropped as a draft, and submitted later.
+        case draft
+        /// Loses, gets and changes files after it was dropped.
+        case edited
+        /// Goes away again.
+        case removed
+        /// Is a draft for ever.
+        case kept
+    }
+
+    struct File {
+        let key: String
+        /// Whether its content stands nowhere else.
+        let isOwn: Bool
+    }
+
+    struct Source {
+        let directory: String
+        let life: Life
+        var files: [String: File] = [:]
+        /// How often something was done to it since it was dropped.
+        var turns = 0
+        var keys: Set<String> { Set(files.values.map(\.key)) }
+    }
+
+    private struct Content {
+        let number: Int
+        let media: SampleMedia
+        let size: Int
+        let seed: UInt64
+    }
+
+    let agent: Agent
+    let server: FaultServer
+    let faults: SourceFaults
+    var random: SeededRandom
+    private(set) var judge = Judge()
+    private(set) var posts = PostJudge()
+    private(set) var sources: [Source] = []
+    private(set) var plainFiles = 0
+    private(set) var changes = 0
+    private var contents = 0
+    /// Contents that others may have as well, and that never leave.
+    private var lasting: [Content] = []
+
+    private static let counts = [3, 1, 12, 2, 50, 8, 5, 20]
+
+    init(agent: Agent, server: FaultServer, faults: SourceFaults, random: SeededRandom) {
+        self.agent = agent
+        self.server = server
+        self.faults = faults
+        self.random = random
+    }
+
+    // MARK: Dropping
+
+    mutating func dropSource() throws {
+        let number = sources.count
+        // Most are left alone; the others take turns.
+        let life: Life = number % 3 == 0 ? .steady : Life.allCases[number % Life.allCases.count]
+        var source = Source(directory: "source-\(number)", life: life)
+        let isDraft = life == .draft || life == .kept
+        try Files.makeDirectory(agent.path(source.directory))
+        // What is written before it may be on its way by then, as a file of its own.
+        let comesFirst = isDraft || Bool.random(using: &random)
+        if comesFirst { try describe(source, isDraft: isDraft) }
+        for _ in 0..<Self.counts[number % Self.counts.count] { try add(to: &source) }
+        if !comesFirst { try describe(source, isDraft: isDraft) }
+        sources.append(source)
+        if !isDraft { expectPost(of: source) }
+    }
+
+    mutating func dropFile() throws {
+        let content = shared() ?? fresh()
+        lasting.append(content)
+        let name = "plain/\(plainFiles)-\(content.number).\(content.media.fileExtension)"
+        faults.mayFail(String(name.dropFirst("plain/".count)), number: content.number)
+        judge.stands(try agent.drop(name, content.media, size: content.size, seed: content.seed), at: name)
+        plainFiles += 1
+    }
+
+    private func describe(_ source: Source, isDraft: Bool) throws {
+        let text = "title = \"\(source.directory)\"\ndraft = \(isDraft)\n"
+        try Files.write(Array(text.utf8), to: agent.path("\(source.directory)/source.toml"))
+    }
+
+    private mutating func add(to source: inout Source) throws {
+        // What a draft holds must be its own, for it to be told whether any of it was sent.
+        let isDraft = source.life == .draft || source.life == .kept
+        let known = isDraft ? nil : shared()
+        let content = known ?? fresh()
+        if source.life == .steady, known == nil, Bool.random(using: &random) { lasting.append(content) }
+        let file = "\(source.files.count + source.turns * 100)-\(content.number).\(content.media.fileExtension)"
+        let isDeep = source.files.count % 4 == 3
+        try put(content, at: isDeep ? "day 2/\(file)" : file, isOwn: known == nil, in: &source)
+    }
+
+    private mutating func put(_ content: Content, at name: String, isOwn: Bool, in source: inout Source) throws {
+        let path = "\(source.directory)/\(name)"
+        // Of one that is overwritten the name tells the class, whatever stands there now.
+        faults.mayFail(String(name.split(separator: "/").last ?? ""), number: Self.number(of: name))
+        let key = try agent.drop(path, content.media, size: content.size, seed: content.seed)
+        source.files[name] = File(key: key, isOwn: isOwn)
+    }
+
+    /// One that stands somewhere already, now and then.
+    private mutating func shared() -> Content? {
+        Int.random(in: 0..<6, using: &random) == 0 ? lasting.randomElement(using: &random) : nil
+    }
+
+    private mutating func fresh(_ media: SampleMedia? = nil) -> Content {
+        contents += 1
+        let isLarge = Int.random(in: 0..<8, using: &random) == 0
+        return Content(
+            number: contents, media: media ?? SampleMedia.allCases[contents % 3],
+            size: isLarge
+                ? Int.random(in: 600_000...2_200_000, using: &random) : Int.random(in: 1000...120_000, using: &random),
+            seed: random.next())
+    }
+
+    private mutating func expectPost(of source: Source) {
+        for (name, file) in source.files { judge.stands(file.key, at: "\(source.directory)/\(name)") }
+        posts.stands(source.keys, in: source.directory)
+    }
+
+    // MARK: Their lives
+
+    /// Does the next thing to one of the sources that something is to be done to.
+    ///
+    /// - Parameter isAnswering: whether the agent can be asked to submit.
+    mutating func disturb(isAnswering: Bool, _ findings: inout Findings) async throws {
+        let open = sources.indices.filter { index in
+            switch sources[index].life {
+            case .steady, .kept: false
+            case .draft, .removed: sources[index].turns == 0
+            case .edited: sources[index].turns < 3
+            }
+        }
+        guard let index = open.randomElement(using: &random) else { return }
+        var source = sources[index]
+        source.turns += 1
+        changes += 1
+        switch source.life {
+        case .draft: try await submit(source, isAnswering: isAnswering, &findings)
+        case .removed: try remove(source)
+        default: try edit(&source)
+        }
+        sources[index] = source
+    }
+
+    private mutating func submit(_ source: Source, isAnswering: Bool, _ findings: inout Findings) async throws {
+        expectSecrecy(of: source, &findings)
+        if isAnswering {
+            let answer = try await agent.command("submit", source.directory)
+            findings.expect(
+                answer.code == 0, "submit \(source.directory): \(answer.standardError)\(answer.standardOutput)")
+        } else {
+            try describe(source, isDraft: false)
+        }
+        expectPost(of: source)
+    }
+
+    private mutating func remove(_ source: Source) throws {
+        for name in source.files.keys { judge.removed("\(source.directory)/\(name)") }
+        posts.removed(source.directory)
+        try FileManager.default.removeItem(atPath: agent.path(source.directory))
+    }
+
+    private mutating func edit(_ source: inout Source) throws {
+        // A content that stands elsewhere too is left alone: it would have to be sent again if it came back.
+        let own = source.files.filter(\.value.isOwn).keys.sorted()
+        if own.count > 1, let name = own.randomElement(using: &random) {
+            if Bool.random(using: &random) {
+                let media = SampleMedia.allCases.first { name.hasSuffix(".\($0.fileExtension)") }
+                try put(fresh(media), at: name, isOwn: true, in: &source)
+            } else {
+                agent.remove("\(source.directory)/\(name)")
+                judge.removed("\(source.directory)/\(name)")
+                source.files[name] = nil
+            }
+        }
+        try add(to: &source)
+        expectPost(of: source)
+    }
+
+    // MARK: Looking
+
+    /// Nothing of a draft may have been told to the server.
+    func expectSecrecy(of source: Source, _ findings: inout Findings) {
+        let told = Set(server.store.announced.values.map(\.md5)).intersection(source.keys)
+        findings.expect(told.isEmpty, "\(source.directory) is a draft, and \(told.count) of its files were told")
+    }
+
+    /// Contents of which the server may lose its copy before they are in a post: nothing else stands for them.
+    var forgettable: Set<String> {
+        let known = Set(lasting.map(\.number))
+        return Set(
+            sources.filter { $0.life == .steady }.flatMap { source in
+                source.files.filter { name, file in
+                    file.isOwn && !known.contains(Self.number(of: name))
+                }.values.map(\.key)
+            })
+    }
+
+    private static func number(of name: String) -> Int {
+        name.split(separator: "-").last?.split(separator: ".").first.flatMap { Int($0) } ?? 0
+    }
+
+    /// Reads every sidecar of a source that there is.
+    func readAll(_ findings: inout Findings) -> Int {
+        var reads = 0
+        for source in sources {
+            do {
+                if try agent.source(source.directory) != nil { reads += 1 }
+            } catch {
+                findings.expect(false, "the sidecar of \(source.directory) is torn: \(error)")
+            }
+        }
+        return reads
+    }
+}

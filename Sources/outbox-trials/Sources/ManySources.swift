@@ -6,10 +6,15 @@ import TestSupport
 struct ManySources: Trial {
     let name = "R26"
     let title = "many full sources at once"
-    let bar = "all committed once, each with one preLoad of its 50 files; the agent's memory at most 64 MiB"
+    let bar =
+        "all committed once, each with one preLoad of its 50 files; at most 64 MiB of memory (programs of a debug build: "
+        + "at most 32 MiB more than when it had started)"
     let isAlone = true
 
     private let files = 50
+    private let most = 64
+    /// A debug build is larger before it does anything, but must not grow more for that.
+    private let mostGrowth = 32
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let count = context.count(quick: 4, usual: 20, long: 20)
@@ -21,6 +26,7 @@ struct ManySources: Trial {
         var posts = PostJudge()
         var findings = Findings()
         try await agent.start()
+        let idle = Self.peakMemory(of: agent)
         let begun = ContinuousClock.now
         for number in 0..<count {
             let directory = "source-\(number)"
@@ -38,13 +44,13 @@ struct ManySources: Trial {
         }
         var left = posts.directories
         do {
-            try await Poll.until("posts", timeout: context.patience, every: .milliseconds(50)) {
+            try await Poll.until("posts", timeout: context.patience * 2, every: .milliseconds(50)) {
                 left = try left.filter { try !posts.isSettled($0, agent.source($0)) }
                 return left.isEmpty
             }
         } catch is Poll.TimedOut {}
         let took = Int((ContinuousClock.now - begun) / .milliseconds(1))
-        let memory = (agent.program?.peakResidentBytes ?? 0) >> 20
+        let memory = Self.peakMemory(of: agent)
 
         findings.add(try judge.verdict(stored: server.stored) { try agent.sidecar($0) })
         let verdict = try posts.verdict(server.store.posts) { try agent.source($0) }
@@ -53,9 +59,19 @@ struct ManySources: Trial {
         findings.expect(again.isEmpty, "\(again.count) posts were told more than once")
         let asked = server.registrations.map(\.count)
         findings.expect(asked == Array(repeating: files, count: count), "preLoads of \(asked) files")
-        findings.expect((1...64).contains(memory), "\(memory) MiB of memory")
+        let limit = try Self.isRelease() ? most : idle + mostGrowth
+        findings.expect((1...limit).contains(memory), "\(memory) MiB of memory, \(idle) MiB after the start")
         return findings.outcome(
             "\(count) sources of \(files) files in \(took) ms: \(verdict.summary); \(server.count(.preLoad)) preLoads, "
-                + "\(server.count(.isFinish)) isFinishes, \(server.count(.commit)) commits; \(memory) MiB")
+                + "\(server.count(.isFinish)) isFinishes, \(server.count(.commit)) commits; \(memory) MiB, \(idle) after the start"
+        )
+    }
+
+    /// In MiB.
+    private static func peakMemory(of agent: Agent) -> Int { (agent.program?.peakResidentBytes ?? 0) >> 20 }
+
+    /// Whether the agent comes from a release build, told by where the package manager puts one.
+    private static func isRelease() throws -> Bool {
+        try URL(fileURLWithPath: Program.path(of: "outbox")).deletingLastPathComponent().lastPathComponent == "release"
     }
 }

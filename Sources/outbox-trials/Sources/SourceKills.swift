@@ -148,7 +148,8 @@ struct SourceKills: Trial {
         let excused = server.store.lostBlocks + unanswered
         let again = server.store.repeated
         findings.expect(
-            again <= bound + excused, "\(again) fragments sent again, \(excused) for the server's faults, bound \(bound)")
+            again <= bound + excused,
+            "\(again) fragments sent again, \(excused) for the server's faults, bound \(bound)")
         return findings.outcome(
             "\(done); \(stage.sources.count) sources and \(stage.plainFiles) files, \(stage.changes) changes, "
                 + "\(faults.values.reduce(0, +)) faults, \(forgotten.count) finished files forgotten: "

@@ -53,7 +53,8 @@ struct SourceStage {
     /// Contents that others may have as well, and that never leave.
     private var lasting: [Content] = []
 
-    private static let counts = [3, 1, 12, 2, 50, 8, 5, 20]
+    private static let mostFiles = 50
+    private static let counts = [3, 1, 12, 2, mostFiles, 8, 5, 20]
 
     init(agent: Agent, server: FaultServer, faults: SourceFaults, random: SeededRandom) {
         self.agent = agent
@@ -189,7 +190,7 @@ struct SourceStage {
                 source.files[name] = nil
             }
         }
-        try add(to: &source)
+        if source.files.count < Self.mostFiles { try add(to: &source) }
         expectPost(of: source)
     }
 

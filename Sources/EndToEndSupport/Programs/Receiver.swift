@@ -10,6 +10,8 @@ package final class Receiver {
     package private(set) var port = 0
     /// The whole environment of its next start.
     package var environment: [String: String]
+    /// Arguments of its next start, beside where it stores and listens.
+    package var options: [String] = []
 
     /// Makes the root; starts nothing. With a parent its directory is left to the caller to remove.
     package init(in parent: String? = nil) throws {
@@ -34,7 +36,7 @@ package final class Receiver {
     package func start() async throws {
         let announced = announcements.count
         let program = try Program(
-            "outbox-receiver", ["--root", root, "--listen", "127.0.0.1:\(port)"],
+            "outbox-receiver", ["--root", root, "--listen", "127.0.0.1:\(port)"] + options,
             environment: environment, directory: directory.path,
             outputPrefix: directory.path("receiver"))
         self.program = program
@@ -45,6 +47,12 @@ package final class Receiver {
             return announcements.count > announced ? announcements.last : nil
         }
         port = line.split(separator: ":").last.flatMap { Int($0) } ?? 0
+    }
+
+    /// The lines of its log, over all its starts.
+    package var log: [Substring] {
+        let text = FileManager.default.contents(atPath: directory.path("receiver.err")) ?? Data()
+        return String(decoding: text, as: UTF8.self).split(separator: "\n")
     }
 
     private var announcements: [String] {

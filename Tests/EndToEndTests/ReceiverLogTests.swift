@@ -1,0 +1,75 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Two users at the real receiver", .agents)
+struct ReceiverLogTests {
+    /// What the receiver's log says a user did.
+    private func lines(of user: String, _ receiver: Receiver) -> [Substring] {
+        receiver.log.filter { $0.split(separator: " ").contains { $0 == "user=\(user)" } }
+    }
+
+    /// The ids that a user got, by the lines of preLoad: `files=[ID new md5=… bytes=… name="…", …]`.
+    private func identifiers(of user: String, _ receiver: Receiver) -> Set<Substring> {
+        var found: Set<Substring> = []
+        for line in lines(of: user, receiver) where line.contains("preLoad") {
+            let words = line.split { " [],".contains($0) }
+            for (index, word) in words.enumerated() where word.hasPrefix("md5=") && index >= 2 {
+                // "files=" stands before the first one.
+                found.insert(words[index - 2].split(separator: "=").last ?? "")
+            }
+        }
+        return found
+    }
+
+    @Test("taking turns: its log and its trees hold nothing of one under the other's name")
+    func turns() async throws {
+        let receiver = try Receiver()
+        receiver.environment["OUTBOX_RECEIVER_TOKENS"] = "for-anna anna\nfor-ben ben"
+        receiver.options = ["--log-level", "debug", "--no-sync"]
+        try await receiver.start()
+        let agent = try Agent(
+            remote: receiver.url, ["upload.bandwidth_limit": "6MiB", "upload.fragments_in_flight": 2])
+        try await agent.start()
+        var expected: [String: String] = [:]
+        for turn in 0..<5 {
+            let user = turn % 2 == 0 ? "anna" : "ben"
+            try await agent.login(user)
+            if turn < 2 {
+                let picture = "post-of-\(user)/\(user)-cover.jpg"
+                expected["\(user)/\(picture)"] = try agent.drop(picture, .jpeg, size: 5000)
+                try agent.drop("post-of-\(user)/source.toml", Array("title = \"by \(user)\"\n".utf8))
+                expected["\(user)/\(user)-same.mp4"] = try agent.drop("\(user)-same.mp4", .mp4, size: 600_000, seed: 3)
+            }
+            for (kind, size) in [("small", 3000), ("large", 8 * 524_288)] {
+                let name = "\(user)-\(turn)-\(kind).mp4"
+                expected["\(user)/\(name)"] = try agent.drop(name, .mp4, size: size)
+            }
+            try await Poll.until("turn \(turn) to be under way", lastState: { agent.log }) {
+                let sidecar = try agent.sidecar("\(user)-\(turn)-large.mp4")
+                return sidecar?.state == .done || (sidecar?.fragments?.finished ?? 0) >= 2
+            }
+        }
+        for user in ["anna", "ben"] {
+            try await agent.login(user)
+            try await agent.post("post-of-\(user)", is: "done")
+            for path in expected.keys where path.hasPrefix("\(user)/") {
+                try await agent.reached(String(path.dropFirst(user.count + 1)), .done)
+            }
+        }
+
+        #expect(try receiver.files() == expected)
+        for (user, other) in [("anna", "ben"), ("ben", "anna")] {
+            let (own, foreign) = (lines(of: user, receiver), identifiers(of: other, receiver))
+            #expect(foreign.count >= 6, "the log was understood: \(own.prefix(3))")
+            let names = expected.keys.filter { $0.hasPrefix("\(other)/") }.map { $0.split(separator: "/").last ?? "" }
+            for line in own {
+                #expect(!names.contains { line.contains($0) }, "\(line)")
+                #expect(!foreign.contains { line.contains($0) }, "\(line)")
+            }
+            #expect(own.contains { $0.contains("commit") && $0.contains("by \(user)") })
+        }
+        #expect(!receiver.log.contains { $0.contains("refused") }, "\(receiver.log.filter { $0.contains("refused") })")
+    }
+}

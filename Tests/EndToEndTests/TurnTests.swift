@@ -1,0 +1,109 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+import Testing
+
+/// Contract 3 and 4: uploads belong to one account; nothing of one is ever sent with another's token.
+@Suite("Two users who take turns", .agents)
+struct TurnTests {
+    private static let users = ["anna", "ben"]
+    private static let shared: UInt64 = 7
+    /// Fragments that may be on their way at once, and so once more after each change.
+    private static let settings: Settings = ["upload.files_in_flight": 4, "upload.fragments_in_flight": 2]
+    private static let inFlight = 8
+
+    /// A user's part of the story.
+    private struct Part {
+        let user: String
+        var keys: [String: String] = [:]
+        var post: String { "\(user)-post" }
+    }
+
+    private func drop(_ turn: Int, of part: inout Part, into agent: Agent) throws {
+        let name = "\(part.user)-\(turn)"
+        if turn < Self.users.count {
+            part.keys["\(part.post)/\(name)-post.mp4"] = try agent.drop(
+                "\(part.post)/\(name)-post.mp4", .mp4, size: 24 * 524_288)
+            part.keys["\(part.post)/\(name)-cover.jpg"] = try agent.drop(
+                "\(part.post)/\(name)-cover.jpg", .jpeg, size: 5000)
+            try agent.drop("\(part.post)/source.toml", Array("title = \"\(part.user)\"\n".utf8))
+            part.keys["\(name)-shared.mp4"] = try agent.drop(
+                "\(name)-shared.mp4", .mp4, size: 8 * 524_288, seed: Self.shared)
+        }
+        for (kind, size) in [("small", 3000), ("middle", 1_200_000), ("large", 20 * 524_288)] {
+            part.keys["\(name)-\(kind).mp4"] = try agent.drop("\(name)-\(kind).mp4", .mp4, size: size)
+        }
+    }
+
+    /// Checks the sidecars of somebody who is not signed in, and tells how far each upload has got.
+    private func checkParked(_ part: Part, _ home: Household) async throws -> [String: Int] {
+        var progress: [String: Int] = [:]
+        for (name, key) in part.keys {
+            let sidecar = try await home.agent.reached(name, .signedOut, .done) {
+                $0.state == .done || $0.error?.code == "other_account"
+            }
+            let arrived = home.arrived(key, from: part.user).count
+            if sidecar.state == .done {
+                #expect(home.server.store.finishedByUser[part.user]?.contains(key) == true, "\(name)")
+            } else {
+                let finished = sidecar.fragments?.finished ?? 0
+                #expect((max(arrived - 2, 0)...arrived).contains(finished), "\(name): \(finished) of \(arrived)")
+                #expect(sidecar.progress < 1)
+                progress[name] = finished
+            }
+        }
+        return progress
+    }
+
+    @Test("send nothing with the other's token, lose nothing, and each gets what is theirs")
+    func turns() async throws {
+        let home = try Household(uploadDelay: .milliseconds(80), Self.settings)
+        let agent = home.agent
+        try await agent.start()
+        var parts = Self.users.map { Part(user: $0) }
+        var before: [String: Int] = [:]
+
+        for turn in 0..<6 {
+            let (mine, other) = (turn % 2, 1 - turn % 2)
+            try await agent.login(parts[mine].user)
+            let parked = try await checkParked(parts[other], home)
+            let mark = home.server.records.count
+            if turn >= 1 { #expect(!parked.isEmpty, "uploads were under way") }
+            try drop(turn, of: &parts[mine], into: agent)
+            try await underWay(parts[mine], turn, home)
+            // The other's stand where they stood, and came nowhere near the server.
+            #expect(try await checkParked(parts[other], home) == parked)
+            #expect(Set(home.server.records[mark...].map(\.user)) == [parts[mine].user])
+            for (name, finished) in before {
+                #expect(
+                    try agent.sidecar(name).map { $0.state == .done || ($0.fragments?.finished ?? 0) >= finished }
+                        == true)
+            }
+            before = parked
+        }
+
+        for part in parts {
+            try await agent.login(part.user)
+            for name in part.keys.keys { try await agent.reached(name, .done, timeout: .seconds(120)) }
+            try await agent.post(part.post, is: "done")
+        }
+        home.expectDisjoint()
+        home.expectNothingByNobody()
+        home.expectFinished(Dictionary(uniqueKeysWithValues: parts.map { ($0.user, Array($0.keys.values)) }))
+        #expect(home.server.store.repeated <= 7 * Self.inFlight)
+        #expect(home.server.store.posts.posts.keys.map(\.user).sorted() == Self.users)
+        #expect(home.server.deletions == [])
+        #expect(try await agent.stop() == .exited(0))
+    }
+
+    /// Waits until something of this turn has arrived, and much has not.
+    private func underWay(_ part: Part, _ turn: Int, _ home: Household) async throws {
+        if turn < Self.users.count {
+            let key = try #require(part.keys["\(part.post)/\(part.user)-\(turn)-post.mp4"])
+            return try await home.hasSent(3, of: key, from: part.user)
+        }
+        let arrived = { part.keys.values.reduce(0) { $0 + home.arrived($1, from: part.user).count } }
+        let start = arrived()
+        try await Poll.until("fragments of turn \(turn)", lastState: { home.agent.log }) { arrived() >= start + 6 }
+    }
+}

@@ -5,34 +5,142 @@ import Testing
 
 @Suite("Accounts", .agents)
 struct AccountTests {
-    private func login(_ user: String, _ token: String, _ agent: Agent) async throws {
-        let file = agent.directory.path("token-\(user)")
-        try "\(token)\n".write(toFile: file, atomically: true, encoding: .utf8)
-        let output = try await agent.command("login", "--user", user, "--token-file", file)
-        #expect(output.code == 0, "\(output)")
+    /// Where the agent is killed while somebody else signs in.
+    enum Moment: String, CaseIterable {
+        case atOnce = "as soon as login starts"
+        case kept = "once the new token is kept"
+        case said = "once the agent has said so"
+        case begunAnew = "once it has begun anew"
     }
 
-    private func stored(_ user: String, in receiver: Receiver) -> [String] {
-        ((try? FileManager.default.contentsOfDirectory(atPath: "\(receiver.root)/files/\(user)")) ?? []).sorted()
-    }
-
-    @Test("what one account's server confirmed does not count for another's, and the agent goes on in the same process")
+    @Test("what was done for one is not done for another who drops the same, and what the first dropped stays theirs")
     func change() async throws {
-        let receiver = try Receiver()
-        receiver.environment["OUTBOX_RECEIVER_TOKENS"] = "for-anna anna\nfor-ben ben"
-        try await receiver.start()
-        let agent = try Agent(remote: receiver.url)
+        let home = try Household()
+        let agent = home.agent
         try await agent.start()
-        try await login("anna", "for-anna", agent)
-        let key = try agent.drop("sea.jpg", .jpeg, size: 5000)
-        try await agent.reached("sea.jpg", .done)
-        #expect(stored("anna", in: receiver) == ["sea.jpg"])
+        try await agent.login("anna")
+        let key = try agent.drop("anna.jpg", .jpeg, size: 5000, seed: 1)
+        let sidecar = try await agent.reached("anna.jpg", .done)
 
-        try await login("ben", "for-ben", agent)
-        try await Poll.until("Ben's server to have it, too") { stored("ben", in: receiver) == ["sea.jpg"] }
-        let sidecar = try await agent.reached("sea.jpg", .done)
-        #expect(sidecar.key == key)
+        try await agent.login("ben")
+        #expect(try agent.drop("ben.jpg", .jpeg, size: 5000, seed: 1) == key)
+        #expect(try await agent.reached("ben.jpg", .done).deduplicated == false)
+        let again = try agent.sidecar("anna.jpg")
+        #expect(again?.state == .done && again?.finished_at == sidecar.finished_at && again?.remote == sidecar.remote)
+        home.expectDisjoint()
+        home.expectFinished(["anna": [key], "ben": [key]])
+
+        // And she is not asked for it again.
+        let count = home.server.requests(with: "for-anna").count
+        try await agent.login("anna")
+        let next = try agent.drop("anna-2.jpg", .jpeg, size: 5000, seed: 1)
+        #expect(try await agent.reached("anna-2.jpg", .done).deduplicated)
+        #expect(next == key)
+        #expect(home.server.requests(with: "for-anna").count == count)
         #expect(agent.program?.ending == nil)
         #expect(try await agent.stop() == .exited(0))
+    }
+
+    @Test("what was dropped before anybody signed in belongs to who signs in first")
+    func nobody() async throws {
+        let home = try Household()
+        let agent = home.agent
+        try await agent.start()
+        let key = try agent.drop("anna.jpg", .jpeg, size: 5000)
+        try await agent.reached("anna.jpg", .signedOut)
+        try await agent.login("anna")
+        try await agent.reached("anna.jpg", .done)
+        try await agent.login("ben")
+        #expect(home.server.requests(with: "for-ben").isEmpty)
+        home.expectFinished(["anna": [key], "ben": []])
+    }
+
+    @Test("a kill in the middle of a change loses nothing and gives nothing away", arguments: Moment.allCases)
+    func killed(moment: Moment) async throws {
+        let home = try Household(uploadDelay: .milliseconds(60), ["upload.fragments_in_flight": 1])
+        let agent = home.agent
+        try await agent.start()
+        try await agent.login("anna")
+        let names = (0..<3).map { "anna-\($0).mp4" }
+        let keys = try names.map { try agent.drop($0, .mp4, size: 12 * 524_288) }
+        for key in keys { try await home.hasSent(2, of: key, from: "anna") }
+
+        let login = try Program(
+            "outbox", ["login", "--user", "ben", "--token-file", agent.tokenFile(of: "ben"), "--config", agent.config],
+            environment: agent.environment, directory: agent.directory.path,
+            outputPrefix: agent.directory.path("login"))
+        try await reached(moment, agent)
+        try await agent.kill()
+        try await login.wait()
+        try await agent.start()
+        // Whether it came too early to count or not: from now on Ben is signed in.
+        try await agent.login("ben")
+        for name in names {
+            #expect((try await agent.parked(name, as: "anna").fragments?.finished ?? 0) >= 1)
+        }
+        let own = try agent.drop("ben.jpg", .jpeg, size: 3000)
+        try await agent.reached("ben.jpg", .done)
+        try await agent.login("anna")
+        for name in names { try await agent.reached(name, .done) }
+        home.expectDisjoint()
+        home.expectFinished(["anna": keys, "ben": [own]])
+        #expect(home.server.store.repeated <= 2 * keys.count)
+    }
+
+    private func reached(_ moment: Moment, _ agent: Agent) async throws {
+        switch moment {
+        case .atOnce: break
+        case .kept:
+            try await Poll.until("Ben's session", every: .milliseconds(1), lastState: { agent.log }) {
+                Files.read(Array("\(agent.state)/user".utf8)) == Array("ben\n".utf8)
+            }
+        case .said: try await agent.hasSaid("a new token is kept", "ben")
+        case .begunAnew: try await agent.parked("anna-0.mp4", as: "anna")
+        }
+    }
+
+    @Test("what is found at the start belongs to who was signed in when it was dropped, whoever signed in meanwhile")
+    func found() async throws {
+        let home = try Household()
+        let agent = home.agent
+        try await agent.start()
+        try await agent.login("anna")
+        let first = try agent.drop("anna-1.jpg", .jpeg, size: 2000)
+        try await agent.reached("anna-1.jpg", .done)
+        try await agent.kill()
+        let old = try agent.drop("anna.jpg", .jpeg, size: 3000)
+        try await agent.login("ben")
+        let new = try agent.drop("ben.jpg", .jpeg, size: 5000)
+        try await agent.start()
+        try await agent.reached("ben.jpg", .done)
+        try await agent.parked("anna.jpg", as: "anna")
+        // Known by now, it stays hers over another restart.
+        try await agent.kill()
+        try await agent.start()
+        try await agent.parked("anna.jpg", as: "anna")
+        try await agent.login("anna")
+        try await agent.reached("anna.jpg", .done)
+        home.expectDisjoint()
+        home.expectFinished(["anna": [first, old], "ben": [new]])
+    }
+
+    @Test("a profile picture that waits is discarded when somebody else signs in, and never sent for them")
+    func portrait() async throws {
+        let home = try Household()
+        home.server.setFaults { endpoint, _ in endpoint == .portrait ? .status(503) : nil }
+        let agent = home.agent
+        try await agent.start()
+        try await agent.login("anna")
+        try agent.drop("portrait/anna.png", NumberedPicture(1).png)
+        try await agent.reached("portrait/anna.png", .waiting)
+        home.server.setFaults { _, _ in nil }
+        home.server.require(tokens: ["for-ben": "ben"])
+        try await agent.login("ben")
+        #expect(try await agent.reached("portrait/anna.png", .cancelled).error?.code == "session_refused")
+        try agent.drop("portrait/ben.png", NumberedPicture(2).png)
+        try await agent.reached("portrait/ben.png", .done)
+        let sent = home.server.requests(with: "for-ben").filter { $0.endpoint == .portrait }
+        #expect(sent.count == 1)
+        #expect(home.server.store.portraits.count == 1)
     }
 }

@@ -1,0 +1,141 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+import Testing
+
+/// After a logout nothing is sent, not even to a server that asks for no token.
+@Suite("After a logout", .agents)
+struct SignedOutTests {
+    /// A server that takes everything, and what Anna has under way there.
+    private struct Scene {
+        let server: FaultServer
+        let agent: Agent
+        let key: String
+
+        /// Waits until nothing is sent any more, and tells how many requests came until then.
+        func quiet() async throws -> Int {
+            try await agent.keptSignedOut("anna.mp4")
+            return server.records.count
+        }
+
+        /// A second and more, in which somebody who is signed in would have tried.
+        func expectNothingSent(since count: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+            let wait = try await agent.command("wait", "--timeout", "1500ms", "anna.mp4")
+            #expect(wait.code == 75, "\(wait)", sourceLocation: sourceLocation)
+            #expect(server.records.count == count, sourceLocation: sourceLocation)
+        }
+    }
+
+    private func scene(_ settings: Settings = [:]) async throws -> Scene {
+        let server = try FaultServer(uploadDelay: .milliseconds(60))
+        let agent = try Agent(
+            remote: server.url,
+            ["upload.fragments_in_flight": 1, "upload.retry_interval": "1s"].merging(settings) { $1 })
+        try await agent.start()
+        try await agent.login("anna")
+        let key = try agent.drop("anna.mp4", .mp4, size: 16 * 524_288)
+        try await Poll.until("fragments on their way", lastState: { agent.log }) {
+            server.store.arrivals[key]?.count ?? 0 >= 3
+        }
+        return Scene(server: server, agent: agent, key: key)
+    }
+
+    private func expectWhole(_ scene: Scene, _ keys: [String] = [], sourceLocation: SourceLocation = #_sourceLocation) {
+        expectClean(scene.server, finished: [scene.key] + keys, sourceLocation: sourceLocation)
+        #expect(scene.server.store.repeated <= 2, sourceLocation: sourceLocation)
+    }
+
+    @Test("nothing is sent, over restarts and a kill, and the login of the same person goes on where it was")
+    func online() async throws {
+        let scene = try await scene()
+        let agent = scene.agent
+        try await agent.logout()
+        let count = try await scene.quiet()
+        let late = try agent.drop("late.mp4", .mp4, size: 3000)
+        try await agent.keptSignedOut("late.mp4")
+        try await scene.expectNothingSent(since: count)
+        #expect(agent.said("signed out").count == 1)
+
+        #expect(try await agent.stop() == .exited(0))
+        try await agent.start()
+        for name in ["anna.mp4", "late.mp4"] { try await agent.keptSignedOut(name) }
+        try await agent.kill()
+        try await agent.start()
+        for name in ["anna.mp4", "late.mp4"] { try await agent.keptSignedOut(name) }
+        #expect((try agent.sidecar("anna.mp4")?.fragments?.finished ?? 0) > 0)
+        try await scene.expectNothingSent(since: count)
+
+        try await agent.login("anna")
+        for name in ["anna.mp4", "late.mp4"] { try await agent.reached(name, .done) }
+        expectWhole(scene, [late])
+    }
+
+    @Test("while the agent is down nothing is sent either, not even without a token")
+    func offline() async throws {
+        let scene = try await scene()
+        let agent = scene.agent
+        try await agent.kill()
+        try await agent.logout()
+        let count = scene.server.records.count
+        let found = try agent.drop("found.mp4", .mp4, size: 3000)
+        try await agent.start()
+        for name in ["anna.mp4", "found.mp4"] { try await agent.keptSignedOut(name) }
+        try await scene.expectNothingSent(since: count)
+        #expect(try await agent.problems().contains { $0.contains("outbox login") })
+        try await agent.login("anna")
+        for name in ["anna.mp4", "found.mp4"] { try await agent.reached(name, .done) }
+        expectWhole(scene, [found])
+        #expect(try await agent.problems() == [])
+    }
+
+    @Test("a source waits, too, and is posted after the login")
+    func source() async throws {
+        let scene = try await scene()
+        let agent = scene.agent
+        try await agent.logout()
+        let key = try agent.drop("post/picture.mp4", .mp4, size: 3000)
+        try agent.drop("post/source.toml", Array("title = \"late\"\n".utf8))
+        try await agent.post("post", is: "signed_out", code: "signed_out")
+        let count = try await scene.quiet()
+        #expect(try await agent.stop() == .exited(0))
+        try await agent.start()
+        try await agent.post("post", is: "signed_out", code: "signed_out")
+        #expect(scene.server.records.count == count)
+        try await agent.login("anna")
+        try await agent.post("post", is: "done")
+        try await agent.reached("anna.mp4", .done)
+        expectWhole(scene, [key])
+        #expect(scene.server.store.posts.posts.count == 1)
+    }
+
+    @Test("a token that appears in token_file goes on")
+    func tokenFile() async throws {
+        let scene = try await scene(["remote.token_file": "token-file"])
+        try await scene.agent.logout()
+        _ = try await scene.quiet()
+        try Files.write(Array("for-anna\n".utf8), to: scene.agent.directory.path("token-file"))
+        try await scene.agent.reached("anna.mp4", .done)
+        expectWhole(scene)
+    }
+
+    @Test("what is dropped goes with whoever signs in next, and what was there before waits for its owner")
+    func next() async throws {
+        let home = try Household(uploadDelay: .milliseconds(60), ["upload.fragments_in_flight": 1])
+        let agent = home.agent
+        try await agent.start()
+        try await agent.login("anna")
+        let old = try agent.drop("anna.mp4", .mp4, size: 16 * 524_288)
+        try await home.hasSent(2, of: old, from: "anna")
+        try await agent.logout()
+        let free = try agent.drop("ben.mp4", .mp4, size: 3000)
+        try await agent.keptSignedOut("ben.mp4")
+        try await agent.login("ben")
+        try await agent.reached("ben.mp4", .done)
+        try await agent.parked("anna.mp4", as: "anna")
+        try await agent.login("anna")
+        try await agent.reached("anna.mp4", .done)
+        home.expectDisjoint()
+        home.expectFinished(["anna": [old], "ben": [free]])
+        #expect(home.server.store.repeated <= 2)
+    }
+}

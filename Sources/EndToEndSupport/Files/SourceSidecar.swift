@@ -1,28 +1,41 @@
-import Foundation
-
-/// A source's sidecar as docs/sources.md describes it.
+/// The sidecar of a source, `source.outbox.json`, as contract 6 and docs/sources.md describe it.
 package struct SourceSidecar: Decodable, Equatable {
+    package enum State: String, Decodable {
+        case draft, settling, hashing, queued, uploading, verifying, waiting, paused
+        case signedOut = "signed_out"
+        case done, failed, cancelled, rejected
+
+        package var isFinal: Bool { [.done, .failed, .cancelled, .rejected].contains(self) }
+    }
+
     package struct File: Decodable, Equatable {
         package var path: String
         package var name: String
         package var key: String?
+        package var kind: String?
         package var state: Sidecar.State
+        package var progress: Double
+        package var size: Int?
+        package var url: String?
+        package var error: Sidecar.Failure?
 
+        /// As a test makes one up.
         package init(path: String, name: String, key: String?, state: Sidecar.State) {
             self.path = path
             self.name = name
             self.key = key
             self.state = state
+            progress = state == .done ? 1 : 0
         }
     }
 
     package var version: Int
     package var id: String
     package var path: String
+    package var path_bytes: String?
     package var title: String
     package var cover: String?
-    /// The word of one of the states of files, or `draft`.
-    package var state: String
+    package var state: State
     package var revision: Int
     package var url: String?
     package var progress: Double
@@ -32,14 +45,17 @@ package struct SourceSidecar: Decodable, Equatable {
     package var pending_changes: [String]
     package var next_attempt_at: String?
     package var error: Sidecar.Failure?
+    package var accepted_at: String?
+    package var finished_at: String?
+    package var updated_at: String?
 
-    /// A sidecar as a test makes one up, of a source that is done where it has a URL.
+    /// As a test makes one up, of a source that is done where it has a URL.
     package init(id: String, path: String, revision: Int, url: String?, files: [File]) {
         version = 1
         self.id = id
         self.path = path
         title = path
-        state = url == nil ? "uploading" : "done"
+        state = url == nil ? .uploading : .done
         self.revision = revision
         self.url = url
         progress = url == nil ? 0 : 1
@@ -49,23 +65,25 @@ package struct SourceSidecar: Decodable, Equatable {
         pending_changes = []
     }
 
+    /// The members that stand in every one, null where nothing is known.
+    package static let keys: Set<String> = [
+        "version", "id", "path", "title", "cover", "state", "revision", "url", "progress", "size", "files", "skipped",
+        "pending_changes", "next_attempt_at", "error", "accepted_at", "finished_at", "updated_at",
+    ]
+
+    /// What it says of one of its files.
+    ///
+    /// - Parameter name: relative to the source's directory.
+    package func file(_ name: String) -> File? { files.first { $0.name == name } }
+
+    /// The names of its files, in its order.
+    package var names: [String] { files.map(\.name) }
+
     /// What matters of it, for a line of a report.
     package var brief: String {
+        let files = files.map { "\($0.name) \($0.state.rawValue)" }.joined(separator: ", ")
         let reason = error.map { ", \($0.code): \($0.message)" } ?? ""
-        let open = files.filter { $0.state != .done }.map { "\($0.name) \($0.state.rawValue)" }.prefix(5)
-        return "\(state), revision \(revision), \(files.count) files\(reason), open: \(open), skipped: \(skipped), "
-            + "pending: \(pending_changes)"
-    }
-}
-
-extension Agent {
-    /// The sidecar of the source in `directory`, nil where there is none.
-    ///
-    /// - Throws: `DecodingError` where it is not whole: readers never see half of one.
-    package func source(_ directory: String) throws -> SourceSidecar? {
-        guard let data = FileManager.default.contents(atPath: path("\(directory)/source.outbox.json")) else {
-            return nil
-        }
-        return try JSONDecoder().decode(SourceSidecar.self, from: data)
+        return "\(state.rawValue) at revision \(revision), \(progress) of [\(files)], skipped \(skipped), pending "
+            + "\(pending_changes)\(reason), updated \(updated_at ?? "never")"
     }
 }

@@ -22,7 +22,7 @@ package struct PostJudge {
 
     /// Whether the sidecar says that what stands in the directory now, and nothing else, is in its post.
     package func isSettled(_ directory: String, _ sidecar: SourceSidecar?) -> Bool {
-        guard let sidecar, sidecar.state == "done", sidecar.pending_changes.isEmpty else { return false }
+        guard let sidecar, sidecar.state == .done, sidecar.pending_changes.isEmpty else { return false }
         return sources[directory] == Set(sidecar.files.compactMap(\.key))
     }
 

@@ -110,7 +110,7 @@ struct SourceKills: Trial {
             try await Poll.until("posts", timeout: patience, every: .milliseconds(100)) {
                 if let ending = agent.program?.ending { throw Surprise("the agent ended: \(ending)\n\(agent.log)") }
                 for directory in left {
-                    guard let sidecar = try agent.source(directory), sidecar.state == "done",
+                    guard let sidecar = try agent.source(directory), sidecar.state == .done,
                         !sidecar.pending_changes.isEmpty
                     else { continue }
                     _ = try await agent.command("submit", directory)
@@ -135,7 +135,7 @@ struct SourceKills: Trial {
         for detail in posts.details { findings.expect(false, detail) }
         for source in stage.sources where source.life == .kept {
             stage.expectSecrecy(of: source, &findings)
-            let state = try agent.source(source.directory)?.state
+            let state = try agent.source(source.directory)?.state.rawValue
             findings.expect(state == "draft", "\(source.directory) is a draft, and says \(state ?? "nothing")")
         }
         let faults = stage.faults.counts

@@ -1,0 +1,200 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Steering sources", .agents)
+struct SourceStopTests {
+    private static let block = 524_288
+
+    /// An agent that sends one fragment at a time to a slow server, so that there is a while in which to steer.
+    private func slow(_ settings: Settings = [:]) throws -> (FaultServer, Agent) {
+        let server = try FaultServer(uploadDelay: .milliseconds(40))
+        let usual: Settings = ["upload.fragments_in_flight": 1]
+        return (server, try Agent(remote: server.url, usual.merging(settings) { $1 }))
+    }
+
+    private func command(_ agent: Agent, _ words: String...) async throws {
+        let output = try await agent.command(words[0], words[1])
+        #expect(output.code == 0, "\(words): \(output)")
+    }
+
+    /// Acts by the control interface; tells why nothing was to be done.
+    @discardableResult
+    private func ask(_ agent: Agent, _ action: String, _ id: String) throws -> String? {
+        let target = "/v1/sources/\(id)/\(action)"
+        let answer = try #require(ControlSocket.ask("POST", target, socket: agent.socket))
+        #expect(answer.status == 200, "\(action): \(answer)")
+        let object = try #require(try JSONSerialization.jsonObject(with: answer.body) as? [String: Any])
+        #expect((object["source"] as? [String: Any])?["id"] as? String == id)
+        return object["refusal"] as? String
+    }
+
+    private func fragments(_ server: FaultServer, of key: String) -> Int { server.store.arrivals[key]?.count ?? 0 }
+
+    @Test("pausing one lets the next go on, lasts over a kill, and keeps what was sent", arguments: [true, false])
+    func pause(byCommand: Bool) async throws {
+        let (server, agent) = try slow()
+        try await agent.start()
+        let (held, other): ([UInt8], [UInt8]) = (.mp4(30 * Self.block), .mp4(4 * Self.block))
+        let key = Digest.md5(held)
+        try agent.writeSource("held", "", ["a.mp4": held])
+        try agent.writeSource("other", "", ["b.mp4": other])
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { fragments(server, of: key) > 2 }
+        let id = try #require(try agent.source("held")).id
+
+        if byCommand { try await command(agent, "pause", "held") } else { #expect(try ask(agent, "pause", id) == nil) }
+        try await agent.reached(source: "held", .paused)
+        try await agent.reached(source: "other", .done)
+        let sent = fragments(server, of: key)
+        #expect(sent < 30)
+        try await agent.kill()
+        try await agent.start()
+        let paused = try await agent.reached(source: "held", .paused)
+        #expect(paused.progress > 0)
+        let witness = try agent.drop("witness.jpg", .jpeg, size: 2000)
+        try await agent.reached("witness.jpg", .done)
+        #expect(fragments(server, of: key) <= sent + 1)
+
+        if byCommand {
+            try await command(agent, "resume", "held")
+        } else {
+            #expect(try ask(agent, "resume", id) == nil)
+        }
+        let done = try await agent.reached(source: "held", .done)
+        #expect(done.id == id)
+        expectClean(server, finished: [key, Digest.md5(other), witness])
+        #expect(server.store.repeated <= 2)
+        #expect(server.store.posts.posts.count == 2)
+    }
+
+    @Test("cancel deletes it on the server and lasts over a kill; retry takes it up again", arguments: [true, false])
+    func cancel(byCommand: Bool) async throws {
+        let (server, agent) = try slow()
+        try await agent.start()
+        let (large, small): ([UInt8], [UInt8]) = (.mp4(30 * Self.block), .jpeg(2000))
+        try agent.writeSource("sea", "", ["a.mp4": large, "b.jpg": small])
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
+        let id = try #require(try agent.source("sea")).id
+
+        if byCommand { try await command(agent, "cancel", "sea") } else { #expect(try ask(agent, "cancel", id) == nil) }
+        let cancelled = try await agent.reached(source: "sea", .cancelled)
+        #expect(cancelled.error?.code == "cancelled")
+        try await Poll.until("the deletes", lastState: { agent.log }) {
+            Set(server.deletions.joined()).isSuperset(of: ["a.mp4"])
+        }
+        try await agent.kill()
+        try await agent.start()
+        #expect(try await agent.command("wait", "sea").code == 1)
+        #expect(try agent.source("sea")?.state == .cancelled)
+        #expect(server.store.posts.posts.isEmpty)
+        #expect(agent.exists("sea/a.mp4"))
+
+        if byCommand { try await command(agent, "retry", "sea") } else { #expect(try ask(agent, "retry", id) == nil) }
+        try await agent.returned(source: "sea", to: .done)
+        #expect(
+            server.store.posts.posts.values.map { $0.files.map(\.md5) } == [[Digest.md5(large), Digest.md5(small)]])
+        #expect(server.store.violations == [])
+        #expect(try ask(agent, "cancel", id) != nil, "it is done already")
+    }
+
+    @Test("first moves one to the head of the queue", arguments: [true, false])
+    func first(byCommand: Bool) async throws {
+        let (server, agent) = try slow(["upload.files_in_flight": 1])
+        try await agent.start()
+        try agent.writeSource("0", "", ["0.mp4": .mp4(60 * Self.block)])
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
+        for name in ["1", "2", "3"] { try agent.writeSource(name, "", ["\(name).mp4": .mp4(2 * Self.block)]) }
+        for name in ["1", "2", "3"] { try await agent.reached(source: name, .queued) { $0.revision == 1 } }
+
+        if byCommand {
+            try await command(agent, "first", "3")
+        } else {
+            try ask(agent, "first", try #require(try agent.source("3")).id)
+        }
+
+        for name in ["1", "2", "3"] { try await agent.reached(source: name, .done) }
+        let posted = server.records.filter { $0.endpoint == .commit }.compactMap(\.files.first?.name)
+        let order = posted.filter { $0 != "0.mp4" }
+        #expect(order.first == "3.mp4", "\(posted)")
+    }
+
+    @Test("removing the directory deletes on the server what no other path needs, and the rest goes on")
+    func removed() async throws {
+        let (server, agent) = try slow()
+        try await agent.start()
+        let (own, shared): ([UInt8], [UInt8]) = (.mp4(40 * Self.block), .mp4(20 * Self.block))
+        try agent.writeSource("leaves", "", ["own.mp4": own, "shared.mp4": shared])
+        try agent.writeSource("stays", "", ["too.mp4": shared])
+        try await Poll.until("fragments on their way", lastState: { agent.log }) {
+            fragments(server, of: Digest.md5(own)) > 1 && fragments(server, of: Digest.md5(shared)) > 1
+        }
+
+        try FileManager.default.removeItem(atPath: agent.path("leaves"))
+
+        try await agent.reached(source: "stays", .done)
+        try await Poll.until("the delete", lastState: { agent.log }) { server.count(.delete) > 0 }
+        #expect(server.deletions.joined().allSatisfy { $0 == "own.mp4" }, "\(server.deletions)")
+        expectClean(server, finished: [Digest.md5(shared)])
+        #expect(server.store.repeated == 0)
+        #expect(server.store.posts.posts.values.map(\.payload.title) == ["stays"])
+    }
+
+    @Test("moving the directory, on its way or while no agent runs, keeps its id and makes one post")
+    func moved() async throws {
+        let (server, agent) = try slow()
+        try await agent.start()
+        let (large, small): ([UInt8], [UInt8]) = (.mp4(60 * Self.block), .jpeg(2000))
+        try agent.writeSource("sea", "title = \"Sea\"\n", ["a.mp4": large, "in/b.jpg": small])
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 3 }
+        let id = try #require(try agent.source("sea")).id
+
+        try Files.rename(agent.path("sea"), to: agent.path("ocean"))
+        let renamed = try await agent.reached(source: "ocean", .uploading) { $0.path == "ocean" }
+        #expect(renamed.id == id)
+        try await agent.kill()
+        try Files.makeDirectory(agent.path("2026"))
+        try Files.rename(agent.path("ocean"), to: agent.path("2026/lake"))
+        try await agent.start()
+
+        let done = try await agent.reached(source: "2026/lake", .done) { $0.path == "2026/lake" }
+        #expect(done.id == id)
+        #expect(done.files.map(\.path) == ["2026/lake/a.mp4", "2026/lake/in/b.jpg"])
+        expectClean(server, finished: [Digest.md5(large), Digest.md5(small)])
+        #expect(server.store.repeated <= 2)
+        #expect(server.deletions == [])
+        #expect(server.store.posts.posts.keys.map(\.sourceID) == [id])
+        #expect(!agent.exists("sea") && !agent.exists("ocean"))
+    }
+
+    @Test("its files leave the outbox once it is posted, never before", arguments: ["move", "delete"])
+    func afterUpload(what: String) async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == .commit ? .status(503) : nil })
+        let agent = try Agent(remote: server.url, ["intake.after_upload": .string(what), "intake.rescan": "1s"])
+        try await agent.start()
+        try agent.writeSource("sea", "", ["a.jpg": .jpeg(2000), "in/b.jpg": .jpeg(2001)])
+        try await Poll.until("commits", lastState: { agent.log }) { server.count(.commit) > 1 }
+        let alone = try agent.drop("alone.jpg", .jpeg, size: 2002)
+        try await Poll.until("a file by itself to leave", lastState: { agent.log }) { !agent.exists("alone.jpg") }
+        let held = try await agent.reached(source: "sea", .verifying, .waiting) {
+            $0.files.map(\.state) == [.done, .done]
+        }
+        #expect(agent.exists("sea/a.jpg") && agent.exists("sea/in/b.jpg"))
+        server.setFaults { _, _ in nil }
+
+        try await Poll.until("its files to leave", lastState: { agent.log }) {
+            !agent.exists("sea/a.jpg") && !agent.exists("sea/in/b.jpg")
+        }
+        #expect(server.store.posts.post(titled: "sea")?.files.count == 2)
+        #expect(server.finished.contains(alone))
+        if what == "move" {
+            let kept = try await agent.reached(source: "Sent/sea", .done) { $0.files.count == 2 }
+            #expect(kept.id == held.id)
+            #expect(agent.exists("Sent/sea/a.jpg") && agent.exists("Sent/sea/in/b.jpg"))
+            #expect(agent.exists("Sent/sea/source.toml"))
+        } else {
+            #expect(try agent.source("sea")?.state == .done)
+        }
+        #expect(server.store.violations == [])
+    }
+}

@@ -65,26 +65,6 @@ struct SourceChangeTests {
         #expect(server.store.posts.posts.count == 2)
     }
 
-    @Test("takes what comes while it is on its way with submit, in the revision that is not told yet")
-    func sameRevision() async throws {
-        let server = try FaultServer(faults: { endpoint, _ in endpoint == .preLoad ? .status(503) : nil })
-        let agent = try Agent(remote: server.url)
-        try await agent.start()
-        let first: [UInt8] = .jpeg(2000)
-        try agent.writeSource("sea", "", ["a.jpg": first])
-        try await agent.reached(source: "sea", .waiting)
-        let added = try agent.drop("sea/b.jpg", .jpeg, size: 2001)
-        try await agent.reached(source: "sea", .waiting, .queued, .uploading) { $0.pending_changes == ["b.jpg"] }
-        server.setFaults { _, _ in nil }
-
-        #expect(try await agent.command("submit", "sea").code == 0)
-        let done = try await agent.returned(source: "sea", to: .done) { $0.names.count == 2 }
-
-        let last = try #require(server.store.posts.revisions(of: done.id).last)
-        #expect(last.files.map(\.md5) == [Digest.md5(first), added])
-        expectClean(server, finished: [Digest.md5(first), added])
-    }
-
     @Test("sends again what could not be assembled, that alone, and then commits once")
     func assembledAgain() async throws {
         let server = try FaultServer(faults: { endpoint, number in

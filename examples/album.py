@@ -76,11 +76,11 @@ def reason(entry):
 
 def tell(entry, shown):
     """Prints what is new since the last call: a line for the post, and one for each file."""
-    lines = {"": f"{entry['state']:<10} {100 * entry['progress']:3.0f} %  {entry['title']}{reason(entry)}"}
+    lines = {"": f"{entry['state']:<10} {int(100 * entry['progress']):3d} %  {entry['title']}{reason(entry)}"}
     if entry["next_attempt_at"]:
         lines[""] += f", again at {entry['next_attempt_at']}"
     for file in entry["files"]:
-        lines[file["path"]] = f"  {file['state']:<10} {100 * file['progress']:3.0f} %  {file['name']}{reason(file)}"
+        lines[file["path"]] = f"  {file['state']:<10} {int(100 * file['progress']):3d} %  {file['name']}{reason(file)}"
     for key, line in lines.items():
         if shown.get(key) != line:
             shown[key] = line

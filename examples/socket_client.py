@@ -109,7 +109,7 @@ class Agent:
 
 
 def line(entry):
-    text = f"{entry['state']:<10} {100 * entry['progress']:3.0f} %  {entry['path']}"
+    text = f"{entry['state']:<10} {int(100 * entry['progress']):3d} %  {entry['path']}"
     if entry.get("url"):
         text += f"  {entry['url']}"
     if entry.get("error"):

@@ -58,7 +58,15 @@ public struct Agent: Sendable {
             gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .seconds(4)
         defer { withExtendedLifetime(state) {} }
-        try await ServiceGroup(configuration: group).run()
+        do {
+            try await ServiceGroup(configuration: group).run()
+        } catch let error as ServiceGroupError {
+            // Told to end while it was about to begin anew: that is an ordinary end.
+            guard error.errorCode == .serviceFinishedUnexpectedly, running.end.reason == .accountChanged else {
+                throw error
+            }
+            return false
+        }
         if running.end.reason == .accountChanged {
             logger.notice("another account signed in; the agent begins anew")
             return true

@@ -112,7 +112,9 @@ struct PictureServices: Sendable {
         let (credentials, account) = (needs.credentials, needs.account)
         let parts = PortraitService.Parts(
             state: configuration.state, avatars: configuration.avatars, files: needs.files, pictures: worker,
-            remote: needs.remote as? any PortraitRemote,
+            remote: (needs.remote as? any PortraitRemote).map {
+                SignedInPortraitRemote(remote: $0, session: needs.account.session, credentials: needs.credentials)
+            },
             cache: PortraitCache(
                 adopt: { picture, url in
                     guard let cache else { return nil }

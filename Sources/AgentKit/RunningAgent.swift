@@ -54,8 +54,9 @@ struct RunningAgent: Service {
                 "remote.token_file is missing; it is read as soon as it is there", metadata: ["path": "\(file)"])
         }
         let account = Account.current(
-            session: SessionStore(stateDirectory: configuration.state), ledger: ledger,
+            session: SessionStore(stateDirectory: configuration.state), ledger: ledger, origin: credentials.origin,
             change: { end.raise(.accountChanged) })
+        credentials.belong(to: account)
         let remote = FileSectionRemote(
             url: configuration.remote.url, account: account.name, transport: transport,
             credentials: GuardedCredentials(credentials, mayTravel: configuration.remote.allowsToken))

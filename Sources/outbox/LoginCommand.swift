@@ -21,7 +21,11 @@ struct LoginCommand: AsyncParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Option(help: "Whose token it is; shown, and never sent.")
+    @Option(
+        help: """
+            Whose token it is. What another user dropped is set aside with all that was sent, and goes on when that user \
+            signs in again.
+            """)
     var user: String?
 
     @Option(
@@ -58,7 +62,8 @@ struct LogoutCommand: AsyncParsableCommand {
         commandName: "logout",
         abstract: "Discard the token that login kept.",
         discussion: """
-            Uploads stop until there is a token again, with everything kept that was sent. A token from OUTBOX_TOKEN or \
+            Nothing is sent until there is a token again, not even to a server that wants none; everything that was sent is \
+            kept, and a profile picture that waits is given up. A token from OUTBOX_TOKEN or \
             remote.token_file is not this command's business: it stays in use.
 
             Example:

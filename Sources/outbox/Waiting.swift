@@ -114,14 +114,19 @@ struct Waiting {
         hasReadAll = true
     }
 
-    /// Files and sources; drafts and what is in them are nobody's to wait for, unless they are named.
+    /// Files and sources; drafts and what is in them are nobody's to wait for, unless they are named. Nor are files that a
+    /// source holds which goes no further itself.
     private var everything: [FileEntry] {
         let groups = SourceGroups(sources.sources)
         let isWaitedFor = { (source: SourceEntry) in
             !source.isDraft || source.relativePath.map(namedSources.contains) ?? false
         }
+        let atRest = Set(groups.sources.filter { $0.isDraft || $0.isFinal }.map(\.id))
         let drafts = Set(groups.sources.filter(\.isDraft).map(\.id))
-        return follower.mirror.files.filter { file in groups.owner(of: file).map { !drafts.contains($0) } ?? true }
+        return follower.mirror.files.filter { file in
+            guard let owner = groups.owner(of: file) else { return true }
+            return file.isFinal ? !drafts.contains(owner) : !atRest.contains(owner)
+        }
             + groups.sources.filter(isWaitedFor).map(\.asFile)
     }
 

@@ -49,6 +49,7 @@ struct SourceFaultTests {
 
         let done = try await agent.reached(source: "sea", .done) { $0.pending_changes == ["b.jpg", "source.toml"] }
         #expect(done.revision == 1)
+        #expect(done.title == "Sea")
         #expect(Set(payloads(server)).count == 1)
         #expect(server.store.posts.contradictions == [])
         #expect(!server.finished.contains(added))

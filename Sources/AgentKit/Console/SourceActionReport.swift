@@ -33,7 +33,11 @@ public struct SourceActionReport: Encodable, Equatable, Sendable {
         let source = outcome.source
         if let refusal = outcome.refusal {
             let told = Unchanged(source: source, reason: refusal)
-            if wish.isFulfilled(by: source) { unchanged.append(told) } else { failed.append(told) }
+            if wish.isFulfilled(by: source), source.error?.code != "other_account" {
+                unchanged.append(told)
+            } else {
+                failed.append(told)
+            }
         } else if wish == .submit, source.isFinal, !source.isDone {
             failed.append(Unchanged(source: source, reason: source.error?.message ?? "it is \(source.state)"))
         } else {
@@ -76,6 +80,10 @@ public struct SourceActionReport: Encodable, Equatable, Sendable {
 
     /// What to say about what went wrong, a line each.
     public var complaints: [String] {
-        failed.map { "cannot \(wish.rawValue) \($0.source.shownPath): \(DisplayText.escaped($0.reason))" }
+        failed.map { outcome in
+            let path = outcome.source.shownPath
+            let what = wish == .first ? "cannot move \(path) to the front" : "cannot \(wish.rawValue) \(path)"
+            return "\(what): \(DisplayText.escaped(outcome.reason))"
+        }
     }
 }

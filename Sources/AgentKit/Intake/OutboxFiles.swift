@@ -31,6 +31,28 @@ struct OutboxFiles: Sendable {
         }
     }
 
+    /// What is below a directory and no directory itself, as far as it can be listed.
+    ///
+    /// - Parameter most: more than so many names are not looked at.
+    func names(below directory: RelativePath, atMost most: Int) -> [RelativePath] {
+        guard let outbox = try? Directory(path: root) else { return [] }
+        var found: [RelativePath] = []
+        var directories = [directory]
+        var seen = 0
+        while let directory = directories.popLast(), seen < most {
+            for entry in (try? outbox.directory(directory.bytes).entries()) ?? [] where seen < most {
+                seen += 1
+                let path = directory.appending(entry.name)
+                if (try? outbox.status(path.bytes))?.kind == .directory {
+                    directories.append(path)
+                } else {
+                    found.append(path)
+                }
+            }
+        }
+        return found
+    }
+
     /// Opens a regular file for reading.
     ///
     /// - Throws: `Errno`; `.invalidArgument` when something else bears the name.

@@ -20,8 +20,13 @@ struct Account: Sendable {
     static let setting = "account"
 
     /// The account that signed in last.
-    static func current(session: SessionStore, ledger: Ledger, change: @escaping @Sendable () -> Void) -> Account {
+    ///
+    /// - Parameter origin: where the token in use comes from: one that `login` did not keep says nothing of whose it is.
+    static func current(
+        session: SessionStore, ledger: Ledger, origin: TokenOrigin?, change: @escaping @Sendable () -> Void
+    ) -> Account {
         let remembered = (try? ledger.setting(setting)).flatMap { String(validating: $0, as: UTF8.self) }
-        return Account(name: session.load()?.user ?? remembered ?? nobody, session: session, change: change)
+        let user = origin == .login ? session.load()?.user : nil
+        return Account(name: user ?? remembered ?? nobody, session: session, change: change)
     }
 }

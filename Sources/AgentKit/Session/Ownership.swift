@@ -3,37 +3,40 @@ import UploadCore
 /// Whose drops are whose: a file belongs to whoever was signed in when it was dropped, and is sent with nobody else's
 /// token.
 struct Ownership: Equatable, Sendable {
-    /// Who signed in before the present account.
-    struct Former: Equatable, Sendable {
-        /// As records name accounts.
-        var account: String?
-        /// When the present account signed in, nanoseconds since 1970.
+    /// A time in which somebody else was signed in.
+    struct Turn: Equatable, Sendable {
+        /// As records name accounts: `nobody` where nobody was.
+        var account: String
+        /// When the next one signed in, nanoseconds since 1970.
         var until: Int64
-
-        init(account: String?, until: Int64) {
-            self.account = account
-            self.until = until
-        }
-
-        /// Reads what `bytes` gave; nil for anything else.
-        init?(_ bytes: [UInt8]) {
-            let parts = String(decoding: bytes, as: UTF8.self).split(separator: " ", maxSplits: 1)
-            guard let first = parts.first, let until = Int64(first) else { return nil }
-            self.init(account: parts.count > 1 ? String(parts[1]) : nil, until: until)
-        }
-
-        /// As the ledger keeps it.
-        var bytes: [UInt8] { Array(("\(until)" + (account.map { " " + $0 } ?? "")).utf8) }
     }
 
     /// Who is signed in, or was last; nil where nobody has ever signed in by name.
     let present: String?
-    /// Whose files are those that are found at start, were dropped before, and are not known yet.
-    let former: Former?
+    /// The turns before the present one, oldest first: whose files are those that are found at start and not known yet.
+    let turns: [Turn]
 
-    /// Whether something waits until its owner is back. What was dropped before anybody signed in by name belongs to
-    /// whoever signs in.
-    func isParked(_ account: String?) -> Bool { account != nil && account != present }
+    /// What is known at start.
+    init(present: String?, turns: [Turn] = [], legacy: String? = nil) {
+        self.present = present
+        self.turns = turns
+        self.legacy = legacy
+    }
+
+    /// Whose everything is that records name nobody for: they are of a time before they named accounts.
+    let legacy: String?
+
+    /// What records say of a drop that came while nobody was signed in: it is taken by whoever signs in next.
+    static let nobody = ""
+
+    /// Who a record says owns its file; nil where that is whoever signs in.
+    func owner(_ account: String?) -> String? { account == Self.nobody ? nil : account ?? legacy }
+
+    /// The account that has to sign in before a record's file can be sent; nil where it is the present one, or any.
+    func absentOwner(_ account: String?) -> String? { owner(account).flatMap { $0 == present ? nil : $0 } }
+
+    /// Whether something waits until its owner is back.
+    func isParked(_ account: String?) -> Bool { absentOwner(account) != nil }
 
     /// Who owns a file that is not known yet.
     ///
@@ -42,7 +45,27 @@ struct Ownership: Equatable, Sendable {
     ///     linking change it as well.
     ///   - isFound: whether the first scan found it: it may have come long before.
     func owner(changed: Int64?, isFound: Bool) -> String? {
-        guard isFound, let former, let changed, changed < former.until else { return present }
-        return former.account ?? present
+        guard isFound, let changed, let turn = turns.first(where: { changed < $0.until }) else { return present }
+        return owner(turn.account) ?? present
+    }
+}
+
+// Turns as they are kept in a file: a line each, of a time and a name.
+extension Ownership {
+    /// Turns further back tell of no file that is still to be looked at for the first time.
+    private static let mostTurns = 64
+
+    /// The lines of the last turns.
+    static func text(of turns: [Turn]) -> String {
+        turns.suffix(mostTurns).map { "\($0.until) \($0.account)" }.joined(separator: "\n")
+    }
+
+    /// Reads what `text` gave; what is not understood is left out.
+    static func turns(_ text: String) -> [Turn] {
+        text.split(separator: "\n").compactMap { line in
+            let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let until = Int64(parts[0]) else { return nil }
+            return Turn(account: String(parts[1]), until: until)
+        }
     }
 }

@@ -23,8 +23,8 @@ struct ParkedUploads: Sendable {
     private var names: [RelativePath: Name] = [:]
 
     /// Takes up a path that waits for its account.
-    mutating func add(_ record: DropRecord) {
-        guard let key = record.key, let account = record.account else { return }
+    mutating func add(_ record: DropRecord, of account: String) {
+        guard let key = record.key else { return }
         let name = Name(key: key, account: account)
         names[record.path] = name
         waiters[name, default: []].insert(record.path)

@@ -12,6 +12,7 @@ public struct SessionStore: Sendable {
     private static let token = "token"
     private static let user = "user"
     private static let signedOut = "signed-out"
+    private static let turns = "turns"
 
     /// The store in a state directory, which need not be there yet.
     public init(stateDirectory: String) {
@@ -21,8 +22,7 @@ public struct SessionStore: Sendable {
     /// What is stored; nil where nothing is, or where it can't be a session.
     public func load() -> StoredSession? {
         guard let token = read(Self.token) else { return nil }
-        let user = read(Self.user).map { String($0.prefix { !$0.isNewline }) }
-        return try? StoredSession(token: token, user: user.flatMap { $0.isEmpty ? nil : $0 })
+        return try? StoredSession(token: token, user: storedUser)
     }
 
     /// Whether a session was discarded, and none was kept since: nothing is to be sent then, not even without a token.
@@ -30,8 +30,20 @@ public struct SessionStore: Sendable {
         (try? FileStatus(path: "\(state)/\(Self.signedOut)")) != nil && (try? FileStatus(path: "\(state)/token")) == nil
     }
 
-    /// When the session was kept, by the kernel's clock: nanoseconds since 1970; nil where there is none.
-    var keptAt: Int64? { (try? FileStatus(path: "\(state)/\(Self.user)"))?.changed }
+    /// Who was signed in when, oldest first, without who is now.
+    var turns: [Ownership.Turn] { Ownership.turns(read(Self.turns) ?? "") }
+
+    /// Notes that somebody's turn ends now, by the clock that the kernel gives files their times by.
+    private func endTurn(of account: String, in directory: Directory) throws(Errno) {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME_COARSE, &now)
+        let turn = Ownership.Turn(account: account, until: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
+        try Self.replace(Self.turns, with: Ownership.text(of: turns + [turn]), in: directory)
+    }
+
+    private var storedUser: String? {
+        read(Self.user).map { String($0.prefix { !$0.isNewline }) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
 
     /// Keeps a session in place of the one before.
     ///
@@ -39,7 +51,12 @@ public struct SessionStore: Sendable {
     public func save(_ session: StoredSession) throws(SessionError) {
         do throws(Errno) {
             let directory = try open(creating: true)
-            // The token last: a new token with the name of an old user would be worse than the other way round.
+            // Neither a failure nor a kill may leave one user's name with the other's token.
+            let isOther = session.user != nil && storedUser != session.user
+            if isOther, try Self.unlink(Self.token, in: directory) {
+                try retryingOnInterrupt { fsync(directory.rawValue) }
+            }
+            if isOther { try endTurn(of: storedUser ?? Ownership.nobody, in: directory) }
             try Self.replace(Self.user, with: session.user, in: directory)
             try Self.replace(Self.token, with: session.token, in: directory)
             _ = try Self.unlink(Self.signedOut, in: directory)
@@ -60,6 +77,7 @@ public struct SessionStore: Sendable {
             // First, so that no kill leaves neither a token nor the word that there is to be none.
             try Self.replace(Self.signedOut, with: "", in: directory)
             let hadToken = try Self.unlink(Self.token, in: directory)
+            if let user = storedUser { try endTurn(of: user, in: directory) }
             _ = try Self.unlink(Self.user, in: directory)
             try retryingOnInterrupt { fsync(directory.rawValue) }
             return hadToken

@@ -12,17 +12,16 @@ extension Uploader {
     func recogniseAccount() throws(LedgerError) -> [LedgerWrite] {
         let ledger = parts.ledger
         let account = parts.account
-        var former = try ledger.setting(Setting.formerAccount).flatMap(Ownership.Former.init)
         let last = try ledger.setting(Account.setting).flatMap { String(validating: $0, as: UTF8.self) }
-        if let last, last != account.name {
-            let previous = Account(name: last, session: account.session, change: {}).owner
-            let until = account.session.keptAt ?? now.wall.milliseconds * 1_000_000
-            former = Ownership.Former(account: previous, until: until)
-        }
-        ownership = Ownership(present: account.owner, former: former)
+        let lastOwner = last.flatMap { Account(name: $0, session: account.session, change: {}).owner }
+        // Ledgers of earlier formats hold what one account has dropped, and don't say so.
+        let legacy = try ledger.setting(Setting.legacyAccount).map { String(decoding: $0, as: UTF8.self) } ?? lastOwner
+        ownership = Ownership(
+            present: account.owner, turns: account.session.turns, legacy: legacy.flatMap { $0.isEmpty ? nil : $0 })
         let server = Array(serverName.utf8)
         return [
-            .setting(Account.setting, Array(account.name.utf8)), .setting(Setting.formerAccount, former?.bytes),
+            .setting(Setting.legacyAccount, Array((ownership.legacy ?? "").utf8)),
+            .setting(Account.setting, Array(account.name.utf8)),
             .setting(Setting.server, server), .setting(ownServerSetting, server), .setting(Setting.scope, nil),
         ]
     }
@@ -74,15 +73,50 @@ extension Uploader {
         return writes
     }
 
+    /// Who owns something that is not known yet.
+    ///
+    /// - Parameter changed: ctime of the file, nanoseconds since 1970.
+    func newOwner(changed: Int64?) -> String? {
+        if machine.signedOut != nil { return Ownership.nobody }
+        return ownership.owner(changed: changed, isFound: !hasScanned)
+    }
+
+    /// Makes durable whose the files are whose content is not known yet: the next start finds them under another account.
+    func keepOwners() async {
+        let writes = drops.values.filter { $0.key == nil && !wishes.paused.contains($0.path) }.map { old in
+            var record = old
+            record.state = .settling
+            record.identity = nil
+            return LedgerWrite.drop(record)
+        }
+        await parts.ledger.commit(writes)
+    }
+
+    /// What came while nobody was signed in is the present account's now: it must not go with the next one.
+    func takeOverNobodys() {
+        guard let present = ownership.present else { return }
+        var writes: [LedgerWrite] = []
+        for var record in drops.values where ownership.owner(record.account) == nil {
+            record.account = present
+            drops[record.path] = record
+            if record.key != nil { writes.append(.drop(record)) }
+        }
+        if !writes.isEmpty { process([], writes: writes) }
+        for directory in sources.directories {
+            guard var entry = sources[directory], ownership.owner(entry.record.account) == nil else { continue }
+            let actions = entry.machine.give(to: present)
+            sources[directory] = entry
+            perform(actions, of: directory)
+        }
+    }
+
     /// Takes a file whose content is known now and whose owner is not signed in.
-    func park(_ drop: DropRecord, _ digests: [UInt64]) {
+    func park(_ drop: DropRecord) {
         var record = drop
         record.state = drop.state == .paused || wishes.paused.contains(drop.path) ? .paused : .queued
-        parked.add(record)
+        if let account = ownership.absentOwner(record.account) { parked.add(record, of: account) }
         forgetIntake(of: record.path)
-        var writes = [keep(record)]
-        if let key = record.key, machine.record(of: key) == nil { writes.append(.digests(key, digests)) }
-        process([], writes: writes, reporting: record.path)
+        process([], writes: [keep(record)], reporting: record.path)
     }
 
     /// A file of somebody else's was hashed again and is what it was.
@@ -98,7 +132,7 @@ extension Uploader {
     func describeParked(_ record: DropRecord, in report: inout FileReport) {
         if record.state != .paused {
             report.state = .signedOut
-            report.error = .otherAccount(record.account ?? "")
+            report.error = .otherAccount(ownership.absentOwner(record.account) ?? "")
         }
         guard let entry = parked.entry(for: record.path) else { return }
         let plan = entry.record.plan

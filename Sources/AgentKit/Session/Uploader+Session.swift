@@ -12,11 +12,14 @@ extension Uploader {
 
     func signIn(token: String, user: String?) async throws(SessionError) {
         let session = try StoredSession(token: token, user: user)
-        let isOther = user != nil && user != parts.account.name
+        // A token that takes precedence goes on being used, for whom it was.
+        let isUsed = [nil, .login].contains(parts.credentials.origin)
+        let isOther = isUsed && user != nil && user != parts.account.name
         // Nothing of the account before may be sent with the new token.
         if isOther {
             process([.stop])
             await parts.portrait?.service.stop()
+            await keepOwners()
         }
         do throws(SessionError) {
             try await onReader { [store = parts.account.session] in
@@ -32,9 +35,18 @@ extension Uploader {
     }
 
     func signOut() async throws(SessionError) {
-        let hadOne = try await onReader { [store = parts.account.session] in
-            Result { () throws(SessionError) in try store.remove() }
-        }.get()
+        // Before the token goes: nothing may be sent without one.
+        let isInUse = parts.credentials.origin == .login
+        if isInUse { process([.setSignedOut(Self.signedOut)]) }
+        let hadOne: Bool
+        do throws(SessionError) {
+            hadOne = try await onReader { [store = parts.account.session] in
+                Result { () throws(SessionError) in try store.remove() }
+            }.get()
+        } catch {
+            if isInUse { process([.setSignedOut(nil)]) }
+            throw error
+        }
         if hadOne { parts.logger.notice("the token that was kept is discarded") }
         credentialsChanged()
         if hadOne { parts.portrait?.service.signedOut() }
@@ -45,9 +57,10 @@ extension Uploader {
         let wasSignedOut = machine.signedOut != nil
         if isSignedOut {
             process([.setSignedOut(Self.signedOut)])
-            if !wasSignedOut { saySignedOut() }
+            if problems["session"] == nil { saySignedOut() }
             return
         }
+        if wasSignedOut { takeOverNobodys() }
         process(wasSignedOut ? [.setSignedOut(nil), .credentialsChanged] : [.credentialsChanged])
         if wasSignedOut {
             problems["session"] = nil

@@ -7,6 +7,8 @@ struct SourceBook: Sendable {
         var machine: SourceMachine
         /// The `source.toml` that was read last; nil before one was.
         var descriptionFile: FileIdentity?
+        /// The stage its files were told of last: what is said of them follows from it.
+        var toldStage: SourceRecord.Stage?
         /// What was gathered last, so that the upload machine is told of changes only.
         var gathered: [ContentKey] = []
 
@@ -14,13 +16,18 @@ struct SourceBook: Sendable {
     }
 
     private(set) var entries: [RelativePath: Entry] = [:]
+    /// Those that have something to do when some time has passed: few of many.
+    private(set) var waiting: Set<RelativePath> = []
 
     var isEmpty: Bool { entries.isEmpty }
     var directories: [RelativePath] { entries.keys.sorted() }
 
     subscript(_ directory: RelativePath) -> Entry? {
         get { entries[directory] }
-        set { entries[directory] = newValue }
+        set {
+            entries[directory] = newValue
+            if newValue?.machine.nextDeadline == nil { waiting.remove(directory) } else { waiting.insert(directory) }
+        }
     }
 
     /// The directory of the source with an id.
@@ -49,6 +56,6 @@ struct SourceBook: Sendable {
 
     /// When the next source has something to do, of those that may have.
     func nextDeadline(where mayHave: (SourceRecord) -> Bool) -> MonotonicTime? {
-        entries.values.filter { mayHave($0.record) }.compactMap(\.machine.nextDeadline).min()
+        waiting.compactMap { entries[$0] }.filter { mayHave($0.record) }.compactMap(\.machine.nextDeadline).min()
     }
 }

@@ -68,7 +68,7 @@ extension SourceReport {
 
     /// The file's path relative to the directory, also after `intake.after_upload` has moved it elsewhere.
     private func name(of file: FileReport) -> RelativePath {
-        (file.movedFrom ?? file.path).moved(from: directory, to: .root) ?? file.path
+        file.path.relative(to: directory) ?? file.movedFrom?.relative(to: directory) ?? file.path
     }
 
     /// Four decimals, rounded down, and below 1 until the server confirmed the post.

@@ -11,7 +11,8 @@ extension SourceReport {
         let record = machine.record
         self.init(
             id: record.id, directory: record.directory, state: .draft, acceptedAt: record.acceptedAt, updatedAt: now)
-        if let title = record.description?.title, !title.isEmpty { self.title = title }
+        let description = record.stage == .done ? record.post?.description : record.description
+        if let title = description?.title, !title.isEmpty { self.title = title }
         cover = machine.cover
         revision = record.revision
         url = record.post?.url

@@ -12,8 +12,11 @@ extension Uploader {
 
     /// Something about one of its files is new: told with what else comes within a moment.
     func noteChange(of directory: RelativePath) {
-        if changedSources.isEmpty { sourcesDue = now.monotonic + Self.sourcePace }
+        let isFirst = changedSources.isEmpty
         changedSources.insert(directory)
+        guard isFirst else { return }
+        sourcesDue = now.monotonic + Self.sourcePace
+        setAlarm()
     }
 
     /// Tells what is new of sources.
@@ -37,7 +40,7 @@ extension Uploader {
         let files = SourceReport.names(of: entry.machine).compactMap { self.report(at: directory.appending($0.bytes)) }
         var report = SourceReport(entry.machine, files: files, now: now.wall)
         guard entry.record.isUnderWay else { return report }
-        if let account = entry.record.account, isParked(entry.record) {
+        if let account = ownership.absentOwner(entry.record.account) {
             report.end(as: .signedOut, .otherAccount(account))
         } else if machine.isPaused {
             report.state = .file(.paused)

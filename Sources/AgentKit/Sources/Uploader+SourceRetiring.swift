@@ -46,8 +46,15 @@ extension Uploader {
         }
         try parts.holding.move(description, to: target)
         forgetSource(directory)
-        parts.sidecars.remove(source: directory)
-        parts.sidecars.note(source: report)
+        let sidecar = RelativePath.root.appending(SourceReport.sidecarName.utf8)
+        if parts.files.isGone(target.parent.appending(sidecar.bytes)) {
+            parts.sidecars.remove(source: directory)
+            parts.sidecars.note(source: report)
+        } else {
+            // That of an earlier post from a directory of the same name.
+            let free = try parts.holding.freeName(for: target.parent.appending(sidecar.bytes))
+            try parts.holding.move(directory.appending(sidecar.bytes), to: free)
+        }
     }
 
     private func deleteOver(_ directory: RelativePath, _ record: SourceRecord) throws(Errno) {

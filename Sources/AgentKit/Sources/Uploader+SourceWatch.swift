@@ -58,12 +58,17 @@ extension Uploader {
         var directory = path.parent
         while !directory.bytes.isEmpty, sources.directory(above: directory) == nil {
             let description = SourcePlaces.description(of: directory)
-            if sourceDirectory(of: description) != nil, (try? parts.files.status(of: description)) != nil {
+            if sourceDirectory(of: description) != nil, !parts.rules.isIgnored(description),
+                (try? parts.files.status(of: description))?.kind == .regular
+            {
                 foundSource(directory)
             }
             directory = directory.parent
         }
     }
+
+    /// Names that are looked at when a directory becomes a source: far more than a source may have.
+    private static let mostNames = 10_000
 
     private func stir(_ path: RelativePath) {
         guard let directory = sources.directory(above: path), path != directory else { return }
@@ -74,30 +79,31 @@ extension Uploader {
 
     /// There is a `source.toml` in a directory.
     private func foundSource(_ directory: RelativePath) {
+        let mark = mark(of: directory)
         if let known = sources[directory] {
-            // A directory that was removed and made anew is another post.
-            guard case .cancelled(let error) = known.record.stage, error.code == "removed" else { return }
+            guard isOver(known.record, mark) else { return }
             forgetSource(directory)
         }
-        for inner in sources.directories(within: directory) where inner != directory { dissolve(inner) }
-        let mark = (try? parts.files.status(of: directory)).map {
-            SourceRecord.DirectoryMark(inode: $0.inode, born: $0.born)
+        for inner in sources.directories(within: directory) where inner != directory {
+            dissolve(inner)
+            reconsider(SourcePlaces.description(of: inner))
         }
         if let old = sources.directory(marked: mark), parts.files.isGone(SourcePlaces.description(of: old)) {
             return moveSources(within: old, to: directory)
         }
+        let description = try? parts.files.status(of: SourcePlaces.description(of: directory))
         var record = SourceRecord(
-            id: Self.newSourceID(), directory: directory,
-            account: machine.signedOut == nil ? ownership.present : nil, stage: .collecting, acceptedAt: now.wall)
+            id: Self.newSourceID(), directory: directory, account: newOwner(changed: description?.changed),
+            stage: .collecting, acceptedAt: now.wall)
         record.mark = mark
         sources[directory] = SourceBook.Entry(machine: SourceMachine(record: record, now: now))
         process([], writes: [.source(record)])
         var events: [SourceEvent] = []
         var underWay: [RelativePath] = []
-        forEachDrop { drop in
-            guard drop.hasFile, source(of: drop) == directory, let name = drop.path.relative(to: directory) else {
-                return
-            }
+        for path in parts.files.names(below: directory, atMost: Self.mostNames) {
+            guard let drop = self.record(of: path), drop.hasFile, source(of: drop) == directory,
+                let name = path.relative(to: directory)
+            else { continue }
             events.append(SourceEvent(drop, name))
             if drop.key != nil, !drop.state.isFinal { underWay.append(name) }
         }
@@ -105,7 +111,21 @@ extension Uploader {
         report(source: directory)
     }
 
-    private static func newSourceID() -> String {
+    func mark(of directory: RelativePath) -> SourceRecord.DirectoryMark? {
+        (try? parts.files.status(of: directory)).map { SourceRecord.DirectoryMark(inode: $0.inode, born: $0.born) }
+    }
+
+    /// Whether a directory that was made anew under the name is another post. One that is on its way goes on with the files
+    /// that are there now.
+    private func isOver(_ record: SourceRecord, _ mark: SourceRecord.DirectoryMark?) -> Bool {
+        switch record.stage {
+        case .cancelled(let error) where error.code == "removed": true
+        case .done, .failed, .cancelled: mark != nil && record.mark != nil && mark != record.mark
+        case .draft, .collecting, .uploading, .committing, .rejected: false
+        }
+    }
+
+    static func newSourceID() -> String {
         let hexadecimal = { (number: UInt64) in
             let digits = String(number, radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
@@ -199,12 +219,24 @@ extension Uploader {
             guard let target = directory.moved(from: old, to: new), var entry = sources[directory] else { continue }
             names.stays(SourcePlaces.description(of: directory))
             names.stays(SourcePlaces.description(of: target))
+            // What stood there was replaced.
+            forgetSource(target)
             sources[directory] = nil
             changedSources.remove(directory)
             let actions = entry.machine.move(to: target)
             sources[target] = entry
             parts.sidecars.remove(source: directory)
             perform(actions, of: target)
+            if sources.directory(above: target.parent) != nil { joinOuter(target) }
+        }
+    }
+
+    /// A source came into another one, and is part of it from now on.
+    private func joinOuter(_ directory: RelativePath) {
+        dissolve(directory)
+        reconsider(SourcePlaces.description(of: directory))
+        for path in parts.files.names(below: directory, atMost: Self.mostNames) {
+            if let record = record(of: path) { tellSource(of: record) }
         }
     }
 

@@ -18,15 +18,17 @@ extension Uploader: SourceBackend {
     /// Why nothing is to be done; nil where something is.
     private func refusal(of wish: SourceWish, _ entry: SourceBook.Entry) -> String? {
         let record = entry.record
-        if let account = record.account, isParked(record), [.submit, .retry, .first].contains(wish) {
+        if let account = ownership.absentOwner(record.account), [.submit, .retry, .first].contains(wish) {
             return "it is \(account)'s; it goes on once \(account) signs in"
         }
         switch (wish, record.stage) {
         case (.submit, .rejected(let error)): return "it can't be taken: \(error.message)"
         case (.submit, .done) where entry.machine.pendingChanges.isEmpty:
             return "it is done already, and nothing changed"
-        case (.submit, .collecting): return "it is submitted already"
-        case (.submit, .uploading), (.submit, .committing):
+        // Before its source.toml was read nobody knows whether it is a draft.
+        case (.submit, .collecting) where record.description != nil: return "it is submitted already"
+        case (.submit, .uploading) where entry.machine.pendingChanges.isEmpty: return "it is submitted already"
+        case (.submit, .committing):
             return "revision \(record.revision) is on its way; submit again once that is done"
         case (.pause, _) where record.isPaused: return "it is paused already"
         case (.resume, _) where !record.isPaused:
@@ -35,7 +37,10 @@ extension Uploader: SourceBackend {
         case (.cancel, .cancelled), (.pause, .cancelled), (.first, .cancelled): return "it is cancelled already"
         case (.pause, .failed), (.first, .failed): return "it has failed"
         case (.retry, .draft), (.first, .draft): return "it is a draft; `outbox submit` uploads it"
-        case (.retry, .rejected(let error)): return "it can't be taken: \(error.message)"
+        case (.retry, .rejected(let error)), (.pause, .rejected(let error)), (.cancel, .rejected(let error)),
+            (.first, .rejected(let error)):
+            return "it can't be taken: \(error.message)"
+        case (.cancel, .failed): return "it has failed"
         default: return nil
         }
     }

@@ -34,9 +34,12 @@ extension Uploader {
 
     /// The source that a drop belongs to: its directory is one, and both are the same account's.
     func source(of record: DropRecord) -> RelativePath? {
-        guard let directory = sources.directory(above: record.path), let owner = sources[directory]?.record.account
-        else { return sources.directory(above: record.path) }
-        return (record.account ?? ownership.present) == owner ? directory : nil
+        guard let directory = sources.directory(above: record.path), let source = sources[directory]?.record else {
+            return nil
+        }
+        let present = ownership.present
+        let isSame = (ownership.owner(record.account) ?? present) == (ownership.owner(source.account) ?? present)
+        return isSame ? directory : nil
     }
 
     /// Whether a file's source does not let it be sent now.
@@ -44,7 +47,7 @@ extension Uploader {
         guard let directory = source(of: record), let name = record.path.relative(to: directory),
             let machine = sources[directory]?.machine
         else { return false }
-        return machine.holds(name)
+        return machine.holds(name, with: record.key)
     }
 
     /// Whether a file must stay in the outbox although its content was confirmed: its source was not.
@@ -56,7 +59,7 @@ extension Uploader {
     func tickSources() {
         guard hasScanned, !outboxIsLost else { return }
         let now = self.now.monotonic
-        for directory in sources.directories {
+        for directory in sources.waiting.sorted() {
             guard let entry = sources[directory], let deadline = entry.machine.nextDeadline, deadline <= now,
                 !isParked(entry.record)
             else { continue }
@@ -84,6 +87,10 @@ extension Uploader {
             case .retryFiles(let names): retried += names.map { directory.appending($0.bytes) }
             case .changed: holdFiles(of: directory, &decided)
             }
+        }
+        if let entry = sources[directory], entry.toldStage != record.stage {
+            sources[directory]?.toldStage = record.stage
+            decided.paths += entry.machine.files.keys.map { directory.appending($0.bytes) }.filter { drops[$0] != nil }
         }
         if !decided.events.isEmpty || !decided.writes.isEmpty { process(decided.events, writes: decided.writes) }
         for path in retried { retryFile(path, in: directory) }
@@ -161,7 +168,7 @@ extension Uploader {
         for path in paths.sorted() {
             guard var record = record(of: path), record.state != .cancelled, record.state != .rejected else { continue }
             if let key = record.key {
-                if record.state == .done { discard(key, record, but: paths, &decided) }
+                if record.state == .done, wasSent(record, for: directory) { discard(key, record, but: paths, &decided) }
                 decided.events.append(.leave(path, key))
             }
             forgetIntake(of: path)
@@ -174,13 +181,19 @@ extension Uploader {
         }
     }
 
+    /// Whether a content was sent for a source alone: what the server had before, it keeps.
+    private func wasSent(_ record: DropRecord, for directory: RelativePath) -> Bool {
+        guard !record.deduplicated, let end = record.finishedAt, let source = sources[directory]?.record else {
+            return false
+        }
+        return end.milliseconds >= source.acceptedAt.milliseconds
+    }
+
     private func discard(
         _ key: ContentKey, _ record: DropRecord, but paths: Set<RelativePath>, _ decided: inout Decided
     ) {
-        let others = ((try? parts.ledger.drops(of: key)) ?? []) + drops.values.filter { $0.key == key }.map(\.path)
-        let isNeeded = others.contains { path in
-            guard !paths.contains(path), let other = self.record(of: path) else { return false }
-            return other.key == key && other.state != .cancelled && other.state != .failed
+        let isNeeded = ((try? records(of: key)) ?? [record]).contains { other in
+            !paths.contains(other.path) && other.state != .cancelled && other.state != .failed
         }
         guard !isNeeded, !ownership.isParked(record.account) else { return }
         decided.writes.append(.forgetConfirmation(key, parts.remote.scope))

@@ -11,6 +11,14 @@ final class Credentials: CredentialSource {
     private struct State {
         var tokenFile: String?
         var cached: Cached?
+        var owner: Owner?
+    }
+
+    /// Whose requests the token is for.
+    private struct Owner {
+        var name: String
+        var session: SessionStore
+        var onOther: @Sendable () -> Void
     }
 
     private struct Cached {
@@ -43,13 +51,22 @@ final class Credentials: CredentialSource {
         state.withLock { $0.tokenFile = path }
     }
 
+    /// Says whose the requests are: what `login` stored for somebody else is not for them.
+    /// Where that is all there is, the agent begins anew.
+    func belong(to account: Account) {
+        let owner = Owner(name: account.name, session: account.session, onOther: account.change)
+        state.withLock { $0.owner = owner }
+    }
+
     func bearerToken() -> String? {
         if let environmentToken { return environmentToken }
-        let paths: [String?] = [state.withLock { $0.tokenFile }, storedToken]
-        for path in paths.compactMap(\.self) {
-            if let token = token(in: path) { return token }
+        if let file = state.withLock({ $0.tokenFile }), let token = token(in: file) { return token }
+        guard let token = token(in: storedToken) else { return nil }
+        if let owner = state.withLock({ $0.owner }), let user = owner.session.load()?.user, user != owner.name {
+            owner.onOther()
+            return nil
         }
-        return nil
+        return token
     }
 
     /// Where the token in use comes from; nil where there is none.

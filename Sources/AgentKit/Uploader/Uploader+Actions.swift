@@ -86,7 +86,7 @@ extension Uploader {
     /// - Returns: why not, where nothing was to be done.
     private func act(_ action: FileAction, on path: RelativePath) -> String? {
         guard let record = record(of: path) else { return "it is gone" }
-        if action == .retry || action == .first, let account = record.account, ownership.isParked(account) {
+        if action == .retry || action == .first, let account = ownership.absentOwner(record.account) {
             return "it is \(account)'s; it goes on once \(account) signs in"
         }
         if record.key != nil, record.state != .settling, !record.state.isFinal, let service = portrait(for: path) {
@@ -131,7 +131,8 @@ extension Uploader {
         } else if let key = old.key {
             var record = old
             record.state = .queued
-            process([.setPaused(old.path, key, false)], writes: [keep(record)], reporting: old.path)
+            process(
+                [.setPaused(old.path, key, isHeldBySource(record))], writes: [keep(record)], reporting: old.path)
         }
         return machine.isPaused ? "it goes on once `outbox resume --all` lets everything go on" : nil
     }

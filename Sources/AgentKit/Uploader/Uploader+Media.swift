@@ -179,7 +179,7 @@ extension Uploader {
     // MARK: Who holds a content
 
     /// What is known of all paths that hold a content.
-    private func records(of key: ContentKey) throws(LedgerError) -> [DropRecord] {
+    func records(of key: ContentKey) throws(LedgerError) -> [DropRecord] {
         let stored = try parts.ledger.drops(of: key)
         let paths = Set(machine.waiters(of: key)).union(unsaved.paths(of: key)).union(stored)
         return paths.compactMap { record(of: $0) }.filter { $0.key == key }

@@ -100,7 +100,7 @@ extension Uploader {
         // What the agent did itself.
         case .done where !record.hasFile || retiring[path] != nil: break
         case .done, .rejected: forget(path: path)
-        case .failed, .cancelled: break
+        case .failed, .cancelled: tellSource(gone: record)
         default:
             if let key = record.key, let service = portrait(for: path) {
                 service.removed(path, key)

@@ -89,7 +89,12 @@ extension Uploader {
         var events = events
         if let key = record.key {
             if openFiles[key]?.path == old.path { openFiles[key] = nil }
-            if !record.state.isFinal { events.append(.rename(old.path, to: path, key)) }
+            if !record.state.isFinal {
+                events.append(.rename(old.path, to: path, key))
+                // What held it under the old name need not hold it under the new one, and the other way round.
+                lookForSource(above: path)
+                events.append(.setPaused(path, key, isPaused(record) || isHeldBySource(record)))
+            }
         }
         process(events, writes: [.forgetDrop(old.path), keep(record)])
         report(record)

@@ -32,7 +32,9 @@ extension Uploader {
             case .changed(let key): changed.insert(key)
             case .allChanged:
                 changed.formUnion(machine.keys)
-                for directory in sources.directories { noteChange(of: directory) }
+                for directory in sources.directories where sources[directory]?.record.isUnderWay == true {
+                    noteChange(of: directory)
+                }
             case .serverTrouble(let error): serverTrouble(error)
             }
         }

@@ -12,7 +12,8 @@ extension Uploader {
         static let scope = "scope"
         /// The server of the last run, and, behind it, that of each account's last run.
         static let server = "server"
-        static let formerAccount = "account/former"
+        /// Who owns what records of earlier formats tell of; empty where nobody did.
+        static let legacyAccount = "account/legacy"
         static let rules = "intake/rules"
         static let allPaused = "paused"
         static let outbox = "outbox"
@@ -35,17 +36,19 @@ extension Uploader {
         let ledger = parts.ledger
         let accountWrites = try recogniseAccount()
         let judgesAgain = try ledger.setting(Setting.rules) != parts.rules.fingerprint
-        try restoreSources()
-        let waiters = restoreDrops(isOtherServer: try isOtherServer(), judgesAgain: judgesAgain)
+        let isOtherServer = try isOtherServer()
+        let sourceWrites = try restoreSources(isOtherServer: isOtherServer)
+        let waiters = restoreDrops(isOtherServer: isOtherServer, judgesAgain: judgesAgain)
         try restoreUploads(waiters)
         try recogniseOutbox()
         machine.restoreRemovals(try pendingRemovals())
         var events = gatherAll() + [.tick]
         if try ledger.setting(Setting.allPaused) != nil { events.insert(.setAllPaused(true), at: 0) }
         if isSignedOut { events.insert(.setSignedOut(Self.signedOut), at: 0) }
-        process(events, writes: accountWrites + [.setting(Setting.rules, parts.rules.fingerprint)])
+        process(events, writes: accountWrites + sourceWrites + [.setting(Setting.rules, parts.rules.fingerprint)])
         if isSignedOut { saySignedOut() }
         startSources()
+        if !isSignedOut { takeOverNobodys() }
         for record in drops.values {
             report(record)
             examine(record)
@@ -66,15 +69,17 @@ extension Uploader {
         forEachStoredDrop { record in
             if record.key != nil, !record.state.isFinal, portrait(for: record.path) != nil {
                 drops[record.path] = record
-            } else if record.key != nil, !record.state.isFinal, ownership.isParked(record.account) {
+            } else if record.key != nil, !record.state.isFinal, let owner = ownership.absentOwner(record.account) {
                 drops[record.path] = record
-                parked.add(record)
+                parked.add(record, of: owner)
             } else if let key = record.key, !record.state.isFinal {
                 drops[record.path] = record
                 waiters[key, default: []].append(
                     RestoredWaiter(
                         path: record.path, paused: record.state == .paused || isHeldBySource(record),
                         joinedLater: record.deduplicated))
+            } else if record.state == .settling {
+                drops[record.path] = record
             } else if record.state == .paused {
                 // Paused before its content was known; the scan finds it.
                 wishes.paused.insert(record.path)
@@ -87,7 +92,7 @@ extension Uploader {
             {
                 forgotten.append(.forgetDrop(record.path))
             } else {
-                parts.sidecars.repair(makeReport(record))
+                if !record.isTrace { parts.sidecars.repair(makeReport(record)) }
                 examine(record)
                 // A kill may have left the sidecar in the place that the file was moved from.
                 if case .moved(let old) = record.disposal, self.record(of: old) == nil { parts.sidecars.remove(old) }

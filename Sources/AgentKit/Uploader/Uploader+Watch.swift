@@ -41,10 +41,10 @@ extension Uploader {
         let status = try? parts.files.status(of: path)
         if let status {
             let known = record(of: path)
-            if known?.hasFile == true, known?.identity?.isSameFile(as: FileIdentity(status)) == true { return }
+            if let known, known.hasFile, isShown(known, as: FileIdentity(status)) { return }
             names.arrives(path, file: FileIdentity(status))
         }
-        let record = newDrop(path, .settling, changed: status?.changed)
+        let record = newDrop(path, .settling, status.map(FileIdentity.init))
         drops[path] = record
         report(record)
     }
@@ -66,9 +66,9 @@ extension Uploader {
         // Where only attributes of a file changed that was dealt with, nothing is shown before its bytes turn out to differ.
         let isOld =
             drops[path] == nil && known?.key != nil && known?.hasFile == true
-            && known?.identity?.isSameFile(as: identity) == true
+            && known.map { isShown($0, as: identity) } == true
         if !isOld, drops[path]?.key == nil {
-            var record = drops[path] ?? newDrop(path, .hashing, changed: status.changed)
+            var record = drops[path] ?? newDrop(path, .hashing, identity)
             record.state = .hashing
             record.identity = identity
             drops[path] = record
@@ -82,6 +82,13 @@ extension Uploader {
             HashPool.Job(path: path, identity: identity, sniffed: earlyLook) { [weak self] result in
                 self?.run { $0.hashed(path, hash, result) }
             })
+    }
+
+    /// Whether what is known of a file is shown until its bytes turn out to differ. Of a file that waits for its owner also
+    /// where somebody else gave it another time.
+    private func isShown(_ known: DropRecord, as identity: FileIdentity) -> Bool {
+        guard let old = known.identity else { return false }
+        return old.isSameFile(as: identity) || (ownership.isParked(known.account) && old.isSameInode(as: identity))
     }
 
     /// Whether a file is to be looked at: not while it is leaving the outbox, and not after the user cancelled it.
@@ -131,13 +138,17 @@ extension Uploader {
     ) {
         let old = record(of: path)
         if old?.key == nil, wasRenamed(to: path, identity, content.key) { return carryWishes(to: path) }
-        if let old, old.key == content.key, ownership.isParked(old.account) { return keepParked(old, identity, type) }
-        var record = drops[path] ?? newDrop(path, .queued, changed: identity.changed)
+        if let old, old.key == content.key, ownership.isParked(old.account),
+            !old.state.isFinal || isShown(old, as: identity)
+        {
+            return keepParked(old, identity, type)
+        }
+        var record = drops[path] ?? newDrop(path, .queued, identity)
         var events: [MachineEvent] = []
         if let oldKey = old?.key, oldKey != content.key {
             if old?.state.isFinal == false { events.append(.leave(path, oldKey)) }
             let acceptedAt = record.acceptedAt
-            record = newDrop(path, record.state, changed: identity.changed)
+            record = newDrop(path, record.state, identity)
             record.acceptedAt = acceptedAt
         } else if let old, old.state == .done, old.hasFile {
             record = old
@@ -150,8 +161,8 @@ extension Uploader {
         takeFacts(of: content.key, into: &record)
         defer { examine(record) }
         if let oldKey = old?.key, oldKey != content.key { releaseThumbnail(of: oldKey) }
-        if ownership.isParked(record.account) { return park(record, digests) }
-        if machine.signedOut == nil { record.account = record.account ?? ownership.present }
+        if ownership.isParked(record.account) { return park(record) }
+        if machine.signedOut == nil { record.account = ownership.owner(record.account) ?? ownership.present }
         if let service = portrait(for: path) { return accept(portrait: record, instead: old, to: service, order) }
         lookForSource(above: path)
         let known = confirmation(of: content.key)
@@ -182,14 +193,15 @@ extension Uploader {
         process(events, writes: writes)
     }
 
-    /// A path just seen.
-    ///
-    /// - Parameter changed: ctime of the file, nanoseconds since 1970.
-    private func newDrop(_ path: RelativePath, _ state: FileState, changed: Int64?) -> DropRecord {
+    /// A path just seen, or with another content.
+    private func newDrop(_ path: RelativePath, _ state: FileState, _ identity: FileIdentity?) -> DropRecord {
         var record = DropRecord(path: path, state: state, acceptedAt: now.wall)
-        // While nobody is signed in it belongs to whoever signs in next.
-        if machine.signedOut == nil {
-            record.account = ownership.owner(changed: changed, isFound: !hasScanned)
+        record.account = newOwner(changed: identity?.changed)
+        // What could not be read belongs to whom it did once it can be.
+        if let known = self.record(of: path), known.key == nil, let old = known.identity,
+            identity?.isSameInode(as: old) == true
+        {
+            record.account = known.account
         }
         return record
     }
@@ -237,13 +249,16 @@ extension Uploader {
     ) {
         let old = record(of: path)
         if let old, old.state == state, old.error == error, old.identity == identity { return }
-        var record = drops[path] ?? DropRecord(path: path, state: state, acceptedAt: now.wall)
+        var record = drops[path] ?? newDrop(path, state, identity)
+        if let old, let known = old.identity, identity?.isSameInode(as: known) == true { record.account = old.account }
         let events = old?.key.map { [MachineEvent.leave(path, $0)] } ?? []
         if let key = old?.key {
             portraits[path] = nil
             portrait(for: path)?.removed(path, key)
         }
+        let account = record.account
         record = DropRecord(path: path, state: state, acceptedAt: record.acceptedAt)
+        record.account = account
         record.identity = identity
         record.type = type
         record.error = error

@@ -60,7 +60,7 @@ actor Uploader {
     /// What is known of every path that is not in a final state; the ledger has the others.
     var drops: [RelativePath: DropRecord] = [:]
     /// Whose files are whose.
-    var ownership = Ownership(present: nil, former: nil)
+    var ownership = Ownership(present: nil)
     /// What waits for accounts that are not signed in.
     var parked = ParkedUploads()
     /// Paths being hashed, and which of several hashes of one path counts.
@@ -81,6 +81,8 @@ actor Uploader {
     /// What sources are still to be told, in order.
     var untold: [(directory: RelativePath, events: [SourceEvent])] = []
     var isTelling = false
+    /// Files of sources of which the ledger knows nothing, until the first scan.
+    var unfound: [RelativePath] = []
     /// Sources of which something new is to be told, and when.
     var changedSources: Set<RelativePath> = []
     var sourcesDue: MonotonicTime?

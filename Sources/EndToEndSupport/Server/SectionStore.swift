@@ -24,6 +24,8 @@ package struct SectionStore {
         package var blocks: [Int: Data] = [:]
         package var received: Set<Int> = []
         package var finished = false
+        /// A fault took what had arrived, and nothing has come since.
+        var hasLostBlocks = false
     }
 
     /// An outcome in the protocol's own terms: `data` of a reply with this `code`.
@@ -167,6 +169,7 @@ package struct SectionStore {
         }
         if keepsContent { upload.blocks[number] = Data(part.content) }
         upload.received.insert(number)
+        upload.hasLostBlocks = false
         uploads[id] = upload
         return Answer()
     }
@@ -184,6 +187,7 @@ package struct SectionStore {
         arrivalsByUser[user, default: [:]][upload.md5, default: [:]][block.blockNo, default: 0] += 1
         arrivedBytes += expected
         upload.received.insert(block.blockNo)
+        upload.hasLostBlocks = false
         uploads[block.id] = upload
         return Answer()
     }
@@ -218,7 +222,10 @@ package struct SectionStore {
         if upload.finished { return true }
         let total = (upload.size + SectionPart.size - 1) / SectionPart.size
         guard upload.received.count == total else {
-            violations.append("isFinish of \(id) with \(upload.received.count) of \(total) blocks sent")
+            // Who did not hear that they were lost asks again with good reason.
+            if !upload.hasLostBlocks {
+                violations.append("isFinish of \(id) with \(upload.received.count) of \(total) blocks sent")
+            }
             return false
         }
         if keepsContent {
@@ -243,6 +250,7 @@ package struct SectionStore {
             lostBlocks += uploads[id]?.received.count ?? 0
             uploads[id]?.blocks = [:]
             uploads[id]?.received = []
+            uploads[id]?.hasLostBlocks = true
         }
     }
 

@@ -68,6 +68,16 @@ extension UploadMachine {
 
     /// Whether there is something to be sent of an upload, or to be learned, before it can be asked about.
     private func isIncomplete(_ upload: Upload) -> Bool {
-        !upload.isHeld && (upload.record.remoteID == nil || !upload.isComplete || upload.mustResume)
+        guard !upload.isHeld, !isStuck(upload) else { return false }
+        return upload.record.remoteID == nil || !upload.isComplete || upload.mustResume
     }
+
+    /// Whether an upload has failed for a while: other paths may wait for what is in its group, and need not wait for it.
+    private func isStuck(_ upload: Upload) -> Bool {
+        guard case .waiting = upload.phase else { return false }
+        return upload.failures >= Self.patience
+    }
+
+    /// Failures in a row of one member after which the others are asked about without it.
+    private static var patience: Int { 4 }
 }

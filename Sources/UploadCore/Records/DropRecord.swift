@@ -33,7 +33,7 @@ public struct DropRecord: Equatable, Sendable {
     /// When it reached a final state.
     public var finishedAt: WallTime?
 
-    /// Whose it is: who was signed in when it was dropped; nil where nobody has ever signed in by name.
+    /// Whose it is: who was signed in when it was dropped, by name; empty where nobody was; nil where nobody ever had.
     public var account: String?
 
     /// What became, or is to become, of the file after its upload; nil where it stays.

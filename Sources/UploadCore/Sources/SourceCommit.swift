@@ -7,7 +7,7 @@ public struct SourceCommit: Hashable, Sendable {
     public var revision: Int
     /// The post's title, never empty.
     public var title: String
-    /// The server's id of the file that stands for the post; nil where none is a picture or video.
+    /// The server's id of the file that stands for the post; nil where there is none.
     public var cover: String?
     /// The server's ids of the files, ordered by the files' names; each once.
     public var fileIDs: [String]

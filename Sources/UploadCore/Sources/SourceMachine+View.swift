@@ -10,6 +10,14 @@ extension SourceMachine {
         }
     }
 
+    /// Whether a file must not be sent now that has just been found to hold a content, before the source is told.
+    public func holds(_ name: RelativePath, with key: ContentKey?) -> Bool {
+        guard let key, files[name]?.key != key else { return holds(name) }
+        var later = self
+        later.files[name] = SourceFile(state: .queued, key: key)
+        return later.holds(name)
+    }
+
     /// Files that were added, changed or removed since the revision was taken, ordered; `source.toml` is among them
     /// where it was edited. `submit` takes them.
     public var pendingChanges: [RelativePath] {

@@ -114,6 +114,15 @@ public struct SourceMachine: Sendable {
         return due > handledAt ? due : nil
     }
 
+    /// Says whose the source is, that came while nobody was signed in.
+    ///
+    /// - Returns: as `handle`.
+    public mutating func give(to account: String) -> [SourceAction] {
+        guard record.account != account else { return [] }
+        record.account = account
+        return [.store]
+    }
+
     private mutating func take(_ event: SourceEvent, now: Now) {
         switch event {
         case .adopt(let names):

@@ -26,6 +26,11 @@ public struct FileIdentity: Hashable, Sendable {
         self.born = born
     }
 
+    /// Whether both are one file, whatever was written into it meanwhile.
+    public func isSameInode(as other: FileIdentity) -> Bool {
+        device == other.device && inode == other.inode && born == other.born
+    }
+
     /// Whether both describe the same file with, as far as times and size tell, the same bytes; ctime may differ.
     public func isSameFile(as other: FileIdentity) -> Bool {
         var mine = self

@@ -119,15 +119,21 @@ struct AccountTests {
     func foundLater() async throws {
         let (anna, ben) = (remote("anna"), remote("ben"))
         let first = try await bench("anna", anna)
-        try first.write("early", content(1))
-        await end(first)
-        // Kernel times come in steps of some milliseconds.
-        let early = try first.status("early").changed
         let store = SessionStore(stateDirectory: first.place.path("state"))
-        try await Poll.until("a later time") {
-            try store.save(try StoredSession(token: "t", user: "ben"))
-            return (store.keptAt ?? 0) > early
+        try store.save(try StoredSession(token: "t", user: "anna"))
+        // Kernel times come in steps of some milliseconds.
+        let begun = try #require(store.turns.last?.until)
+        try await Poll.until("a file of Anna's time") {
+            try first.write("early", content(1))
+            return try first.status("early").changed > begun
         }
+        await end(first)
+        let early = try first.status("early").changed
+        try await Poll.until("a later time") {
+            try first.write(".clock", [1])
+            return try first.status(".clock").changed > early
+        }
+        try store.save(try StoredSession(token: "t", user: "ben"))
         let second = try await bench("ben", after: first, ben)
         try await second.ready("early")
         try await second.drop("late", content(2))
@@ -182,31 +188,44 @@ struct AccountTests {
 @Suite("Ownership")
 struct OwnershipTests {
     @Test("the first scan gives what came before a login to who was signed in then")
-    func former() {
-        let ownership = Ownership(present: "ben", former: .init(account: "anna", until: 1000))
+    func turns() {
+        let ownership = Ownership(
+            present: "anna", turns: [.init(account: "anna", until: 1000), .init(account: "ben", until: 2000)])
         #expect(ownership.owner(changed: 999, isFound: true) == "anna")
         #expect(ownership.owner(changed: 1000, isFound: true) == "ben")
-        #expect(ownership.owner(changed: 999, isFound: false) == "ben")
-        #expect(ownership.owner(changed: nil, isFound: true) == "ben")
-        #expect(
-            Ownership(present: "ben", former: .init(account: nil, until: 9)).owner(changed: 1, isFound: true) == "ben")
+        #expect(ownership.owner(changed: 2000, isFound: true) == "anna")
+        #expect(ownership.owner(changed: 1500, isFound: false) == "anna")
+        #expect(ownership.owner(changed: nil, isFound: true) == "anna")
+        let first = Ownership(present: "ben", turns: [.init(account: Ownership.nobody, until: 9)])
+        #expect(first.owner(changed: 1, isFound: true) == "ben")
     }
 
     @Test("only another's things wait")
     func parked() {
-        let ownership = Ownership(present: "ben", former: nil)
+        let ownership = Ownership(present: "ben")
         #expect(ownership.isParked("anna"))
         #expect(!ownership.isParked("ben"))
         #expect(!ownership.isParked(nil))
-        #expect(Ownership(present: nil, former: nil).isParked("anna"))
+        #expect(!ownership.isParked(Ownership.nobody))
+        #expect(Ownership(present: nil).isParked("anna"))
     }
 
-    @Test("is read back as it was stored", arguments: [nil, "anna", "mary ann", "1 2"])
-    func stored(account: String?) {
-        let former = Ownership.Former(account: account, until: 1_700_000_000_123_456_789)
-        #expect(Ownership.Former(former.bytes) == former)
+    @Test("what records of earlier formats tell of is the last account's of that time")
+    func legacy() {
+        let ownership = Ownership(present: "ben", legacy: "anna")
+        #expect(ownership.isParked(nil))
+        #expect(!ownership.isParked(Ownership.nobody))
+        #expect(!Ownership(present: "anna", legacy: "anna").isParked(nil))
     }
 
-    @Test("is not read from anything else", arguments: ["", "anna", "x 1", "-"])
-    func foreign(text: String) { #expect(Ownership.Former(Array(text.utf8)) == nil) }
+    @Test("is read back as it was stored", arguments: ["", "anna", "mary ann", "1 2"])
+    func stored(account: String) {
+        let turns = [
+            Ownership.Turn(account: "y", until: 7), .init(account: account, until: 1_700_000_000_123_456_789),
+        ]
+        #expect(Ownership.turns(Ownership.text(of: turns)) == turns)
+    }
+
+    @Test("is not read from anything else", arguments: ["", "anna", "x 1", "-", "7"])
+    func foreign(text: String) { #expect(Ownership.turns(text) == []) }
 }

@@ -1,0 +1,117 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Accounts between two runs, and at the moment of a logout", .agents)
+struct AccountEdgeTests {
+    @Test("a profile picture that waited is discarded, also by a logout while the agent is down; a new one waits")
+    func portrait() async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == .portrait ? .status(503) : nil })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try await agent.login("anna")
+        try agent.drop("portrait/1.png", NumberedPicture(1).png)
+        try await agent.reached("portrait/1.png", .waiting)
+        try await agent.kill()
+        try await agent.logout()
+        server.setFaults { _, _ in nil }
+        let count = server.records.count
+        try await agent.start()
+        #expect(try await agent.reached("portrait/1.png", .cancelled).error?.code == "session_refused")
+        try agent.drop("portrait/2.png", NumberedPicture(2).png)
+        try await agent.reached("portrait/2.png", .signedOut)
+        #expect(try await agent.command("wait", "--timeout", "1500ms", "portrait/2.png").code == 75)
+        #expect(server.records.count == count)
+        try await agent.login("anna")
+        try await agent.reached("portrait/2.png", .done)
+        #expect(server.store.portraits.count == 1)
+    }
+
+    @Test("the same where the agent was down from the logout to the next login")
+    func nextOffline() async throws {
+        let home = try Household()
+        let agent = home.agent
+        try await agent.start()
+        try await agent.login("anna")
+        let first = try agent.drop("anna-1.mp4", .mp4, size: 2000)
+        try await agent.reached("anna-1.mp4", .done)
+        #expect(try await agent.stop() == .exited(0))
+        let old = try agent.drop("anna.mp4", .mp4, size: 4000)
+        try await agent.logout()
+        let free = try agent.drop("ben.mp4", .mp4, size: 3000)
+        try await agent.login("ben")
+        try await agent.start()
+        try await agent.reached("ben.mp4", .done)
+        try await agent.parked("anna.mp4", as: "anna")
+        try await agent.login("anna")
+        try await agent.reached("anna.mp4", .done)
+        home.expectFinished(["anna": [first, old], "ben": [free]])
+    }
+
+    @Test("a source that is found at the start belongs to who was signed in when it was dropped")
+    func foundSource() async throws {
+        let home = try Household()
+        let agent = home.agent
+        try await agent.start()
+        try await agent.login("anna")
+        let first = try agent.drop("anna.jpg", .jpeg, size: 3000)
+        try await agent.reached("anna.jpg", .done)
+        try await agent.kill()
+        try agent.drop("album/source.toml", Array("title = \"Anna's\"\n".utf8))
+        let picture = try agent.drop("album/anna-1.jpg", .jpeg, size: 4000)
+        try await agent.login("ben")
+        try await agent.start()
+        try await agent.post("album", is: "signed_out", code: "other_account")
+        try await agent.login("anna")
+        try await agent.post("album", is: "done")
+        home.expectDisjoint(["anna"])
+        home.expectFinished(["anna": [first, picture], "ben": []])
+    }
+
+    @Test("a logout in the middle of uploads sends nothing without a token")
+    func underWay() async throws {
+        let home = try Household(uploadDelay: .milliseconds(5))
+        let agent = home.agent
+        try await agent.start()
+        try await agent.login("anna")
+        var keys: [String] = []
+        for turn in 1...3 {
+            keys.append(try agent.drop("anna-\(turn).mp4", .mp4, size: 32 * 524_288))
+            try await home.hasSent(turn, of: keys[keys.count - 1], from: "anna")
+            try await agent.logout()
+            for name in (1...turn).map({ "anna-\($0).mp4" }) {
+                try await agent.reached(name, .signedOut, .done) { $0.state == .done || $0.error?.code == "signed_out" }
+            }
+            try await agent.login("anna")
+        }
+        for name in (1...3).map({ "anna-\($0).mp4" }) { try await agent.reached(name, .done) }
+        home.expectNothingByNobody()
+        home.expectFinished(["anna": keys])
+    }
+
+    @Test("SIGTERM while the agent begins anew is an ordinary end")
+    func terminated() async throws {
+        let agent = try Household().agent
+        try await agent.start()
+        try await agent.login("anna")
+        #expect(try await agent.stop() == .exited(0))
+    }
+
+    @Test("somebody who signed in and never ran is remembered: what was dropped then is theirs")
+    func neverRan() async throws {
+        let home = try Household()
+        let agent = home.agent
+        try await agent.login("anna")
+        let old = try agent.drop("anna.mp4", .mp4, size: 4000)
+        try await agent.login("ben")
+        let new = try agent.drop("ben.mp4", .mp4, size: 3000)
+        try await agent.start()
+        try await agent.reached("ben.mp4", .done)
+        try await agent.parked("anna.mp4", as: "anna")
+        try await agent.login("anna")
+        try await agent.reached("anna.mp4", .done)
+        home.expectDisjoint()
+        home.expectFinished(["anna": [old], "ben": [new]])
+    }
+}

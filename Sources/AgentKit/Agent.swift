@@ -58,6 +58,10 @@ public struct Agent: Sendable {
             gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .seconds(4)
         defer { withExtendedLifetime(state) {} }
+        let signals = Task { [end = running.end] in
+            for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { end.isToldToEnd = true }
+        }
+        defer { signals.cancel() }
         do {
             try await ServiceGroup(configuration: group).run()
         } catch let error as ServiceGroupError {
@@ -65,9 +69,8 @@ public struct Agent: Sendable {
             guard error.errorCode == .serviceFinishedUnexpectedly, running.end.reason == .accountChanged else {
                 throw error
             }
-            return false
         }
-        if running.end.reason == .accountChanged {
+        if running.end.reason == .accountChanged, !running.end.isToldToEnd {
             logger.notice("another account signed in; the agent begins anew")
             return true
         }

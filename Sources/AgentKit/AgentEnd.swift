@@ -14,6 +14,14 @@ final class AgentEnd: Sendable {
     private let first = Mutex<EndReason?>(nil)
     private let raised = AsyncStream.makeStream(of: EndReason.self)
 
+    private let told = Mutex(false)
+
+    /// Whether a signal asked for the end: a service group that is about to end passes over signals.
+    var isToldToEnd: Bool {
+        get { told.withLock(\.self) }
+        set { told.withLock { $0 = newValue } }
+    }
+
     /// What was said first; nil while the agent goes on, or was told to end.
     var reason: EndReason? { first.withLock(\.self) }
 

@@ -90,14 +90,6 @@ struct AccountEdgeTests {
         home.expectFinished(["anna": keys])
     }
 
-    @Test("SIGTERM while the agent begins anew is an ordinary end")
-    func terminated() async throws {
-        let agent = try Household().agent
-        try await agent.start()
-        try await agent.login("anna")
-        #expect(try await agent.stop() == .exited(0))
-    }
-
     @Test("somebody who signed in and never ran is remembered: what was dropped then is theirs")
     func neverRan() async throws {
         let home = try Household()

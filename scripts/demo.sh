@@ -180,8 +180,17 @@ for path in sea.jpg horizon.png "$video"; do
         "$work/state/thumbnails/$(field "$box/$path.outbox.json" key).jpg"
 done
 
+step "Post several pictures as one: a directory with a source.toml"
+cat examples/source/source.toml
+cp -r examples/source "$work/new/album"
+mv "$work/new/album" "$box/"
+(cd "$box" && "$bin/outbox" wait --config "$config" --timeout "${patience}s" album)
+"$bin/outbox" status --config "$config" "$box/album"
+curl --silent --fail --noproxy '*' --max-time 5 --output "$work/album.html" "$(field "$box/album/source.outbox.json" url)"
+good "The receiver shows it at $(field "$box/album/source.outbox.json" url)"
+
 step "Compare what the server stored with what was dropped"
-sums() { (cd "$1" && find . -type f ! -name '*.outbox.json' -exec md5sum {} + | sort -k 2); }
+sums() { (cd "$1" && find . -type f ! -name '*.outbox.json' ! -name source.toml -exec md5sum {} + | sort -k 2); }
 sums "$box" >"$work/dropped.md5"
 sums "$stored" >"$work/stored.md5"
 while read -r sum path; do

@@ -111,8 +111,10 @@ extension Uploader {
         report(source: directory)
     }
 
+    /// What tells a directory from others; nil where the file system keeps no birth times, and inode numbers come again.
     func mark(of directory: RelativePath) -> SourceRecord.DirectoryMark? {
-        (try? parts.files.status(of: directory)).map { SourceRecord.DirectoryMark(inode: $0.inode, born: $0.born) }
+        guard let status = try? parts.files.status(of: directory), status.born != 0 else { return nil }
+        return SourceRecord.DirectoryMark(inode: status.inode, born: status.born)
     }
 
     /// Whether a directory that was made anew under the name is another post. One that is on its way goes on with the files

@@ -44,13 +44,7 @@ final class StateDirectory: Sendable {
         } catch {
             throw .cannotCreate(path: lockPath, reason: "\(error); check the permissions of \(path)")
         }
-        do {
-            try retryingOnInterrupt { flock(lock.rawValue, LOCK_EX | LOCK_NB) }
-        } catch Errno.wouldBlock {
-            throw .alreadyRunning(pid: Self.owner(of: lock), stateDirectory: path)
-        } catch {
-            throw .inputOutput(path: lockPath, reason: "\(error)")
-        }
+        try Self.take(lock, lockPath, stateDirectory: path)
         let pid = Array("\(getpid())\n".utf8)
         _ = ftruncate(lock.rawValue, 0)
         _ = pid.withUnsafeBytes { pwrite(lock.rawValue, $0.baseAddress, $0.count, 0) }
@@ -66,13 +60,27 @@ final class StateDirectory: Sendable {
         }
     }
 
-    /// The pid of the owner, which may have taken the lock a moment ago and not have named itself yet.
-    private static func owner(of lock: SharedDescriptor) -> Int32? {
-        for _ in 0..<100 {
-            if let pid = pid(in: lock), kill(pid, 0) == 0 || errno == EPERM { return pid }
-            usleep(10_000)
+    /// Takes the lock, or says who has it.
+    ///
+    /// An agent that was killed while it started another program may leave the lock to that, which lets it go as soon as it
+    /// begins; and who has just taken it may not have named itself yet. Both are waited for.
+    private static func take(
+        _ lock: SharedDescriptor, _ lockPath: String, stateDirectory: String
+    ) throws(AgentFailure) {
+        for _ in 0..<150 {
+            do {
+                try retryingOnInterrupt { flock(lock.rawValue, LOCK_EX | LOCK_NB) }
+                return
+            } catch Errno.wouldBlock {
+                if let pid = pid(in: lock), kill(pid, 0) == 0 || errno == EPERM {
+                    throw .alreadyRunning(pid: pid, stateDirectory: stateDirectory)
+                }
+                usleep(20_000)
+            } catch {
+                throw .inputOutput(path: lockPath, reason: "\(error)")
+            }
         }
-        return nil
+        throw .alreadyRunning(pid: nil, stateDirectory: stateDirectory)
     }
 
     private static func pid(in file: SharedDescriptor) -> Int32? {

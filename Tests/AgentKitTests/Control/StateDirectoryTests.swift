@@ -44,6 +44,19 @@ struct StateDirectoryTests {
         _ = try StateDirectory(path: place.path)
     }
 
+    @Test("waits for a lock that a program of an agent that is gone still holds")
+    func leftBehind() throws {
+        try Data("1999999999\n".utf8).write(to: URL(fileURLWithPath: place.path("lock")))
+        let held = try SharedDescriptor(opening: place.path("lock"), flags: O_RDWR, mode: 0)
+        #expect(flock(held.rawValue, LOCK_EX | LOCK_NB) == 0)
+        let release = Thread {
+            usleep(200_000)
+            flock(held.rawValue, LOCK_UN)
+        }
+        release.start()
+        _ = try StateDirectory(path: place.path)
+    }
+
     @Test("says what is in the way")
     func inTheWay() throws {
         try Data().write(to: URL(fileURLWithPath: place.path("file")))

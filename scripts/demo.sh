@@ -210,7 +210,7 @@ done
 
 finished=yes
 printf '\n'
-good "${#dropped[@]} files dropped, $(wc -l <"$work/stored.sums") contents sent, each stored byte for byte;" \
+good "${#dropped[@]} files, a profile picture and a post of two dropped, $(wc -l <"$work/stored.sums") contents sent, each stored byte for byte;" \
     "the duplicate cost nothing, the kill nothing but a moment."
 
 if [[ -n $keep ]]; then

@@ -100,7 +100,9 @@ struct UnwritableOutboxTests {
         // Leaves room for the picture and for nothing else.
         let filled = fill(filler)
         try #require(truncate(filler, filled - (600_000 / 4096 + 1) * 4096) == 0)
-        try Files.write(picture, to: try mounted.path("a.jpg"))
+        // Under its own name its first sidecar would take a page while it is still being written.
+        try Files.write(picture, to: try mounted.path(".a.jpg"))
+        try Files.rename(try mounted.path(".a.jpg"), to: try mounted.path("a.jpg"))
 
         try await Poll.until("it to be there", lastState: { agent.log }) { server.finished == [Digest.md5(picture)] }
         #expect(try await agent.command("wait").code == 0)

@@ -47,6 +47,8 @@ struct Gate: Equatable, Sendable {
 
     /// A request was answered, whatever the answer says of its file.
     mutating func succeed() {
+        // What was on its way when the credentials were refused may still be answered; that tells nothing of the next request.
+        if reason == .signedOut, case .closed = state { return }
         if state != .open { self = Gate() }
     }
 

@@ -193,7 +193,7 @@ struct SourceStopTests {
             #expect(agent.exists("Sent/sea/a.jpg") && agent.exists("Sent/sea/in/b.jpg"))
             #expect(agent.exists("Sent/sea/source.toml"))
         } else {
-            #expect(try agent.source("sea")?.state == .done)
+            try await agent.reached(source: "sea", .done)
         }
         #expect(server.store.violations == [])
     }

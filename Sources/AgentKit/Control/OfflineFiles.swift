@@ -47,8 +47,9 @@ public enum OfflineFiles {
                 reports.append(report)
                 return true
             })
+            let byPath = Dictionary(reports.map { ($0.path, $0) }) { $1 }
             let sources = book.directories.compactMap { directory in
-                book[directory].map { report($0.machine, events[directory] ?? [], reports, now) }
+                book[directory].map { report($0.machine, events[directory] ?? [], byPath, now) }
             }
             return (
                 try reports.sorted { $0.path < $1.path }.map { report in
@@ -62,14 +63,13 @@ public enum OfflineFiles {
     }
 
     private static func report(
-        _ machine: SourceMachine, _ events: [SourceEvent], _ files: [FileReport], _ now: Now
+        _ machine: SourceMachine, _ events: [SourceEvent], _ files: [RelativePath: FileReport], _ now: Now
     ) -> SourceReport {
         // Only to see what follows from what is known; nothing that it decides is carried out.
         var machine = machine
         _ = machine.handle(events, now: now)
-        let paths = Set(SourceReport.names(of: machine).map { machine.record.directory.appending($0.bytes) })
-        return SourceReport(
-            machine, files: files.filter { paths.contains($0.path) }.sorted { $0.path < $1.path }, now: now.wall)
+        let own = SourceReport.names(of: machine).compactMap { files[machine.record.directory.appending($0.bytes)] }
+        return SourceReport(machine, files: own, now: now.wall)
     }
 
     private static func report(_ record: DropRecord, _ ledger: Ledger, _ configuration: Configuration) -> FileReport {
@@ -80,11 +80,7 @@ public enum OfflineFiles {
         if let key = record.key, let upload = try? ledger.upload(key),
             let acknowledged = try? ledger.fragments(of: key, plan: upload.plan).acknowledged, !record.state.isFinal
         {
-            report.fragments = .init(total: upload.plan.count, finished: acknowledged.count)
-            let bytes = UInt64(acknowledged.count) * UInt64(upload.plan.fragmentSize)
-            report.progress = min(1, Double(bytes) / Double(max(1, upload.plan.size)))
-            report.attempts = upload.attempts
-            report.remote.id = upload.remoteID
+            report.describe(upload, acknowledged)
         }
         return report
     }

@@ -7,10 +7,6 @@ struct ParkedUploads: Sendable {
     struct Entry: Sendable {
         var record: UploadRecord
         var acknowledged: FragmentSet
-        /// Bytes the server acknowledged.
-        var acknowledgedBytes: UInt64 {
-            min(record.plan.size, UInt64(acknowledged.count) * UInt64(record.plan.fragmentSize))
-        }
     }
 
     private struct Name: Hashable {

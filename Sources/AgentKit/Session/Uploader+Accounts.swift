@@ -134,11 +134,6 @@ extension Uploader {
             report.state = .signedOut
             report.error = .otherAccount(ownership.absentOwner(record.account) ?? "")
         }
-        guard let entry = parked.entry(for: record.path) else { return }
-        let plan = entry.record.plan
-        report.fragments = .init(total: plan.count, finished: entry.acknowledged.count)
-        if plan.size > 0 { report.progress = min(Double(entry.acknowledgedBytes) / Double(plan.size), 1) }
-        report.remote.id = entry.record.remoteID
-        report.attempts = entry.record.attempts
+        if let entry = parked.entry(for: record.path) { report.describe(entry.record, entry.acknowledged) }
     }
 }

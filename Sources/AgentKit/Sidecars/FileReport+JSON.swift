@@ -109,9 +109,12 @@ extension FileReport {
         text.member("updated_at", Timestamp.text(updatedAt))
     }
 
+    /// Its progress as it is told.
+    var shownProgress: Double { Self.shown(progress, isDone: state == .done) }
+
     /// Four decimals, rounded down, and below 1 until the server confirmed.
-    var shownProgress: Double {
-        state == .done ? 1 : min((progress * 10_000).rounded(.down) / 10_000, 0.9999)
+    static func shown(_ progress: Double, isDone: Bool) -> Double {
+        isDone ? 1 : min((progress * 10_000).rounded(.down) / 10_000, 0.9999)
     }
 }
 

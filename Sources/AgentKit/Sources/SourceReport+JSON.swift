@@ -42,7 +42,7 @@ extension SourceReport {
         text.member("state", state.word)
         text.member("revision", revision)
         text.member("url", url)
-        text.member("progress", shownProgress)
+        text.member("progress", FileReport.shown(progress, isDone: state == .file(.done)))
         text.member("size", size)
         text.objects("files", files) { file, text in write(file, into: &text) }
         text.strings("skipped", skipped.map(\.description))
@@ -69,10 +69,5 @@ extension SourceReport {
     /// The file's path relative to the directory, also after `intake.after_upload` has moved it elsewhere.
     private func name(of file: FileReport) -> RelativePath {
         file.path.relative(to: directory) ?? file.movedFrom?.relative(to: directory) ?? file.path
-    }
-
-    /// Four decimals, rounded down, and below 1 until the server confirmed the post.
-    private var shownProgress: Double {
-        state == .file(.done) ? 1 : min((progress * 10_000).rounded(.down) / 10_000, 0.9999)
     }
 }

@@ -54,6 +54,17 @@ extension Uploader {
     }
 }
 
+extension FileReport {
+    /// Says how far an upload has got that nobody is at work on, by what the ledger holds of it.
+    mutating func describe(_ upload: UploadRecord, _ acknowledged: FragmentSet) {
+        fragments = .init(total: upload.plan.count, finished: acknowledged.count)
+        let bytes = UInt64(acknowledged.count) * UInt64(upload.plan.fragmentSize)
+        progress = min(1, Double(bytes) / Double(max(1, upload.plan.size)))
+        attempts = upload.attempts
+        remote.id = upload.remoteID
+    }
+}
+
 /// Makes reports of what the ledger alone tells.
 struct ReportContext: Sendable {
     let traits: RemoteTraits

@@ -49,12 +49,22 @@ struct StateDirectoryTests {
         try Data("1999999999\n".utf8).write(to: URL(fileURLWithPath: place.path("lock")))
         let held = try SharedDescriptor(opening: place.path("lock"), flags: O_RDWR, mode: 0)
         #expect(flock(held.rawValue, LOCK_EX | LOCK_NB) == 0)
+        let lock = place.path("lock")
         let release = Thread {
-            usleep(200_000)
+            // Once somebody else has it open, and so is about to wait for it.
+            while Self.descriptors(of: lock) < 2 { sched_yield() }
             flock(held.rawValue, LOCK_UN)
         }
         release.start()
         _ = try StateDirectory(path: place.path)
+    }
+
+    /// How many descriptors of this process are a file's.
+    private static func descriptors(of path: String) -> Int {
+        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return numbers.count {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
+        }
     }
 
     @Test("says what is in the way")

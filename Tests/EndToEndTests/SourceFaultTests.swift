@@ -93,8 +93,9 @@ struct SourceFaultTests {
         let out = try await agent.reached(source: "sea", .signedOut)
         #expect(out.files.map(\.state) == [.done])
         #expect(out.progress < 1)
-        server.setFaults { _, _ in nil }
+        // In this order: with the old token the commit is never made.
         server.require(token: "new")
+        server.setFaults { _, _ in nil }
         try await login("new", agent)
 
         try await agent.reached(source: "sea", .done)
@@ -117,7 +118,7 @@ struct SourceFaultTests {
         #expect(failed.error?.message.contains("server says 422") == true, "\(failed.brief)")
         #expect(failed.error?.retryable == false)
         #expect(failed.progress < 1)
-        #expect(try agent.sidecar("sea/a.jpg")?.state == .done)
+        try await agent.reached("sea/a.jpg", .done)
         server.setFaults { _, _ in nil }
         #expect(try await agent.command("retry", "sea").code == 0)
 

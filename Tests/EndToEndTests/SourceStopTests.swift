@@ -7,12 +7,15 @@ import Testing
 struct SourceStopTests {
     private static let block = 524_288
 
-    /// An agent that sends one fragment at a time to a slow server, so that there is a while in which to steer.
+    /// An agent that sends one fragment at a time to a slow server, so that there is a while in which to steer. What comes
+    /// afterwards need not be as slow: `hasten`.
     private func slow(_ settings: Settings = [:]) throws -> (FaultServer, Agent) {
-        let server = try FaultServer(uploadDelay: .milliseconds(40))
+        let server = try FaultServer(uploadDelay: .milliseconds(500))
         let usual: Settings = ["upload.fragments_in_flight": 1]
         return (server, try Agent(remote: server.url, usual.merging(settings) { $1 }))
     }
+
+    private func hasten(_ server: FaultServer) { server.setUploadDelay(.milliseconds(20)) }
 
     private func command(_ agent: Agent, _ words: String...) async throws {
         let output = try await agent.command(words[0], words[1])
@@ -41,7 +44,7 @@ struct SourceStopTests {
         try agent.writeSource("held", "", ["a.mp4": held])
         try agent.writeSource("other", "", ["b.mp4": other])
         try await Poll.until("fragments on their way", lastState: { agent.log }) { fragments(server, of: key) > 2 }
-        let id = try #require(try agent.source("held")).id
+        let id = try await agent.reached(source: "held", .uploading).id
 
         if byCommand { try await command(agent, "pause", "held") } else { #expect(try ask(agent, "pause", id) == nil) }
         try await agent.reached(source: "held", .paused)
@@ -56,6 +59,7 @@ struct SourceStopTests {
         try await agent.reached("witness.jpg", .done)
         #expect(fragments(server, of: key) <= sent + 1)
 
+        hasten(server)
         if byCommand {
             try await command(agent, "resume", "held")
         } else {
@@ -75,7 +79,7 @@ struct SourceStopTests {
         let (large, small): ([UInt8], [UInt8]) = (.mp4(30 * Self.block), .jpeg(2000))
         try agent.writeSource("sea", "", ["a.mp4": large, "b.jpg": small])
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
-        let id = try #require(try agent.source("sea")).id
+        let id = try await agent.reached(source: "sea", .uploading).id
 
         if byCommand { try await command(agent, "cancel", "sea") } else { #expect(try ask(agent, "cancel", id) == nil) }
         let cancelled = try await agent.reached(source: "sea", .cancelled)
@@ -90,6 +94,7 @@ struct SourceStopTests {
         #expect(server.store.posts.posts.isEmpty)
         #expect(agent.exists("sea/a.mp4"))
 
+        hasten(server)
         if byCommand { try await command(agent, "retry", "sea") } else { #expect(try ask(agent, "retry", id) == nil) }
         try await agent.returned(source: "sea", to: .done)
         #expect(
@@ -113,10 +118,10 @@ struct SourceStopTests {
             try ask(agent, "first", try #require(try agent.source("3")).id)
         }
 
+        hasten(server)
         for name in ["1", "2", "3"] { try await agent.reached(source: name, .done) }
-        let posted = server.records.filter { $0.endpoint == .commit }.compactMap(\.files.first?.name)
-        let order = posted.filter { $0 != "0.mp4" }
-        #expect(order.first == "3.mp4", "\(posted)")
+        let sent = server.records.filter { $0.endpoint == .upload }.compactMap(\.files.first?.name)
+        #expect(sent.first { $0 != "0.mp4" } == "3.mp4", "\(sent)")
     }
 
     @Test("removing the directory deletes on the server what no other path needs, and the rest goes on")
@@ -132,8 +137,9 @@ struct SourceStopTests {
 
         try FileManager.default.removeItem(atPath: agent.path("leaves"))
 
-        try await agent.reached(source: "stays", .done)
         try await Poll.until("the delete", lastState: { agent.log }) { server.count(.delete) > 0 }
+        hasten(server)
+        try await agent.reached(source: "stays", .done)
         #expect(server.deletions.joined().allSatisfy { $0 == "own.mp4" }, "\(server.deletions)")
         expectClean(server, finished: [Digest.md5(shared)])
         #expect(server.store.repeated == 0)
@@ -147,7 +153,7 @@ struct SourceStopTests {
         let (large, small): ([UInt8], [UInt8]) = (.mp4(60 * Self.block), .jpeg(2000))
         try agent.writeSource("sea", "title = \"Sea\"\n", ["a.mp4": large, "in/b.jpg": small])
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 3 }
-        let id = try #require(try agent.source("sea")).id
+        let id = try await agent.reached(source: "sea", .uploading).id
 
         try Files.rename(agent.path("sea"), to: agent.path("ocean"))
         let renamed = try await agent.reached(source: "ocean", .uploading) { $0.path == "ocean" }
@@ -155,6 +161,7 @@ struct SourceStopTests {
         try await agent.kill()
         try Files.makeDirectory(agent.path("2026"))
         try Files.rename(agent.path("ocean"), to: agent.path("2026/lake"))
+        hasten(server)
         try await agent.start()
 
         let done = try await agent.reached(source: "2026/lake", .done) { $0.path == "2026/lake" }
@@ -190,8 +197,10 @@ struct SourceStopTests {
         if what == "move" {
             let kept = try await agent.reached(source: "Sent/sea", .done) { $0.files.count == 2 }
             #expect(kept.id == held.id)
-            #expect(agent.exists("Sent/sea/a.jpg") && agent.exists("Sent/sea/in/b.jpg"))
-            #expect(agent.exists("Sent/sea/source.toml"))
+            // Where they go is settled before they go there.
+            try await Poll.until("its files to be there", lastState: { agent.log }) {
+                ["a.jpg", "in/b.jpg", "source.toml"].allSatisfy { agent.exists("Sent/sea/\($0)") }
+            }
         } else {
             try await agent.reached(source: "sea", .done)
         }

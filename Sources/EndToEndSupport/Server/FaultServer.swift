@@ -62,6 +62,8 @@ package final class FaultServer: Sendable {
         var records: [Record] = []
         var counts: [Endpoint: Int] = [:]
         var hook: Hook
+        /// How long the answer to each fragment takes.
+        var uploadDelay = Duration.zero
         /// Who may ask, by bearer token; nil: everybody, without a name.
         var users: [String: String]?
 
@@ -76,6 +78,12 @@ package final class FaultServer: Sendable {
     final class Desk: Sendable {
         let shared: Mutex<Shared>
         init(_ shared: consuming sending Shared) { self.shared = Mutex(shared) }
+
+        /// How long the answer to a fragment takes, in microseconds.
+        var uploadPause: UInt32 {
+            let delay = shared.withLock { $0.uploadDelay }
+            return UInt32(delay / .microseconds(1))
+        }
     }
 
     private let desk: Desk
@@ -99,12 +107,12 @@ package final class FaultServer: Sendable {
         var store = SectionStore()
         store.keepsContent = keepsContent
         store.tellsExisting = tellsExisting
-        let desk = Desk(Shared(store: store, hook: faults, users: tokens ?? token.map { [$0: ""] }))
+        let users = tokens ?? token.map { [$0: ""] }
+        let desk = Desk(Shared(store: store, hook: faults, uploadDelay: uploadDelay, users: users))
         self.desk = desk
-        let pause = UInt32(uploadDelay / .microseconds(1))
         listener = try ScriptedServer(port: port, longestKeptBody: keepsContent ? .max : 65_536) { request in
             let reply = desk.answer(request)
-            if pause > 0 && Endpoint(target: request.target) == .upload { usleep(pause) }
+            if Endpoint(target: request.target) == .upload { usleep(desk.uploadPause) }
             return reply
         }
     }
@@ -122,6 +130,9 @@ package final class FaultServer: Sendable {
 
     package func count(_ endpoint: Endpoint) -> Int { desk.shared.withLock { $0.counts[endpoint] ?? 0 } }
     package func change(_ body: @Sendable (inout SectionStore) -> Void) { desk.shared.withLock { body(&$0.store) } }
+    /// How long the answer to each fragment takes from now on: what a test does to an upload under way can be sure to find
+    /// it so, and need not wait for the rest at that pace.
+    package func setUploadDelay(_ delay: Duration) { desk.shared.withLock { $0.uploadDelay = delay } }
     package func setFaults(_ hook: @escaping Hook) { desk.shared.withLock { $0.hook = hook } }
     /// From now on only requests with this bearer token are answered other than with 401.
     package func require(token: String?) { require(tokens: token.map { [$0: ""] }) }

@@ -6,9 +6,10 @@ import Testing
 /// What can be done about uploads whose owner is not signed in.
 @Suite("Uploads of somebody who is not signed in", .agents)
 struct ParkedTests {
-    /// A household where Anna has uploads under way, a few fragments of each, and Ben has just signed in.
+    /// A household where Anna has uploads under way, a few fragments of each, and Ben has just signed in. The server is as
+    /// slow as that takes.
     private func parked(_ names: [String]) async throws -> (home: Household, keys: [String: String]) {
-        let home = try Household(uploadDelay: .milliseconds(60), ["upload.fragments_in_flight": 1])
+        let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
         try await home.agent.start()
         try await home.agent.login("anna")
         var keys: [String: String] = [:]
@@ -43,13 +44,14 @@ struct ParkedTests {
         #expect(try await agent.stop() == .exited(0))
         try await agent.start()
         try await agent.parked("anna-renamed.mp4", as: "anna")
-        #expect(try agent.sidecar(names[1])?.state == .paused)
+        try await agent.reached(names[1], .paused)
+        home.server.setUploadDelay(.zero)
         try await agent.login("anna")
         for name in ["anna-renamed.mp4", "anna-stay.mp4"] { try await agent.reached(name, .done) }
         try await Poll.until("what was given up to be deleted", lastState: { agent.log }) {
             deleted(home) == [names[0], names[2]]
         }
-        #expect(try agent.sidecar(names[1])?.state == .paused)
+        try await agent.reached(names[1], .paused)
         #expect(try await agent.command("resume", names[1]).code == 0)
         try await agent.reached(names[1], .done)
         #expect(try agent.sidecar(names[0])?.state == .cancelled)
@@ -123,7 +125,7 @@ struct ParkedTests {
 
     @Test("can be paused, resumed and cancelled as a source, too")
     func sources() async throws {
-        let home = try Household(uploadDelay: .milliseconds(60), ["upload.fragments_in_flight": 1])
+        let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
         let agent = home.agent
         try await agent.start()
         try await agent.login("anna")
@@ -141,6 +143,7 @@ struct ParkedTests {
         #expect(try await agent.command("cancel", "one").code == 0)
         try await agent.post("one", is: "cancelled", code: "cancelled")
         #expect(try await agent.command("pause", "two").code == 0)
+        home.server.setUploadDelay(.zero)
         try await agent.login("anna")
         try await agent.post("two", is: "paused")
         try await Poll.until("the cancelled one's file to be deleted", lastState: { agent.log }) {

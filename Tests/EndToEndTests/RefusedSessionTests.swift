@@ -9,7 +9,7 @@ struct RefusedSessionTests {
 
     @Test("is said once, probed once per retry_interval, also over a restart, and costs no progress")
     func refused() async throws {
-        let home = try Household(uploadDelay: .milliseconds(60), ["upload.fragments_in_flight": 1])
+        let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
         let (server, agent) = (home.server, home.agent)
         try await agent.start()
         try await agent.login("anna")
@@ -39,6 +39,7 @@ struct RefusedSessionTests {
         #expect(agent.said(Self.said).count == 2)
 
         let count = server.records.count
+        server.setUploadDelay(.zero)
         let file = agent.directory.path("new-token")
         try Files.write(Array("new\n".utf8), to: file)
         #expect(try await agent.command("login", "--user", "anna", "--token-file", file).code == 0)
@@ -90,7 +91,7 @@ struct SocketSessionTests {
 
     @Test("is that of login and logout: it parks, stops and takes up again")
     func session() async throws {
-        let home = try Household(uploadDelay: .milliseconds(60), ["upload.fragments_in_flight": 1])
+        let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
         let agent = home.agent
         try await agent.start()
         #expect(signIn("anna", agent) == 200)
@@ -100,6 +101,7 @@ struct SocketSessionTests {
 
         #expect(ask("DELETE", agent) == 200)
         try await agent.keptSignedOut("anna.mp4")
+        home.server.setUploadDelay(.zero)
         #expect(!FileManager.default.fileExists(atPath: "\(agent.state)/token"))
         #expect(ask("DELETE", agent) == 200)
         #expect(signIn("ben", agent) == 200)

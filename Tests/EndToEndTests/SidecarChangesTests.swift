@@ -20,7 +20,10 @@ struct SidecarChangesTests {
 
     @Test("edited while its file waits, it changes nothing and says the truth with the next change")
     func editedUnderWay() async throws {
-        let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .status(503) : nil })
+        // Between two attempts it would say `verifying` for a moment, and be written just when it is edited.
+        let server = try FaultServer(faults: { endpoint, _ in
+            endpoint == .isFinish ? .status(503, retryAfter: "600") : nil
+        })
         let agent = try Agent(remote: server.url)
         try await agent.start()
         let key = try agent.drop("a.jpg", .jpeg, size: 600_000)
@@ -30,6 +33,7 @@ struct SidecarChangesTests {
 
         #expect(try await agent.isStillUnderWay("a.jpg"))
         server.setFaults { _, _ in nil }
+        #expect(try await agent.command("retry", "a.jpg").code == 0)
         #expect(try await agent.reached("a.jpg", .done, where: { $0.key == key }).progress == 1)
         expectClean(server, finished: [key])
         #expect(server.store.repeated == 0)
@@ -162,9 +166,10 @@ struct SidecarChangesTests {
 
 @Suite("Names that change while uploading", .agents)
 struct RenameTests {
-    /// A file that is being sent, slowly, and some that wait for it, all in `trip`.
+    /// A file that is being sent, more slowly than anything takes that is done to it, and some that wait for it, all in
+    /// `trip`.
     private func start() async throws -> (server: FaultServer, agent: Agent, keys: [String]) {
-        let server = try FaultServer(uploadDelay: .milliseconds(60))
+        let server = try FaultServer(uploadDelay: .milliseconds(500))
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1, "upload.files_in_flight": 1])
         try Files.makeDirectory(agent.path("trip"))
         try await agent.start()
@@ -178,6 +183,7 @@ struct RenameTests {
     private func expectKept(
         _ server: FaultServer, _ agent: Agent, _ keys: [String], large: String, small: String
     ) async throws {
+        server.setUploadDelay(.milliseconds(60))
         for (name, key) in zip([large, small], keys) {
             let sidecar = try await agent.reached(name, .done)
             #expect(sidecar.path == name)
@@ -253,6 +259,7 @@ struct RenameTests {
 
         try Files.rename(agent.path("trip/large.mp4"), to: aside)
         try await agent.reached("trip/large.mp4", .cancelled)
+        server.setUploadDelay(.zero)
         try Files.rename(aside, to: agent.path("trip/large.mp4"))
 
         try await Poll.until("it to be done", lastState: { agent.log }) {
@@ -260,7 +267,7 @@ struct RenameTests {
         }
         try await agent.reached("trip/small.jpg", .done)
         expectClean(server, finished: keys)
-        #expect(server.store.deleted.count == 1)
+        try await Poll.until("the server to be told", lastState: { agent.log }) { server.store.deleted.count == 1 }
     }
 
     @Test("a file that takes the place of another one supersedes it, here and on the server")

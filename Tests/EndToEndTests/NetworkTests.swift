@@ -11,9 +11,10 @@ struct NetworkTests {
         let receiver = try await Receiver.started()
         let agent = try Agent(
             remote: receiver.url,
-            ["upload.bandwidth_limit": "8MiB", "upload.stall_timeout": "1s", "upload.reply_timeout": "1s"])
+            ["upload.bandwidth_limit": "1MiB", "upload.stall_timeout": "4s", "upload.reply_timeout": "4s"])
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 24_000_000)
+        // A quarter of a minute at that pace.
+        let key = try agent.drop("a.mp4", .mp4, size: 16_000_000)
         try await agent.reached("a.mp4", .uploading, where: { ($0.fragments?.finished ?? 0) >= 4 })
 
         // A stopped process: its kernel still takes connections and some bytes, and nothing ever comes back.
@@ -105,7 +106,7 @@ struct NetworkTests {
         try await agent.start()
         try agent.drop("a.jpg", .jpeg, size: 2000)
         let waiting = try await agent.reached(
-            "a.jpg", .waiting,
+            "a.jpg", .waiting, timeout: .seconds(180),
             where: { Sidecar.date($0.next_attempt_at).map { $0.timeIntervalSinceNow > 20 } ?? false })
         let due = try #require(Sidecar.date(waiting.next_attempt_at))
 

@@ -7,7 +7,7 @@ import TestSupport
 enum OddWriter: CaseIterable {
     /// Writes in place with pauses longer than the settling time, as scp and ffmpeg may.
     case pausing
-    /// Closes the file after each part and opens it again at once, as `>>` in a loop does.
+    /// Opens the file anew for each part, so that one is closed after each, as `>>` in a loop does.
     case reopening
     /// Writes through a mapping after the descriptor was closed.
     case mapping
@@ -115,14 +115,17 @@ enum OddWriter: CaseIterable {
     }
 
     private func append(_ bytes: [UInt8], to path: String) async throws {
-        try create(path).close()
+        var file = try create(path)
         for part in split(bytes) {
-            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+            // Open before the other is closed: a writer that was held up in between would be done, as far as anybody can see.
+            let next = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+            try file.close()
+            file = next
             try file.seekToEnd()
             try await Task.sleep(for: Self.pause)
             try file.write(contentsOf: part)
-            try file.close()
         }
+        try file.close()
     }
 
     private func map(_ bytes: [UInt8], to path: String) async throws {

@@ -60,7 +60,9 @@ struct ReceiverTests {
             "outbox-receiver", ["--root", directory.path("root"), "--listen", "127.0.0.1:0", "--token-file", tokens],
             environment: Self.environment, directory: directory.path, outputPrefix: directory.path("log"))
         let client = try ReceiverClient(port: try await Self.port(of: program))
-        #expect(program.standardError.contains("chmod 600"))
+        try await Poll.until("the warning", lastState: { program.errorTail() }) {
+            program.standardError.contains("chmod 600")
+        }
         #expect(try client.preLoad([1], name: "a.jpg", token: "old").status == 200)
         try Files.write(Array("new anna\n".utf8), to: tokens)
         try await Poll.until("the new token to be taken") {
@@ -95,7 +97,7 @@ struct ReceiverTests {
         let id = try #require(try client.preLoad(content, name: "a.jpg").id)
         #expect(try client.sendBlock(1, of: content, id: id) == 200)
         receiver.program?.kill(SIGTERM)
-        #expect(try await receiver.program?.wait(timeout: .seconds(20)) == .exited(0))
+        #expect(try await receiver.program?.wait() == .exited(0))
         try await receiver.start()
         let next = try ReceiverClient(port: receiver.port)
         #expect(try next.sendBlock(2, of: content, id: id) == 200)

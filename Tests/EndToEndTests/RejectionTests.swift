@@ -142,7 +142,9 @@ struct RejectionTests {
         try agent.drop("good.jpg", .jpeg, size: 3000)
         try await agent.reached("good.jpg", .done)
 
-        #expect(try agent.sidecar("words.jpg") == nil)
+        // What told that it was seen goes once it is known what it is.
+        #expect(try await agent.command("wait", "words.jpg").code == 1)
+        try await Poll.until("no sidecar", lastState: { agent.log }) { try agent.sidecar("words.jpg") == nil }
     }
 
     @Test("a rejected file that is overwritten with a picture is taken")

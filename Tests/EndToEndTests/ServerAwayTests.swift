@@ -57,9 +57,10 @@ struct ServerAwayTests {
     @Test("the receiver keeps fragments over its own kill, and what it stores is whole")
     func receiverKeepsFragments() async throws {
         let receiver = try await Receiver.started()
-        let agent = try Agent(remote: receiver.url, ["upload.bandwidth_limit": "8MiB"])
+        let agent = try Agent(remote: receiver.url, ["upload.bandwidth_limit": "1MiB"])
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 24_000_000)
+        // A quarter of a minute at that pace.
+        let key = try agent.drop("a.mp4", .mp4, size: 16_000_000)
         let before = try await agent.reached("a.mp4", .uploading, where: { ($0.fragments?.finished ?? 0) >= 8 })
 
         try await receiver.kill()

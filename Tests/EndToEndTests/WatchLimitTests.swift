@@ -80,6 +80,9 @@ struct WatchLimitTests {
         let confined = try await ConfinedAgent(agent, "max_inotify_instances", 0)
         var keys = [try agent.drop("in/a.jpg", .jpeg, size: 2000)]
         try await agent.reached("in/a.jpg", .done)
+        try await Poll.until("a warning", lastState: { confined.program.errorTail() }) {
+            confined.lines(with: "max_inotify_instances=", "sudo sysctl") > 0
+        }
         #expect(confined.lines(with: "max_inotify_instances=", "sudo sysctl") == 1)
         let problems = try await agent.command("status", "--json").standardOutput
         #expect(problems.contains("max_inotify_instances"))

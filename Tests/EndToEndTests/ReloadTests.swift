@@ -11,6 +11,14 @@ struct ReloadTests {
         agent.program?.kill(SIGHUP)
     }
 
+    /// The same, until it has been done: two signals that are not taken yet are one.
+    private func reload(_ agent: Agent, _ changes: Settings, heardBy listener: NotifyListener) async throws {
+        let told = listener.receive().count
+        try reload(agent, changes)
+        let reloading = try await listener.wait(for: "RELOADING=1", after: told)
+        try await listener.wait(for: "READY=1", after: reloading)
+    }
+
     @Test("lifts a bandwidth limit for the upload that is running")
     func bandwidth() async throws {
         let server = try FaultServer()
@@ -50,20 +58,23 @@ struct ReloadTests {
 
     @Test("takes another log level")
     func logLevel() async throws {
-        let agent = try Agent(remote: "http://127.0.0.1:1", ["log.level": "error"])
+        let listener = try NotifyListener(at: "@outbox-e2e-\(UUID().uuidString)")
+        let agent = try Agent(
+            remote: "http://127.0.0.1:1", ["log.level": "error"], environment: ["NOTIFY_SOCKET": listener.address])
         try await agent.start()
-        try reload(agent, ["log.level": "error", "upload.files_in_flight": 2])
+        try await listener.wait(for: "READY=1")
+        try await reload(agent, ["log.level": "error", "upload.files_in_flight": 2], heardBy: listener)
         try agent.drop("a.jpg", .jpeg, size: 2000)
         try await agent.reached("a.jpg", .waiting)
         let before = ["info", "notice", "warning"].map { agent.said(" \($0) ").count }
         #expect(before == [0, 0, 0])
 
-        try reload(agent, ["log.level": "info"])
+        try await reload(agent, ["log.level": "info"], heardBy: listener)
         try await agent.hasSaid("notice", "configuration is read again")
-        try reload(agent, ["log.level": "critical"])
+        try await reload(agent, ["log.level": "critical"], heardBy: listener)
         try agent.drop("b.jpg", .jpeg, size: 2000)
         try await agent.reached("b.jpg", .waiting)
-        try reload(agent, ["log.level": "debug"])
+        try await reload(agent, ["log.level": "debug"], heardBy: listener)
         try await agent.hasSaid("notice", "configuration is read again", atLeast: 2)
 
         #expect(agent.said("configuration is read again").count == 2)

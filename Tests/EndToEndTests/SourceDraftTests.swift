@@ -125,18 +125,19 @@ struct SourceDraftTests {
 
     @Test("is not needed: files on their way when source.toml comes are adopted, and nothing is sent twice")
     func adopted() async throws {
-        let server = try FaultServer(uploadDelay: .milliseconds(40))
+        let server = try FaultServer(uploadDelay: .milliseconds(500))
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
         try await agent.start()
         let done = try agent.drop("sea/a.jpg", .jpeg, size: 2000)
         try await agent.reached("sea/a.jpg", .done)
-        let large = try agent.drop("sea/b.mp4", .mp4, size: 80 * Self.block)
+        let large = try agent.drop("sea/b.mp4", .mp4, size: 30 * Self.block)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 3 }
 
         let new = try agent.drop("sea/c.jpg", .jpeg, size: 2001)
         try agent.describe("sea", "title = \"Sea\"\n")
 
         try await agent.reached(source: "sea", .uploading, .verifying, .done)
+        server.setUploadDelay(.zero)
         try await agent.reached(source: "sea", .done)
         expectClean(server, finished: [done, large, new])
         #expect(server.store.repeated <= 1)

@@ -117,7 +117,7 @@ enum OddWriter: CaseIterable {
     private func append(_ bytes: [UInt8], to path: String) async throws {
         var file = try create(path)
         for part in split(bytes) {
-            // Open before the other is closed: a writer that was held up in between would be done, as far as anybody can see.
+            // Open before the other is closed: a writer that was held up in between would be done, for all one can see.
             let next = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
             try file.close()
             file = next

@@ -6,8 +6,8 @@ import Testing
 /// What can be done about uploads whose owner is not signed in.
 @Suite("Uploads of somebody who is not signed in", .agents)
 struct ParkedTests {
-    /// A household where Anna has uploads under way, a few fragments of each, and Ben has just signed in. The server is as
-    /// slow as that takes.
+    /// A household where Anna has uploads under way, a few fragments of each, and Ben has just signed in. The server is
+    /// as slow as that takes.
     private func parked(_ names: [String]) async throws -> (home: Household, keys: [String: String]) {
         let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
         try await home.agent.start()

@@ -12,8 +12,8 @@ struct SignedOutTests {
         let agent: Agent
         let key: String
 
-        /// Waits until nothing is sent any more, and tells how many requests came until then. What is sent later meets a
-        /// fast server.
+        /// Waits until nothing is sent any more, and tells how many requests came until then. What is sent later meets
+        /// a fast server.
         func quiet() async throws -> Int {
             try await agent.keptSignedOut("anna.mp4")
             server.setUploadDelay(.zero)

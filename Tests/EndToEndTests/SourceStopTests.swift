@@ -7,8 +7,8 @@ import Testing
 struct SourceStopTests {
     private static let block = 524_288
 
-    /// An agent that sends one fragment at a time to a slow server, so that there is a while in which to steer. What comes
-    /// afterwards need not be as slow: `hasten`.
+    /// An agent that sends one fragment at a time to a slow server, so that there is a while in which to steer. What
+    /// comes afterwards need not be as slow: `hasten`.
     private func slow(_ settings: Settings = [:]) throws -> (FaultServer, Agent) {
         let server = try FaultServer(uploadDelay: .milliseconds(500))
         let usual: Settings = ["upload.fragments_in_flight": 1]

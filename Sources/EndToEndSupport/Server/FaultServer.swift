@@ -130,8 +130,8 @@ package final class FaultServer: Sendable {
 
     package func count(_ endpoint: Endpoint) -> Int { desk.shared.withLock { $0.counts[endpoint] ?? 0 } }
     package func change(_ body: @Sendable (inout SectionStore) -> Void) { desk.shared.withLock { body(&$0.store) } }
-    /// How long the answer to each fragment takes from now on: what a test does to an upload under way can be sure to find
-    /// it so, and need not wait for the rest at that pace.
+    /// How long the answer to each fragment takes from now on: what a test does to an upload under way can be sure to
+    /// find it so, and need not wait for the rest at that pace.
     package func setUploadDelay(_ delay: Duration) { desk.shared.withLock { $0.uploadDelay = delay } }
     package func setFaults(_ hook: @escaping Hook) { desk.shared.withLock { $0.hook = hook } }
     /// From now on only requests with this bearer token are answered other than with 401.

@@ -6,8 +6,14 @@ import Testing
 
 @Suite("A file that changes", .agents)
 struct ChangeTests {
-    /// Slow enough that a file of 40 fragments is under way for seconds.
-    private func slowServer() throws -> FaultServer { try FaultServer(uploadDelay: .milliseconds(60)) }
+    /// Slow enough that a file of 40 fragments is under way for seconds, and finishes none before it is let.
+    private func slowServer() throws -> FaultServer {
+        try FaultServer(uploadDelay: .milliseconds(60), faults: FaultServer.keepsAssembling)
+    }
+    /// Waits until the server was told to give up an upload.
+    private func hasDeleted(_ server: FaultServer, _ agent: Agent) async throws {
+        try await Poll.until("the server to be told", lastState: { agent.log }) { !server.store.deleted.isEmpty }
+    }
     private let oneByOne: Settings = ["upload.fragments_in_flight": 1]
     private let size = 40 * 524_288
 
@@ -44,9 +50,11 @@ struct ChangeTests {
 
         let key = try agent.drop("a.mp4", .mp4, size: size, seed: 2)
 
+        // The old content's upload is cancelled on the server.
+        try await hasDeleted(server, agent)
+        server.letFinish()
         try await agent.reached("a.mp4", .done, where: { $0.key == key })
         expectClean(server, finished: [key])
-        #expect(!server.store.deleted.isEmpty, "the old content's upload is cancelled on the server")
     }
 
     @Test("in place while it uploads, size and times put back, is never finished as a mixture")
@@ -65,6 +73,8 @@ struct ChangeTests {
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
         let key = try Digest.md5(file: path)
 
+        try await hasDeleted(server, agent)
+        server.letFinish()
         try await agent.reached("a.mp4", .done, where: { $0.key == key })
         expectClean(server, finished: [key])
     }
@@ -81,6 +91,8 @@ struct ChangeTests {
 
         try Files.rename(agent.path("a.mp4"), to: agent.path("sub/b.mp4"))
 
+        try await agent.reached("sub/b.mp4", .queued, .uploading, .verifying)
+        server.letFinish()
         #expect(try await agent.reached("sub/b.mp4", .done).path == "sub/b.mp4")
         try await Poll.until("the old sidecar to go") { try agent.sidecar("a.mp4") == nil }
         expectClean(server, finished: [key])
@@ -96,6 +108,7 @@ struct ChangeTests {
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
 
         #expect(chmod(agent.path("a.mp4"), 0o600) == 0)
+        server.letFinish()
 
         try await agent.reached("a.mp4", .done)
         expectClean(server, finished: [key])
@@ -113,7 +126,7 @@ struct ChangeTests {
         agent.remove("a.mp4")
 
         try await agent.reached("a.mp4", .cancelled)
-        try await Poll.until("the server to be told", lastState: { agent.log }) { !server.store.deleted.isEmpty }
+        try await hasDeleted(server, agent)
         #expect(server.finished == [])
     }
 
@@ -128,6 +141,7 @@ struct ChangeTests {
         let aside = agent.directory.path("aside.mp4")
         try Files.rename(agent.path("a.mp4"), to: aside)
         try Files.rename(aside, to: agent.path("a.mp4"))
+        server.letFinish()
 
         try await agent.reached("a.mp4", .done)
         expectClean(server, finished: [key])

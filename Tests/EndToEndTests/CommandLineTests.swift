@@ -57,7 +57,7 @@ struct CommandLineTests {
         try await agent.start()
         let pid = try #require(agent.program?.pid)
 
-        let output = try await agent.command("run", timeout: .seconds(30))
+        let output = try await agent.command("run")
 
         #expect(output.code == 75)
         #expect(output.standardError.contains(String(pid)), "\(output.standardError)")
@@ -106,16 +106,17 @@ struct CommandLineTests {
             SIGTERM, SIGINT,
         ])
     func shutdown(signal: Int32) async throws {
-        let server = try FaultServer(uploadDelay: .milliseconds(60))
+        let server = try FaultServer(uploadDelay: .milliseconds(60), faults: FaultServer.keepsAssembling)
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 2])
         try await agent.start()
         let key = try agent.drop("a.mp4", .mp4, size: 40 * 524_288)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 3 }
 
         agent.program?.kill(signal)
-        let ending = try await agent.program?.wait(timeout: .seconds(10))
+        let ending = try await agent.program?.wait()
         #expect(ending == .exited(0))
         #expect(server.finished == [])
+        server.letFinish()
 
         try await agent.start()
         try await agent.reached("a.mp4", .done)

@@ -55,7 +55,8 @@ struct CredentialTests {
 
     @Test("that expire in the middle cost no fragment that had arrived")
     func expire() async throws {
-        let server = try FaultServer(uploadDelay: .milliseconds(40), token: "one")
+        let server = try FaultServer(
+            uploadDelay: .milliseconds(40), token: "one", faults: FaultServer.keepsAssembling)
         let agent = try agent(for: server, token: "one", ["upload.fragments_in_flight": 2])
         try await agent.start()
         let key = try agent.drop("a.mp4", .mp4, size: 30 * 524_288)
@@ -64,6 +65,7 @@ struct CredentialTests {
         server.require(token: "two")
         let out = try await agent.reached("a.mp4", .signedOut)
         #expect((out.fragments?.finished ?? 0) > 0)
+        server.letFinish()
         try write("two", for: agent)
 
         try await agent.reached("a.mp4", .done)

@@ -73,15 +73,19 @@ struct DuplicateTests {
 
     @Test("removing one path leaves the other going")
     func removeOne() async throws {
-        let server = try FaultServer(uploadDelay: .milliseconds(100))
+        let server = try FaultServer(uploadDelay: .milliseconds(100), faults: FaultServer.keepsAssembling)
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
         try await agent.start()
         let key = try agent.drop("one.mp4", .mp4, size: 40 * 524_288, seed: 5)
         try agent.drop("two.mp4", .mp4, size: 40 * 524_288, seed: 5)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 1 }
+        // From now on the upload is its as well.
+        try await agent.reached("two.mp4", .queued, .uploading, .verifying)
 
         agent.remove("one.mp4")
 
+        try await agent.reached("one.mp4", .cancelled)
+        server.letFinish()
         try await agent.reached("two.mp4", .done)
         expectClean(server, finished: [key])
         #expect(server.count(.delete) == 0)

@@ -91,8 +91,7 @@ struct ControlWalkTests {
         try await agent.reached(source: "sea-day", .done) { $0.pending_changes == ["sea.jpg"] }
         let submit = try await run("python3", [example("socket_client.py"), "submit", "sea-day"], for: agent)
         #expect(submit.code == 0, "\(submit)")
-        let second = try await agent.reached(source: "sea-day", .done)
-        #expect(second.revision == 2)
+        let second = try await agent.reached(source: "sea-day", .done) { $0.revision == 2 }
         #expect(second.url == first.url)
         try await expectPost(second.url, title: first.title, pictures: 3)
         let list = try await run("python3", [example("socket_client.py"), "list"], for: agent)

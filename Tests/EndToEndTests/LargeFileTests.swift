@@ -38,13 +38,20 @@ struct LargeFileTests {
         let server = try FaultServer(uploadDelay: .milliseconds(30))
         let agent = try Agent(remote: server.url, ["upload.files_in_flight": 2, "upload.fragments_in_flight": 1])
         try await agent.start()
+        // All are there before the first begins, however long it takes to drop them.
+        #expect(try await agent.command("pause", "--all").code == 0)
         try agent.drop("large.mp4", .mp4, size: 120 * 524_288)
-        try await Poll.until("the large file on its way", lastState: { agent.log }) { server.count(.upload) > 2 }
-        for index in 0..<10 { try agent.drop("\(index).jpg", .jpeg, size: 2000 + index) }
+        try await agent.reached("large.mp4", .paused)
+        let small = (0..<10).map { "\($0).jpg" }
+        for (index, name) in small.enumerated() { try agent.drop(name, .jpeg, size: 2000 + index) }
+        for name in small { try await agent.reached(name, .paused) }
+        #expect(try await agent.command("resume", "--all").code == 0)
 
-        for index in 0..<10 { try await agent.reached("\(index).jpg", .done) }
-        #expect(try agent.sidecar("large.mp4")?.state == .uploading)
-        try await agent.reached("large.mp4", .done)
+        for name in small + ["large.mp4"] { try await agent.reached(name, .done) }
+        let sent = server.records.filter { $0.endpoint == .upload }.flatMap(\.files).map(\.name)
+        let lastSmall = try #require(sent.lastIndex { $0 != "large.mp4" })
+        #expect(try #require(sent.firstIndex(of: "large.mp4")) < lastSmall, "\(sent)")
+        #expect(try #require(sent.lastIndex(of: "large.mp4")) > lastSmall, "\(sent)")
         #expect(server.finished.count == 11)
     }
 }

@@ -1,24 +1,41 @@
 import EndToEndSupport
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
 @Suite("Events over the control socket", .agents)
 struct EventsTests {
-    /// Follows the events of an agent from an id on, or from the first that comes; ends with the first text that holds
+    /// Follows the events of an agent from an id on, or from the first that comes; ends with the first event that holds
     /// `part`. Reading blocks, so it has a thread of its own.
-    private func follow(_ agent: Agent, after id: String? = nil, until part: String) -> Task<String, Never> {
+    ///
+    /// - Parameter heard: called whenever something came.
+    private func follow(
+        _ agent: Agent, after id: String? = nil, until part: String, heard: @escaping @Sendable () -> Void = {}
+    ) -> Task<String, Never> {
         let socket = agent.socket
         let headers = id.map { ["Last-Event-ID: \($0)"] } ?? []
         return Task {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread {
                     let reply = ControlSocket.ask(
-                        "GET", "/v1/events", headers: headers, socket: socket, isEnough: { $0.contains(part) })
-                    continuation.resume(returning: reply.map { String(decoding: $0.body, as: UTF8.self) } ?? "")
+                        "GET", "/v1/events", headers: headers, socket: socket,
+                        isEnough: {
+                            heard()
+                            return Self.end(of: part, in: $0) != nil
+                        })
+                    let text = reply.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
+                    // What happened later may have come along.
+                    continuation.resume(returning: Self.end(of: part, in: text).map { String(text[..<$0]) } ?? text)
                 }
             }
         }
+    }
+
+    /// Where the first event that holds `part` ends; nil where it is not whole yet.
+    private static func end(of part: String, in text: String) -> String.Index? {
+        guard let found = text.range(of: part) else { return nil }
+        return text.range(of: "\n\n", range: found.upperBound..<text.endIndex)?.upperBound
     }
 
     /// The ids of the events in a text, in order.
@@ -63,11 +80,18 @@ struct EventsTests {
     func shutdown() async throws {
         let agent = try Agent(remote: "http://127.0.0.1:1")
         try await agent.start()
-        let reader = follow(agent, until: "this never comes")
-        try await Poll.until("the stream", lastState: { agent.log }) {
-            ControlSocket.get("/metrics", socket: agent.socket).map { $0.status == 200 } ?? false
-        }
-        #expect(try await agent.stop(timeout: .seconds(20)) == .exited(0))
+        let isOpen = Flag()
+        let reader = follow(agent, after: "earlier-1", until: "this never comes") { isOpen.set() }
+        try await Poll.until("the stream", lastState: { agent.log }) { isOpen.isSet }
+        #expect(try await agent.stop(timeout: .seconds(60)) == .exited(0))
         _ = await reader.value
     }
+}
+
+/// Something that has happened, as one thread tells another.
+private final class Flag: Sendable {
+    private let state = Mutex(false)
+
+    var isSet: Bool { state.withLock { $0 } }
+    func set() { state.withLock { $0 = true } }
 }

@@ -8,7 +8,7 @@ package enum ControlSocket {
         ask("GET", target, socket: path)
     }
 
-    /// Sends one request and reads until the connection closes, 5 s pass without a byte, or enough is there; nil where
+    /// Sends one request and reads until the connection closes, 60 s are over, or enough is there; nil where
     /// nobody listens or the answer is not HTTP.
     ///
     /// - Parameters:
@@ -21,7 +21,7 @@ package enum ControlSocket {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        var limit = timeval(tv_sec: 5, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         guard withAddress(path, { connect(descriptor, $0, $1) }) == 0 else { return nil }
 
@@ -31,7 +31,9 @@ package enum ControlSocket {
         guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return nil }
         var reply = Data()
         var buffer = [UInt8](repeating: 0, count: 65536)
-        while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 {
+        // Of a stream that says now and then that it is alive the socket's own limit sees no end.
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline, case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 {
             reply.append(contentsOf: buffer[..<count])
             if isEnough(String(decoding: reply, as: UTF8.self)) { break }
         }

@@ -134,7 +134,7 @@ struct AfterUploadTests {
         #expect(try await agent.problems().contains { $0.contains("move_to") })
         try await Poll.until("the file to be in its place", lastState: { agent.log }) { agent.exists("a.jpg") }
         #expect(Files.read(Array(agent.path("Sent").utf8)) == Array("a plain file\n".utf8))
-        #expect(try agent.sidecar("a.jpg")?.state == .done)
+        try await agent.reached("a.jpg", .done)
 
         agent.remove("Sent")
         try await expectMoved(key, to: "Sent/a.jpg", in: agent)
@@ -339,8 +339,9 @@ struct AfterUploadTests {
         }
 
         try await agent.start()
+        let left = afterUpload == "move" ? (0..<30).map { "Sent/\($0 % 3)/\($0).jpg" }.sorted() : []
         try await Poll.until("every file to be gone", lastState: { "\(files(of: agent)) \(agent.log)" }) {
-            files(of: agent).allSatisfy { $0.hasPrefix("Sent/") }
+            files(of: agent) == left
         }
 
         expectClean(server, finished: keys)

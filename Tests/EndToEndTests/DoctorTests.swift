@@ -230,7 +230,7 @@ struct DoctorTests {
         format.locale = Locale(identifier: "en_US_POSIX")
         format.timeZone = TimeZone(identifier: "GMT")
         format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        let tomorrow = format.string(from: Date(timeIntervalSinceNow: 86_400 + 60))
+        let tomorrow = format.string(from: Date(timeIntervalSinceNow: 86_400 + 1800))
         let server = try ScriptedServer { _ in
             .response(status: 200, headers: [("Date", tomorrow)], body: Array(#"{"code":200,"data":{}}"#.utf8))
         }

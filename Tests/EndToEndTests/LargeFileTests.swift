@@ -50,8 +50,9 @@ struct LargeFileTests {
         for name in small + ["large.mp4"] { try await agent.reached(name, .done) }
         let sent = server.records.filter { $0.endpoint == .upload }.flatMap(\.files).map(\.name)
         let lastSmall = try #require(sent.lastIndex { $0 != "large.mp4" })
-        #expect(try #require(sent.firstIndex(of: "large.mp4")) < lastSmall, "\(sent)")
-        #expect(try #require(sent.lastIndex(of: "large.mp4")) > lastSmall, "\(sent)")
+        let firstLarge = try #require(sent.firstIndex(of: "large.mp4"))
+        let lastLarge = try #require(sent.lastIndex(of: "large.mp4"))
+        #expect(firstLarge < lastSmall && lastSmall < lastLarge, "\(sent)")
         #expect(server.finished.count == 11)
     }
 }

@@ -25,8 +25,11 @@ public enum Poll {
     ) async throws {
         let clock = ContinuousClock()
         let deadline = clock.now.advanced(by: timeout)
-        while try await !condition() {
-            guard clock.now < deadline else {
+        while true {
+            // Asked before the look: a machine that stood still in between has one more look coming to it.
+            let isLast = clock.now >= deadline
+            if try await condition() { return }
+            guard !isLast else {
                 let state = lastState()
                 throw TimedOut(
                     description: "waited \(timeout) in vain: \(what)" + (state.isEmpty ? "" : "; last seen: \(state)"))

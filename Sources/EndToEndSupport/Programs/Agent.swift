@@ -79,7 +79,7 @@ package final class Agent {
 
     /// Asks it to end, and tells how it did.
     @discardableResult
-    package func stop(timeout: Duration = .seconds(30)) async throws -> Program.Ending? {
+    package func stop(timeout: Duration = .seconds(120)) async throws -> Program.Ending? {
         program?.kill(SIGTERM)
         defer { program = nil }
         return try await program?.wait(timeout: timeout)

@@ -23,6 +23,19 @@ struct LinkTrials {
         return (server, proxy, agent)
     }
 
+    /// From the next fragment on nothing passes, so that the link changes in the middle of an upload however fast it is.
+    private func holdAtFirstFragment(_ server: FaultServer, _ proxy: FaultProxy) {
+        server.setFaults { endpoint, _ in
+            if endpoint == .upload { proxy.condition = .blackHole }
+            return nil
+        }
+    }
+
+    private func release(_ server: FaultServer, _ proxy: FaultProxy) {
+        server.setFaults { _, _ in nil }
+        proxy.condition = .good
+    }
+
     /// The backoff is at its two minutes' ceiling soon: only news of the network can make the agent try earlier.
     private func outages(_ findings: inout Findings) async throws -> String {
         let outages = context.count(quick: 1, usual: 2, long: 50)
@@ -36,18 +49,19 @@ struct LinkTrials {
         for index in 0..<outages {
             let name = "outage-\(index).jpg"
             let size = Int.random(in: 8_000_000...10_000_000, using: &random)
+            holdAtFirstFragment(server, proxy)
             judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
-            let sent = server.count(.upload)
-            try await Poll.until("a first fragment", lastState: { agent.log }) { server.count(.upload) > sent }
+            try await Poll.until("a first fragment", lastState: { agent.log }) { proxy.condition == .blackHole }
             try await link.down()
+            release(server, proxy)
             // Until the next attempt is so far away that only news of the network can explain an earlier one.
-            try await agent.reached(name, .waiting, timeout: .seconds(90)) { sidecar in
-                Sidecar.date(sidecar.next_attempt_at).map { $0.timeIntervalSinceNow > 12 } ?? false
+            try await agent.reached(name, .waiting, timeout: context.patience) { sidecar in
+                Sidecar.date(sidecar.next_attempt_at).map { $0.timeIntervalSinceNow > 24 } ?? false
             }
             let before = server.records.count
             try await link.up()
             let begun = ContinuousClock.now
-            try await Poll.until("a request after the network's return", timeout: .seconds(150)) {
+            try await Poll.until("a request after the network's return", timeout: .seconds(300)) {
                 server.records.count > before
             }
             slowest = max(slowest, ContinuousClock.now - begun)
@@ -55,7 +69,7 @@ struct LinkTrials {
         }
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
         findings.add(verdict)
-        findings.expect(slowest < .seconds(5.5), "it went on \(slowest) after the network's return")
+        findings.expect(slowest < context.atMost(.seconds(5.5)), "it went on \(slowest) after the network's return")
         return "\(outages) outages, went on after at most \(Int(slowest / .milliseconds(1))) ms: \(verdict.summary)"
     }
 
@@ -70,14 +84,15 @@ struct LinkTrials {
         for index in 0..<changes {
             let name = "address-\(index).jpg"
             let size = Int.random(in: 8_000_000...10_000_000, using: &random)
+            holdAtFirstFragment(server, proxy)
             judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
-            let sent = server.count(.upload)
-            try await Poll.until("a first fragment", lastState: { agent.log }) { server.count(.upload) > sent }
+            try await Poll.until("a first fragment", lastState: { agent.log }) { proxy.condition == .blackHole }
             try await link.changeAddress()
+            release(server, proxy)
             let begun = ContinuousClock.now
-            try await agent.outcomes(judge, timeout: .seconds(60))
+            try await agent.outcomes(judge, timeout: context.patience)
             let took = ContinuousClock.now - begun
-            findings.expect(took < .seconds(30), "an upload took \(took) after a change of address")
+            findings.expect(took < context.atMost(.seconds(30)), "an upload took \(took) after a change of address")
         }
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
         findings.add(verdict)

@@ -61,8 +61,17 @@ struct ServerTrouble: Trial {
                 index += 1
             }
             try await Task.sleep(for: .milliseconds(Int.random(in: 20...200, using: &random)))
-            let unfinished = server.store.uploads.filter { !$0.value.finished && !$0.value.received.isEmpty }
-            guard let victim = unfinished.sorted(by: { $0.key < $1.key }).first else { continue }
+            var victim: (key: String, value: SectionStore.Upload)?
+            try await Poll.until(
+                "an upload on its way, or none any more", timeout: context.patience, every: .milliseconds(2),
+                lastState: { agent.log }
+            ) {
+                let store = server.store
+                victim = store.uploads.filter { !$0.value.finished && !$0.value.received.isEmpty }
+                    .min { $0.key < $1.key }
+                return victim != nil || store.finished.count >= index
+            }
+            guard let victim else { continue }
             server.change { $0.forget(victim.key) }
             forgotten.insert(victim.value.md5)
             count += 1

@@ -11,6 +11,9 @@ struct StatusTable: Trial {
     private typealias Endpoint = FaultServer.Endpoint
     private typealias Fault = FaultServer.Fault
 
+    /// For what a sidecar is to say; only a wrong one lets it pass.
+    private let patience = Duration.seconds(90)
+
     private enum Kind { case temporary, signedOut, forgotten, permanent }
 
     private struct Case: Sendable {
@@ -88,13 +91,13 @@ struct StatusTable: Trial {
                 server.setFaults { _, _ in nil }
                 if item.kind == .permanent { continue }
                 judge.stands(key, at: name)
-                try await agent.reached(name, .done, timeout: .seconds(20))
+                try await agent.reached(name, .done, timeout: patience)
             } catch {
                 server.setFaults { _, _ in nil }
                 complaints.append("\(what): \(error)")
             }
         }
-        try await agent.outcomes(judge, timeout: .seconds(30))
+        try await agent.outcomes(judge, timeout: context.patience)
         return complaints + (try judge.verdict(stored: server.stored) { try agent.sidecar($0) }).details
     }
 
@@ -102,13 +105,13 @@ struct StatusTable: Trial {
     private func look(_ name: String, _ item: Case, agent: Agent) async throws {
         switch item.kind {
         case .temporary:
-            let sidecar = try await agent.reached(name, .waiting, timeout: .seconds(15))
+            let sidecar = try await agent.reached(name, .waiting, timeout: patience)
             guard sidecar.error?.retryable == true else { throw Surprise("not retryable: \(sidecar.brief)") }
-        case .signedOut: try await agent.reached(name, .signedOut, timeout: .seconds(15))
+        case .signedOut: try await agent.reached(name, .signedOut, timeout: patience)
         case .permanent:
-            let sidecar = try await agent.reached(name, .failed, timeout: .seconds(15))
+            let sidecar = try await agent.reached(name, .failed, timeout: patience)
             guard sidecar.error?.retryable == false else { throw Surprise("retryable: \(sidecar.brief)") }
-        case .forgotten: try await agent.reached(name, .done, timeout: .seconds(15))
+        case .forgotten: try await agent.reached(name, .done, timeout: patience)
         }
     }
 
@@ -123,6 +126,9 @@ struct StatusTable: Trial {
                     let agent = try context.agent(remote: server.url, ["upload.retry_interval": "2m"])
                     try await agent.start()
                     for index in 0..<30 { try agent.drop("\(index).jpg", .jpeg, size: 700_000) }
+                    do {
+                        try await Poll.until("a first request") { server.records.count > 0 }
+                    } catch is Poll.TimedOut {}
                     try await Task.sleep(for: window)
                     return ("\(fault)", server.records.count)
                 }

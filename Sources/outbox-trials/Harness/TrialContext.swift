@@ -29,7 +29,11 @@ struct TrialContext: Sendable {
     }
 
     /// How long to wait for everything to be through; only a broken trial gets there.
-    var patience: Duration { size == .long ? .seconds(3600) : .seconds(120) }
+    var patience: Duration { size == .long ? .seconds(3600) : .seconds(600) }
+
+    /// A bar that is a time, as long as it may take on this run's machine: quick trials are part of the tests, which
+    /// are run on busy ones.
+    func atMost(_ bar: Duration) -> Duration { size == .quick ? bar * 4 : bar }
 
     func agent(
         remote url: String, _ settings: Settings = [:], environment: [String: String] = [:]

@@ -132,12 +132,6 @@ struct PortraitKills: Trial {
         }
 
         mutating func lookAtTheEnd(_ findings: inout Findings, patience: Duration) async throws {
-            look(&findings, "at the end")
-            findings.expect(
-                shown == newest && profile == newest, "\(shown) is shown, \(profile) confirmed, of \(newest)")
-            findings.expect(lastOnServer == newest, "the server took \(lastOnServer) last, of \(newest)")
-            let left = Files.tree(portrait).filter { $0 != "newest.json" }
-            findings.expect(left.isEmpty, "left behind: \(left)")
             for number in 1...newest {
                 let sidecar = try await agent.reached(name(number), .done, .cancelled, timeout: patience)
                 if sidecar.state == .done {
@@ -146,6 +140,20 @@ struct PortraitKills: Trial {
                     findings.expect(sidecar.error?.code == "superseded", "\(number) \(sidecar.brief)")
                 }
             }
+            look(&findings, "at the end")
+            findings.expect(
+                shown == newest && profile == newest, "\(shown) is shown, \(profile) confirmed, of \(newest)")
+            findings.expect(lastOnServer == newest, "the server took \(lastOnServer) last, of \(newest)")
+            // Tidied up beside what is told of the pictures, and nobody promised when.
+            let portrait = portrait
+            var left: [String] = []
+            do {
+                try await Poll.until("nothing to be left behind") {
+                    left = Files.tree(portrait).filter { $0 != "newest.json" }
+                    return left.isEmpty
+                }
+            } catch is Poll.TimedOut {}
+            findings.expect(left.isEmpty, "left behind: \(left)")
         }
 
         /// The number of the picture that the server took last.

@@ -45,7 +45,14 @@ struct SidecarReads: Trial {
 
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
         findings.add(verdict)
-        let leftovers = Files.tree(agent.outbox).filter { !$0.hasSuffix(".jpg") && !$0.hasSuffix(".outbox.json") }
+        var leftovers: [String] = []
+        do {
+            // The agent may be about to write a sidecar anew, or to clean up after the last kill.
+            try await Poll.until("the end of temporary files") {
+                leftovers = Files.tree(agent.outbox).filter { !$0.hasSuffix(".jpg") && !$0.hasSuffix(".outbox.json") }
+                return leftovers.isEmpty
+            }
+        } catch is Poll.TimedOut {}
         findings.expect(leftovers.isEmpty, "temporary files left behind: \(leftovers)")
         return findings.outcome("\(reads) reads over \(kills) kills, none torn; \(verdict.summary)")
     }

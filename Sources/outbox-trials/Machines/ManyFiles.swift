@@ -21,7 +21,7 @@ struct ManyFiles: Trial {
             judge.stands(try agent.drop(name, .jpeg, size: 2000, seed: context.seed &+ UInt64(index)), at: name)
         }
         try await agent.start()
-        let found = try await timeToNotice(judge.paths, agent: agent)
+        let found = try await timeToNotice(judge.paths, agent: agent, context.patience)
         try await agent.outcomes(judge, timeout: context.patience)
 
         // Asleep it reads no events, and what does not fit into the queue is gone for good.
@@ -32,13 +32,14 @@ struct ManyFiles: Trial {
             judge.stands(try agent.drop(name, .jpeg, size: 2500, seed: context.seed &+ UInt64(index)), at: name)
         }
         agent.program?.kill(SIGCONT)
-        let again = try await timeToNotice(judge.paths.filter { $0.hasPrefix("overflow/") }, agent: agent)
+        let later = judge.paths.filter { $0.hasPrefix("overflow/") }
+        let again = try await timeToNotice(later, agent: agent, context.patience)
         try await agent.outcomes(judge, timeout: context.patience)
 
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
         let memory = (agent.program?.peakResidentBytes ?? 0) >> 20
         findings.add(verdict)
-        findings.expect(max(found, again) < .seconds(60), "found only after \(found) and \(again)")
+        findings.expect(max(found, again) < context.atMost(.seconds(60)), "found only after \(found) and \(again)")
         findings.expect((1...256).contains(memory), "\(memory) MiB of memory")
         return findings.outcome(
             "\(files) files found after \(Int(found / .milliseconds(1))) ms, \(hidden) behind a full queue after "
@@ -55,11 +56,11 @@ struct ManyFiles: Trial {
         for index in 0..<(limit ?? 16_384) { try Files.rename(names[index % 2], to: names[(index + 1) % 2]) }
     }
 
-    private func timeToNotice(_ paths: [String], agent: Agent) async throws -> Duration {
+    private func timeToNotice(_ paths: [String], agent: Agent, _ patience: Duration) async throws -> Duration {
         let begun = ContinuousClock.now
         var left = paths
         do {
-            try await Poll.until("sidecars", timeout: .seconds(120), every: .milliseconds(50)) {
+            try await Poll.until("sidecars", timeout: patience, every: .milliseconds(50)) {
                 left = try left.filter { try agent.sidecar($0) == nil }
                 return left.isEmpty
             }

@@ -9,6 +9,8 @@ struct SteppingClocks: Trial {
     let bar = "all uploaded, none waits for the clock"
 
     private let day: Int64 = 86_400
+    /// Far less than a jump of the clock, and far more than an attempt's turn takes to come.
+    private let limit = Duration.seconds(180)
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let rounds = context.count(quick: 2, usual: 6, long: 50)
@@ -35,9 +37,9 @@ struct SteppingClocks: Trial {
             try drop("\(round)-late.jpg", modified: nil, agent: agent, &judge, &random)
             try await Task.sleep(for: .milliseconds(300))
             failing.withLock { $0 = false }
-            try await agent.outcomes(judge, timeout: .seconds(20))
+            try await agent.outcomes(judge, timeout: limit)
             let left = try judge.unfinished(among: judge.paths) { try agent.sidecar($0) }
-            findings.expect(left.isEmpty, "20 s after the clock was moved these still wait: \(left)")
+            findings.expect(left.isEmpty, "\(limit) after the clock was moved these still wait: \(left)")
         }
         try await reboots(agent, board, failing, &judge, &findings, &random)
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
@@ -62,9 +64,9 @@ struct SteppingClocks: Trial {
             board.moveClocks(wall: 0, boot: boot > 0 ? 0 : day)
             failing.withLock { $0 = false }
             try await agent.start()
-            try await agent.outcomes(judge, timeout: .seconds(20))
+            try await agent.outcomes(judge, timeout: limit)
             let left = try judge.unfinished(among: judge.paths) { try agent.sidecar($0) }
-            findings.expect(left.isEmpty, "20 s after a reboot these still wait: \(left)")
+            findings.expect(left.isEmpty, "\(limit) after a reboot these still wait: \(left)")
         }
     }
 

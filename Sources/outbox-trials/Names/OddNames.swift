@@ -71,7 +71,8 @@ struct OddNames: Trial {
     /// Every sidecar below a directory, by the path it names.
     private static func sidecars(below root: [UInt8], _ findings: inout Findings) throws -> [[UInt8]: Sidecar] {
         var found: [[UInt8]: Sidecar] = [:]
-        for path in Files.names(below: root) where path.suffix(12).elementsEqual(".outbox.json".utf8) {
+        // A directory that changes while it is listed may name a file twice (man 3 readdir).
+        for path in Set(Files.names(below: root)) where path.suffix(12).elementsEqual(".outbox.json".utf8) {
             guard let bytes = Files.read(root + [UInt8(ascii: "/")] + path) else { continue }
             let sidecar = try JSONDecoder().decode(Sidecar.self, from: Data(bytes))
             let named =

@@ -30,16 +30,18 @@ struct ManySources: Trial {
         let begun = ContinuousClock.now
         for number in 0..<count {
             let directory = "source-\(number)"
-            // Written first, so that no file of it is ever one by itself.
-            try agent.drop("\(directory)/source.toml", Array("title = \"\(directory)\"\n".utf8))
+            var contents: [String: [UInt8]] = [:]
             var keys: Set<String> = []
             for file in 0..<files {
-                let name = "\(directory)/\(file).jpg"
                 let size = file % 10 == 0 ? 1_500_000 : Int.random(in: 2000...150_000, using: &random)
-                let key = try agent.drop(name, .jpeg, size: size, seed: random.next())
-                judge.stands(key, at: name)
+                let bytes = [UInt8].jpeg(size, seed: random.next())
+                contents["\(file).jpg"] = bytes
+                let key = Digest.md5(bytes)
+                judge.stands(key, at: "\(directory)/\(file).jpg")
                 keys.insert(key)
             }
+            // At once: half of it, at rest for two seconds because the writer had to wait, would be a post as well.
+            try agent.writeSource(directory, "title = \"\(directory)\"\n", contents)
             posts.stands(keys, in: directory)
         }
         var left = posts.directories

@@ -29,7 +29,9 @@ final class SourceFaults: Sendable {
 
     func fault(_ endpoint: FaultServer.Endpoint) -> FaultServer.Fault? {
         state.withLock { state in
-            guard Int.random(in: 0..<Self.oneOf(endpoint), using: &state.random) == 0 else { return nil }
+            // The first of each kind goes wrong in any case: some kinds are too few to leave it to chance.
+            let isFirst = state.counts[endpoint] == nil
+            guard isFirst || Int.random(in: 0..<Self.oneOf(endpoint), using: &state.random) == 0 else { return nil }
             state.counts[endpoint, default: 0] += 1
             if endpoint == .isFinish, state.failures < 2 * Self.classes, Bool.random(using: &state.random) {
                 state.failures += 1

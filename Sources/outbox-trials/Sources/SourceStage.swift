@@ -162,7 +162,12 @@ struct SourceStage {
     private mutating func submit(_ source: Source, isAnswering: Bool, _ findings: inout Findings) async throws {
         expectSecrecy(of: source, &findings)
         if isAnswering {
-            let answer = try await agent.command("submit", source.directory)
+            let agent = agent
+            let answer = try await Poll.value("an answer to submit", timeout: .seconds(180)) {
+                let answer = try await agent.command("submit", source.directory)
+                // To be tried again: a busy agent may not have seen the source yet.
+                return answer.code == 75 ? nil : answer
+            }
             findings.expect(
                 answer.code == 0, "submit \(source.directory): \(answer.standardError)\(answer.standardOutput)")
         } else {

@@ -15,12 +15,12 @@ import UploadCore
             try outbox.makeDirectory("d\(index)/e")
             try outbox.write("d\(index)/e/f", "x")
         }
-        try await Poll.until("all are ready", timeout: .seconds(60)) {
+        try await Poll.until("all are ready", timeout: .seconds(120)) {
             Set(outbox.story.filter { $0.hasPrefix("ready") }).count == 1000
         }
         // Each directory is watched by now, too.
         for index in 0..<1000 { try outbox.write("d\(index)/e/g", "x") }
-        try await Poll.until("the second files are ready", timeout: .seconds(60)) {
+        try await Poll.until("the second files are ready", timeout: .seconds(120)) {
             Set(outbox.story.filter { $0.hasPrefix("ready") }).count == 2000
         }
     }
@@ -52,7 +52,8 @@ import UploadCore
     }
 
     @Test func `a directory renamed while its files settle takes them along`() async throws {
-        let outbox = try Outbox(.quick(settle: .seconds(3)))
+        // Long enough for the rename to come first, also where this thread has to wait.
+        let outbox = try Outbox(.quick(settle: .seconds(10)))
         try await outbox.start()
         try outbox.makeDirectory("a")
         try outbox.write("a/f")
@@ -73,7 +74,7 @@ import UploadCore
         try outbox.write("d300/in/last")
         try await outbox.sees("ready d300/in/last")
         let names = Set((0..<300).map { "f\($0)" } + ["last"])
-        try await Poll.until("every file is ready", timeout: .seconds(20)) {
+        try await Poll.until("every file is ready", timeout: .seconds(120)) {
             let ready = outbox.events.compactMap { event -> String? in
                 if case .ready(let path, _) = event { String(decoding: path.name, as: UTF8.self) } else { nil }
             }

@@ -95,11 +95,12 @@ import UploadCore
     func `a file that somebody goes on writing behind a FUSE mount is not ready`() async throws {
         let mount = try BindFS()
         defer { mount.unmount() }
-        let outbox = try Outbox(.quick(unknownWriterWait: .seconds(2)), in: mount.directory)
+        // Longer than the writer may have to wait for its turn, and shorter than it goes on.
+        let outbox = try Outbox(.quick(unknownWriterWait: .seconds(6)), in: mount.directory)
         try await outbox.start()
         let writer = try Writer(mount.behind + "/slow")
         try await outbox.sees("seen slow")
-        for index in 0..<40 {
+        for index in 0..<160 {
             let polls = outbox.watch.counters.polls
             try writer.append("part \(index)")
             try await Poll.until("a poll") { outbox.watch.counters.polls > polls }

@@ -139,7 +139,7 @@ import UploadCore
             for index in 0..<count {
                 #expect(rename(outbox.path("\(from)\(index)/f"), outbox.path("\(to)\(index)/f")) == 0)
             }
-            try await Poll.until("a scan", timeout: .seconds(20)) { outbox.scans.count > before }
+            try await Poll.until("a scan", timeout: .seconds(120)) { outbox.scans.count > before }
             let summary = outbox.scans[before]
             for index in 0..<count {
                 let isThere = try summary.contains(relative("a\(index)/f")) || summary.contains(relative("b\(index)/f"))

@@ -209,7 +209,7 @@ import UploadCore
         let directory = try Directory(path: outbox.root)
         _ = try directory.open(name, flags: O_WRONLY | O_CREAT, mode: 0o600)
         let path = try #require(RelativePath(name))
-        try await Poll.until("the file is ready", timeout: .seconds(20)) {
+        try await Poll.until("the file is ready", timeout: .seconds(120)) {
             outbox.events.contains { if case .ready(path, _) = $0 { true } else { false } }
         }
     }
@@ -218,7 +218,7 @@ import UploadCore
         let outbox = try Outbox()
         try await outbox.start()
         for index in 0..<10_000 { try outbox.write("f\(index)", "x") }
-        try await Poll.until("all are ready", timeout: .seconds(60)) {
+        try await Poll.until("all are ready", timeout: .seconds(120)) {
             outbox.events.count { if case .ready = $0 { true } else { false } } >= 10_000
         }
         #expect(Set(outbox.story.filter { $0.hasPrefix("ready") }).count == 10_000)

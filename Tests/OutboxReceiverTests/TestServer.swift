@@ -62,7 +62,7 @@ final class TestServer: Sendable {
     private static func opened(
         _ configuration: ReceiverConfiguration, _ now: (@Sendable () -> Int64)?, _ logger: Logger
     ) async throws -> Receiver {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(120)
         while true {
             do {
                 return try Receiver(configuration, logger: logger, now: now)

@@ -88,8 +88,9 @@ struct NetworkChangeTests {
         // The kernels of both ends hold the whole body; the server takes it out at 40 KB/s.
         let server = try TrickleServer(bytesPerPause: 4096, pause: .milliseconds(100))
         let transport = try CurlTransport()
-        let request = HTTPRequest.post(server.url, .stream(PatternBody(120_000)))
-            .with(stall: .seconds(2), reply: .seconds(2))
+        // That takes longer than either limit; both are long enough for a server that has to wait for its turn.
+        let request = HTTPRequest.post(server.url, .stream(PatternBody(400_000)))
+            .with(stall: .seconds(7), reply: .seconds(7))
         let reply = try await transport.send(request)
         #expect(reply.status == 200)
         transport.shutdown()

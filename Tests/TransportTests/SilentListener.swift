@@ -53,7 +53,8 @@ final class SilentListener {
             })
         others.append(other)
         let bytes = Array(text.utf8)
-        _ = write(other, bytes, bytes.count)
+        // Who was to read it may have given up.
+        _ = send(other, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
     private func withGenericAddress<Value>(_ body: (UnsafeMutablePointer<sockaddr>) -> Value) -> Value {

@@ -60,7 +60,7 @@ final class TrickleServer: Sendable {
             usleep(pause)
         }
         let reply = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8)
-        _ = send(connection, reply, reply.count, 0)
+        _ = send(connection, reply, reply.count, Int32(MSG_NOSIGNAL))
         _ = recv(connection, &buffer, buffer.count, 0)
     }
 }

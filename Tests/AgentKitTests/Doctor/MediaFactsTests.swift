@@ -58,20 +58,20 @@ struct MediaFactsTests {
             try Scratch.write("#!/bin/sh\n\(text)\n", to: directory.path(name))
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path(name))
         }
-        var facts = await MediaToolsFacts.probe(environment: environment, limit: .seconds(20))
+        var facts = await MediaToolsFacts.probe(environment: environment, limit: .seconds(120))
         #expect(facts.worker == .missing(path: directory.path("outbox-media")))
         #expect(facts.ffprobe == .missing)
         try program("ffprobe", "exit 3")
         try program("ffmpeg", "echo ffmpeg version 9.9 Copyright")
         try program("outbox-media", "echo outbox-media, without libvips")
-        facts = await MediaToolsFacts.probe(environment: environment, limit: .seconds(20))
+        facts = await MediaToolsFacts.probe(environment: environment, limit: .seconds(120))
         #expect(
             facts
                 == MediaToolsFacts(
                     worker: .withoutLibrary, ffprobe: .broken("status 3"), ffmpeg: .works(version: "9.9")))
         // It says that it can, and can't.
         try program("outbox-media", "case $1 in --version) echo outbox-media, libvips 8;; *) exit 1;; esac")
-        facts = await MediaToolsFacts.probe(environment: environment, limit: .seconds(20))
+        facts = await MediaToolsFacts.probe(environment: environment, limit: .seconds(120))
         guard case .broken = facts.worker else {
             Issue.record("\(facts.worker)")
             return

@@ -62,15 +62,18 @@ struct ProbeTests {
 
     @Test func `watches of this user's processes are seen, but not those of the agent`() throws {
         let directory = try TemporaryDirectory()
-        let queue = inotify_init1(Int32(IN_CLOEXEC))
-        try #require(queue >= 0)
-        defer { close(queue) }
-        try #require(inotify_add_watch(queue, directory.path, UInt32(IN_CREATE)) >= 0)
+        // Several, since other processes of this user come and go between two looks.
+        let queues = (0..<8).map { _ in inotify_init1(Int32(IN_CLOEXEC)) }
+        defer { for queue in queues { close(queue) } }
+        for queue in queues {
+            try #require(queue >= 0)
+            try #require(inotify_add_watch(queue, directory.path, UInt32(IN_CREATE)) >= 0)
+        }
         let seen = WatchFacts(probing: directory.path, agent: nil, limit: .seconds(60))
-        #expect(seen.instancesElsewhere >= 1)
-        #expect(seen.watchesElsewhere >= 1)
+        #expect(seen.instancesElsewhere >= 8)
+        #expect(seen.watchesElsewhere >= 8)
         let others = WatchFacts(probing: directory.path, agent: getpid(), limit: .seconds(60))
-        #expect(others.instancesElsewhere < seen.instancesElsewhere)
+        #expect(others.instancesElsewhere <= seen.instancesElsewhere - 4)
     }
 
     @Test func `this kernel has what the tests need too`() {

@@ -55,6 +55,8 @@ public final class ForwardProxy: Sendable {
         while !state.withLock({ $0.isStopped }) {
             let client = accept(listener, nil, nil)
             if client < 0 { continue }
+            // A copy in a program that is just being started would keep the connection open.
+            _ = fcntl(client, F_SETFD, FD_CLOEXEC)
             Thread.detachNewThread { [self] in
                 serve(client)
                 close(client)

@@ -79,6 +79,8 @@ package final class FaultProxy: Sendable {
                 close(listener)
                 return
             }
+            // A copy in a program that is just being started would keep the connection from being reset.
+            _ = fcntl(agent, F_SETFD, FD_CLOEXEC)
             Thread.detachNewThread { Pump(agent: agent, line: line)?.run() }
         }
     }

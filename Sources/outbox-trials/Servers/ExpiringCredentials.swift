@@ -15,7 +15,7 @@ struct ExpiringCredentials: Trial {
         // The first ones are good for a few fragments: they expire in the middle of things however fast these go.
         let fragmentsLeft = Shared(5)
         let server = try FaultServer(uploadDelay: .milliseconds(25), token: "token-0") { endpoint, _ in
-            fragmentsLeft.withLock { left in
+            fragmentsLeft.withLock { left -> FaultServer.Fault? in
                 guard left > 0 else { return .status(401) }
                 if endpoint == .upload { left -= 1 }
                 return nil

@@ -164,9 +164,9 @@ struct SourceStage {
         if isAnswering {
             let agent = agent
             let answer = try await Poll.value("an answer to submit", timeout: .seconds(180)) {
-                let answer = try await agent.command("submit", source.directory)
+                let output = try await agent.command("submit", source.directory)
                 // To be tried again: a busy agent may not have seen the source yet.
-                return answer.code == 75 ? nil : answer
+                return output.code == 75 ? nil : output
             }
             findings.expect(
                 answer.code == 0, "submit \(source.directory): \(answer.standardError)\(answer.standardOutput)")

@@ -19,7 +19,9 @@ struct AfterUploadTests {
         let bench = try await Bench(afterUpload: .move)
         try await bench.drop("trip/a.jpg", content(1))
         try await bench.ends("Sent/trip/a.jpg", .done)
-        #expect(bench.sidecar("Sent/trip/a.jpg")?["path"] as? String == "Sent/trip/a.jpg")
+        try await Poll.until("the new path in the sidecar") {
+            bench.sidecar("Sent/trip/a.jpg")?["path"] as? String == "Sent/trip/a.jpg"
+        }
         try await Poll.until("the old sidecar to go") { bench.sidecar("trip/a.jpg") == nil }
         #expect(!exists("trip/a.jpg", in: bench))
         let moved = try Data(contentsOf: URL(fileURLWithPath: "\(bench.outbox)/Sent/trip/a.jpg"))
@@ -29,7 +31,7 @@ struct AfterUploadTests {
         #expect(report?.path == (try bench.path("Sent/trip/a.jpg")))
         #expect(report?.movedFrom == (try bench.path("trip/a.jpg")))
         #expect(await bench.uploader.files(in: nil).count == 1)
-        #expect(!isHeld(bench))
+        try await Poll.until("nothing to be held any more") { !isHeld(bench) }
     }
 
     @Test("takes the next free name where a moved file bears that one already")

@@ -29,6 +29,8 @@ struct RunningAgent: Service {
     let logger: Logger
     /// Ends once the control interface answers, or never will.
     private let controlIsUp = AsyncStream.makeStream(of: Never.self)
+    /// Ends once the uploader knows what the ledger holds, or never will.
+    private let isRestored = AsyncStream.makeStream(of: Never.self)
 
     init(
         _ configuration: Configuration, environment: [String: String], version: String, notifier: ServiceNotifier,
@@ -78,6 +80,7 @@ struct RunningAgent: Service {
 
     func run() async throws {
         do {
+            defer { isRestored.continuation.finish() }
             try await uploader.start(
                 reconsider: { [watch] in watch.reconsider($0) }, watchCounters: { [watch] in watch.counters })
         } catch {
@@ -120,7 +123,8 @@ struct RunningAgent: Service {
     func controlServer() -> ControlServer {
         let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
         return ControlServer(
-            socket: socket, backend: uploader, sources: uploader, pictures: pictures.control, logger: logger
+            socket: socket, backend: uploader, sources: uploader, pictures: pictures.control,
+            readiness: Task { [isRestored] in for await _ in isRestored.stream {} }, logger: logger
         ) { [controlIsUp] in controlIsUp.continuation.finish() }
     }
 

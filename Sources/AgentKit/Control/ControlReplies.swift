@@ -155,3 +155,18 @@ struct ControlErrors: RouterMiddleware {
         }
     }
 }
+
+/// Lets requests wait until they can be answered: an agent that is still reading its ledger knows of no file yet.
+struct Readiness: RouterMiddleware {
+    private let readiness: Task<Void, Never>
+
+    init(of readiness: Task<Void, Never>) { self.readiness = readiness }
+
+    func handle(
+        _ request: Request, context: BasicRequestContext,
+        next: (Request, BasicRequestContext) async throws -> Response
+    ) async throws -> Response {
+        await readiness.value
+        return try await next(request, context)
+    }
+}

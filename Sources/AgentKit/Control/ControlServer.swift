@@ -13,6 +13,7 @@ struct ControlServer: Service {
     private let backend: any ControlBackend
     private let sources: any SourceBackend
     private let pictures: Pictures
+    private let readiness: Task<Void, Never>
     private let logger: Logger
     private let onRunning: @Sendable () -> Void
 
@@ -33,11 +34,13 @@ struct ControlServer: Service {
     ///   - backend: asked for everything about files.
     ///   - sources: asked for everything about sources.
     ///   - pictures: asked for everything about avatars and the portrait.
+    ///   - readiness: ends once questions can be answered; they wait until then.
     ///   - onRunning: told once it answers, and when it never will.
     init(
-        socket: String, backend: any ControlBackend, sources: any SourceBackend, pictures: Pictures, logger: Logger,
-        onRunning: @escaping @Sendable () -> Void = {}
+        socket: String, backend: any ControlBackend, sources: any SourceBackend, pictures: Pictures,
+        readiness: Task<Void, Never> = Task {}, logger: Logger, onRunning: @escaping @Sendable () -> Void = {}
     ) {
+        self.readiness = readiness
         self.pictures = pictures
         self.onRunning = onRunning
         self.socket = ControlSocketPath(socket)
@@ -61,6 +64,7 @@ struct ControlServer: Service {
         quiet.logLevel = max(quiet.logLevel, .warning)
         let router = Router(options: .autoGenerateHeadEndpoints)
         router.add(middleware: ControlErrors())
+        router.add(middleware: Readiness(of: readiness))
         ControlRoutes(backend: backend, avatars: pictures.avatars).add(to: router)
         SourceRoutes(backend: sources).add(to: router)
         AvatarRoutes(backend: pictures.avatars, placeholder: pictures.placeholder).add(to: router)

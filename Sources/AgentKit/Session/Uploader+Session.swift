@@ -17,6 +17,8 @@ extension Uploader {
         let isOther = isUsed && user != nil && user != parts.account.name
         // Nothing of the account before may be sent with the new token.
         if isOther {
+            // Nor may anything that comes from now on be taken as theirs: the next start finds it, for whom it is.
+            hasStopped = true
             process([.stop])
             await parts.portrait?.service.stop()
             await keepOwners()

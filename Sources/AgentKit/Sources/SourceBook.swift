@@ -11,6 +11,8 @@ struct SourceBook: Sendable {
         var toldStage: SourceRecord.Stage?
         /// What was gathered last, so that the upload machine is told of changes only.
         var gathered: [ContentKey] = []
+        /// Since when it has waited for files that the watch has not told of.
+        var waitsForWatchSince: MonotonicTime?
 
         var record: SourceRecord { machine.record }
     }

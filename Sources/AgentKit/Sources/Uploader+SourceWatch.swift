@@ -75,6 +75,40 @@ extension Uploader {
         tell(directory, [.moved])
     }
 
+    /// How long a source waits for the watch to tell of files that are there: those it polls it tells within seconds.
+    private static let watchPatience = Duration.seconds(60)
+
+    /// Whether a source that is about to be taken has files that nobody has told of: of a busy machine's watch, or of a slow
+    /// disk's, quiet says little. They are looked at then.
+    func holdsUnheard(_ directory: RelativePath) -> Bool {
+        let now = self.now.monotonic
+        guard let entry = sources[directory], entry.machine.isAboutToBeTaken(at: now),
+            entry.machine.files.count <= SourceRecord.mostFiles
+        else { return false }
+        let since = entry.waitsForWatchSince ?? now
+        let unheard = now < since + Self.watchPatience ? unheardFiles(of: directory) : []
+        sources[directory]?.waitsForWatchSince = unheard.isEmpty ? nil : since
+        for path in unheard { reconsider(path) }
+        return !unheard.isEmpty
+    }
+
+    private func unheardFiles(of directory: RelativePath) -> [RelativePath] {
+        let description = SourcePlaces.description(of: directory)
+        return parts.files.names(below: directory, atMost: Self.mostNames).filter { path in
+            path != description && record(of: path) == nil && !isIgnored(path, within: directory)
+        }
+    }
+
+    /// Whether a file is ignored, or a directory between it and that of its source.
+    private func isIgnored(_ path: RelativePath, within directory: RelativePath) -> Bool {
+        var part = path
+        while part != directory, !part.bytes.isEmpty {
+            if parts.rules.isIgnored(part) { return true }
+            part = part.parent
+        }
+        return false
+    }
+
     // MARK: source.toml
 
     /// There is a `source.toml` in a directory.

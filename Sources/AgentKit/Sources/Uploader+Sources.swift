@@ -18,7 +18,8 @@ extension Uploader {
         isTelling = true
         defer { isTelling = false }
         while !untold.isEmpty {
-            let (directory, events) = untold.removeFirst()
+            let (directory, told) = untold.removeFirst()
+            let events = holdsUnheard(directory) ? [.moved] + told : told
             guard let actions = sources[directory]?.machine.handle(events, now: now) else { continue }
             perform(actions, of: directory)
         }

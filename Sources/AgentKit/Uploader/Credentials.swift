@@ -6,11 +6,10 @@ import SystemPackage
 
 /// Where the bearer token is found: OUTBOX_TOKEN, then `remote.token_file`, then what `login` stored.
 ///
-/// Files are read again when they change.
+/// Files are read each time: that costs next to nothing beside a request, and no change of theirs goes unseen.
 final class Credentials: CredentialSource {
     private struct State {
         var tokenFile: String?
-        var cached: Cached?
         var owner: Owner?
     }
 
@@ -19,12 +18,6 @@ final class Credentials: CredentialSource {
         var name: String
         var session: SessionStore
         var onOther: @Sendable () -> Void
-    }
-
-    private struct Cached {
-        var path: String
-        var changed: Int64
-        var token: String?
     }
 
     private let environmentToken: String?
@@ -78,12 +71,7 @@ final class Credentials: CredentialSource {
 
     private func token(in path: String) -> String? {
         guard let status = try? FileStatus(path: path), status.kind == .regular else { return nil }
-        return state.withLock { state in
-            if let cached = state.cached, cached.path == path, cached.changed == status.changed { return cached.token }
-            let token = Self.read(path).flatMap(Self.clean)
-            state.cached = Cached(path: path, changed: status.changed, token: token)
-            return token
-        }
+        return Self.read(path).flatMap(Self.clean)
     }
 
     private static func read(_ path: String) -> String? {

@@ -12,6 +12,7 @@ extension Uploader {
     static let removalGrace = Duration.seconds(2)
 
     func take(_ events: [WatchEvent]) {
+        guard !hasStopped else { return }
         for event in events where !takeForSources(event) {
             switch event {
             case .seen(let path): seen(path)
@@ -112,7 +113,7 @@ extension Uploader {
     }
 
     private func hashed(_ path: RelativePath, _ hash: UInt64, _ result: HashResult) {
-        guard let job = hashing[path], job.job == hash else { return }
+        guard !hasStopped, let job = hashing[path], job.job == hash else { return }
         hashing[path] = nil
         names.forgetArrival(path)
         if case .content = result {} else { earlyFacts[path] = nil }

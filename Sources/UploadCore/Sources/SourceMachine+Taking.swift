@@ -11,7 +11,7 @@ extension SourceMachine {
 
     /// Makes a revision of what is there, where everything is known that it takes.
     mutating func takeRevision() {
-        guard !record.isPaused, let description = seen else { return }
+        guard let description = seen else { return }
         isDirty = false
         switch verdict(on: description) {
         case .wait: break

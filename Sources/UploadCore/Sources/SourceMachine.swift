@@ -114,6 +114,11 @@ public struct SourceMachine: Sendable {
         return due > handledAt ? due : nil
     }
 
+    /// Whether anything that it is told now may make it take a revision: nothing has moved for long enough.
+    public func isAboutToBeTaken(at now: MonotonicTime) -> Bool {
+        record.stage == .collecting && !record.isPaused && seen != nil && now >= movedAt + Self.quiet
+    }
+
     /// Says whose the source is, that came while nobody was signed in.
     ///
     /// - Returns: as `handle`.
@@ -154,7 +159,7 @@ public struct SourceMachine: Sendable {
         if case .rejected = record.stage, isDirty, seen != nil, now.monotonic >= begunAt + Self.quiet {
             record.stage = .collecting
         }
-        if record.stage == .collecting, now.monotonic >= movedAt + Self.quiet { takeRevision() }
+        if isAboutToBeTaken(at: now.monotonic) { takeRevision() }
         if record.stage == .uploading { finishRevision() }
     }
 

@@ -37,6 +37,22 @@ struct AccountTests {
         return first
     }
 
+    @Test("what comes when somebody else has signed in is not the former account's any more")
+    func betweenAccounts() async throws {
+        let (anna, ben) = (remote("anna"), remote("ben"))
+        let first = try await bench("anna", anna)
+        try await first.uploader.signIn(token: "u", user: "ben")
+        try await first.drop("b", content(2))
+        #expect(try await first.record("b") == nil)
+        await end(first)
+
+        let second = try await bench("ben", after: first, ben)
+        try await second.ready("b")
+        try await second.ends("b", .done)
+        #expect(anna.registered == [])
+        #expect(ben.registered.count == 1)
+    }
+
     @Test("an upload waits while somebody else is signed in, and goes on where it was")
     func parked() async throws {
         let (anna, ben) = (remote("anna"), remote("ben"))

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import UploadCore
@@ -44,6 +45,24 @@ struct UploaderSourceTests {
         #expect(source?.url == "http://u/post/\(commit.sourceID)")
         #expect(source?.progress == 1)
         #expect(source?.pendingChanges == [])
+    }
+
+    @Test("a file that is there is waited for, also where the watch is late to tell of it")
+    func lateWatch() async throws {
+        let remote = ScriptedRemote()
+        let bench = try await bench(remote)
+        try await bench.describe("trip")
+        try await bench.drop("trip/a", content(1))
+        try bench.write("trip/in/b", content(2))
+        try bench.write("trip/in/a.outbox.json", [1])
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        #expect(remote.registered == [])
+        #expect(bench.reconsidered.withLock { $0 } == [try bench.path("trip/in/b")])
+        try await bench.known("trip/in/b")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        #expect(remote.commits.map(\.fileIDs) == [["1", "2"]])
     }
 
     @Test("a draft is kept until it is submitted")

@@ -15,7 +15,7 @@ struct Idle {
             let cpu = agent.cpuSeconds ?? 0
             sleep(Self.seconds)
             try installation.agent.checkRunning()
-            let wakeUps = Double(agent.voluntarySwitches - switches) / Double(Self.seconds)
+            let wakeUps = Double(agent.wakeUps(since: switches)) / Double(Self.seconds)
             let used = (agent.cpuSeconds ?? 0) - cpu
             let memory = Double(agent.memory ?? 0) / Double(1 << 20)
             return Finding(

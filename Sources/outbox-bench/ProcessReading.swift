@@ -18,11 +18,16 @@ struct ProcessReading {
     /// The memory it holds now, in bytes.
     var memory: Int64? { field("VmRSS", of: "status").map { $0 << 10 } }
 
-    /// How often its threads went to sleep by themselves, which is how often they were woken up.
-    var voluntarySwitches: Int64 {
-        TextFile.names(in: "/proc/\(pid)/task")
-            .compactMap { field("voluntary_ctxt_switches", of: "task/\($0)/status") }
-            .reduce(0, +)
+    /// How often each of its threads went to sleep by itself, which is how often it was woken up.
+    var voluntarySwitches: [String: Int64] {
+        TextFile.names(in: "/proc/\(pid)/task").reduce(into: [:]) { switches, thread in
+            switches[thread] = field("voluntary_ctxt_switches", of: "task/\(thread)/status")
+        }
+    }
+
+    /// How often its threads were woken up since; those that ended meanwhile take their counts with them.
+    func wakeUps(since before: [String: Int64]) -> Int64 {
+        voluntarySwitches.reduce(0) { $0 + $1.value - (before[$1.key] ?? 0) }
     }
 
     /// Whether it watches anything with inotify.

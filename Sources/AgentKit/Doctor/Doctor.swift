@@ -11,7 +11,7 @@ public struct Doctor: Sendable {
     private let version: String
 
     /// How long a file system may take; one whose server is gone answers never.
-    private static let fileLimit = Duration.seconds(5)
+    private static let fileLimit = Duration.seconds(10)
     /// How long directories are counted.
     private static let countLimit = Duration.seconds(3)
 
@@ -31,7 +31,7 @@ public struct Doctor: Sendable {
 
     private var configuration: Configuration { effective.configuration }
 
-    /// Looks at everything; takes 15 s or so at the worst.
+    /// Looks at everything; takes half a minute or so at the worst.
     public func examine() async -> DoctorReport {
         async let directories = directoryFindings()
         let token = await tokenFacts()
@@ -139,7 +139,7 @@ public struct Doctor: Sendable {
     private func late(_ check: Check, _ what: String) -> Finding {
         Finding(
             check, check == .avatars ? .warning : .stop,
-            "\(what) gave no answer within 5 s: a share whose server is gone, or a failing disk",
+            "\(what) gave no answer within 10 s: a share whose server is gone, or a failing disk",
             remedy: "see `dmesg | tail` and `mount`; bring the share back or unmount it with `sudo umount -l`")
     }
 }

@@ -4,7 +4,7 @@ extension AgentFacts {
     /// Asks the agent, and the kernel who holds its lock.
     static func probe(_ configuration: Configuration, environment: [String: String]) async -> AgentFacts {
         let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
-        let answer = await TimeLimit.wait(.seconds(3)) { () -> Answer in
+        let answer = await TimeLimit.wait(.seconds(10)) { () -> Answer in
             do throws(ControlError) {
                 return .healthy(try await ControlClient(socket: socket).health())
             } catch {
@@ -13,7 +13,7 @@ extension AgentFacts {
             }
         }
         let lock = configuration.state + "/lock"
-        let holder = await TimeLimit.run("doctor-lock", .seconds(3)) { lockHolder(of: lock) }
+        let holder = await TimeLimit.run("doctor-lock", .seconds(10)) { lockHolder(of: lock) }
         return AgentFacts(socket: socket, answer: answer ?? .late, lockHolder: holder ?? nil)
     }
 

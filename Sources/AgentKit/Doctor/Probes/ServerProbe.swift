@@ -12,7 +12,7 @@ struct ServerProbe: Sendable {
     let version: String
 
     /// For each of: the name, the connection, the answer.
-    private static let limit = Duration.seconds(5)
+    private static let limit = Duration.seconds(10)
 
     /// Findings about proxy, name, connection, certificate, answer, credentials and clock.
     func findings() async -> [Finding] {
@@ -97,7 +97,7 @@ struct ServerProbe: Sendable {
         let result = await send()
         let milliseconds = Int64((bootTimeNanoseconds() - begun) / 1_000_000)
         var facts = ServerFacts(
-            url: configuration.remote.url, outcome: .failed("no answer within 5 s"),
+            url: configuration.remote.url, outcome: .failed("no answer within 10 s"),
             tokenSource: configuration.remote.allowsToken ? token.source : nil)
         switch result {
         case .success(let reply):

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 public import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -35,8 +36,13 @@ public struct Agent: Sendable {
         Self.prepareProcess()
         let state = try StateDirectory(path: configuration.state)
         let notifier = ServiceNotifier(environment: environment, logger: logger)
-        let running = try RunningAgent(
-            configuration, environment: environment, version: version, notifier: notifier, logger: logger)
+        await notifier.starting()
+        // Opening a large ledger, or building it anew, takes long: not on a thread of the pool.
+        let starter = SerialThread(name: "start")
+        let running = try await Task(executorPreference: starter) {
+            try RunningAgent(
+                configuration, environment: environment, version: version, notifier: notifier, logger: logger)
+        }.value
         let control = running.controlServer()
         let reload = ReloadService(
             source: source, notifier: notifier, adopt: { running.adopt($0) }, logger: logger)

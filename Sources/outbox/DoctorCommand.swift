@@ -7,7 +7,7 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Look for what keeps files from being uploaded, and say what to do.",
         discussion: """
             Checks the configuration, the token, the directories and their disks, the limits on watching, the server \
-            with its certificate and credentials, the clock, and the service. It changes nothing, and takes 15 seconds \
+            with its certificate and credentials, the clock, and the service. It changes nothing, and takes half a minute \
             at the worst. Each finding is a line: what was looked at, what was found, what to do.
 
             Ends with 1 when something would stop uploads, else with 0.

@@ -83,7 +83,8 @@ struct LogoutCommand: AsyncParsableCommand {
             return try Output.standard.write(
                 json: SessionReport(running: isRunning, user: nil, precedence: precedence?.rawValue))
         }
-        try Output.standard.write(lines: ["no token is kept any more"])
+        let effect = precedence == nil ? "; nothing is sent until `outbox login`" : ""
+        try Output.standard.write(lines: ["no token is kept any more" + effect])
         desk.warn(precedence, "uploads go on with that token")
     }
 }

@@ -17,7 +17,7 @@ struct Snapshot {
         do {
             return try await running(link)
         } catch ControlError.notRunning {
-            let (files, sources) = try ledger(link.configuration)
+            let (files, sources) = try OfflineFiles.entries(configuration: link.configuration)
             return Snapshot(isRunning: false, problems: [], files: files, sources: sources)
         }
     }
@@ -28,16 +28,6 @@ struct Snapshot {
         let files = try await link.client.files()
         return Snapshot(
             isRunning: true, problems: problems, files: files, sources: try await link.client.sources())
-    }
-
-    private static func ledger(_ configuration: Configuration) throws -> OfflineFiles.Listing {
-        do {
-            return try OfflineFiles.entries(configuration: configuration)
-        } catch {
-            guard case .alreadyRunning(let pid, let directory) = error else { throw error }
-            let who = pid.map { "the agent with pid \($0)" } ?? "an agent"
-            throw CommandFailure.tryAgain("\(who) on \(directory) is starting or ending and can't be asked; try again")
-        }
     }
 
     /// What there is of the files and sources that words name, in the order of their paths; a source with its files.

@@ -15,6 +15,16 @@ import Testing
         }
     }
 
+    @Test func noPartOfACommentIsAToken() async throws {
+        let tokens = "# anna, old laptop\nalice-token alice # here, too much\n\t#, bob-token bob\na#b carol,c#d carol"
+        try await TestServer.run(configure: { $0.tokens = tokens }) { server in
+            let statuses = try ["old", "too", "bob-token", "#", "#,", "alice-token", "a#b", "c#d"].map { token in
+                try server.isFinish(["x"], token: token).status
+            }
+            #expect(statuses == [401, 401, 401, 401, 401, 404, 404, 404])
+        }
+    }
+
     @Test func usersDoNotSeeEachOther() async throws {
         try await TestServer.run(configure: { $0.tokens = Self.tokens }) { server in
             let content = TestServer.content(1000)

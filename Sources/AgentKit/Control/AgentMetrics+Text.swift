@@ -24,9 +24,9 @@ extension AgentMetrics {
 
     private func writeUploads(into text: inout PrometheusText) {
         text.add(.gauge, "uploads", uploads, "Contents that are neither confirmed nor given up.")
-        text.add(.counter, "uploads_done_total", uploadsDone, "Contents that the server confirmed.")
-        text.add(.counter, "uploads_failed_total", uploadsFailed, "Uploads that failed for good.")
-        text.add(.counter, "upload_retries_total", retries, "Attempts begun after a failure.")
+        text.add(.counter, "uploads_done_total", uploadsDone, "Paths whose content the server confirmed.")
+        text.add(.counter, "uploads_failed_total", uploadsFailed, "Paths that failed for good.")
+        text.add(.counter, "upload_retries_total", retries, "Fragments that failed and go again.")
         text.add(
             .counter, "upload_acknowledged_bytes_total", bytesAcknowledged,
             "Bytes of fragments that the server acknowledged.")

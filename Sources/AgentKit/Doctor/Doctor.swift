@@ -138,7 +138,7 @@ public struct Doctor: Sendable {
     /// What is said of a place that gives no answer.
     private func late(_ check: Check, _ what: String) -> Finding {
         Finding(
-            check, check == .avatars ? .warning : .stop,
+            check, [.avatars, .sidecars, .service].contains(check) ? .warning : .stop,
             "\(what) gave no answer within 10 s: a share whose server is gone, or a failing disk",
             remedy: "see `dmesg | tail` and `mount`; bring the share back or unmount it with `sudo umount -l`")
     }

@@ -3,8 +3,8 @@ import UploadCore
 /// What the service manager is told and when (man 3 sd_notify); decides only: takes events and the time, returns what
 /// is to be done.
 ///
-/// It never wakes anybody but for the watchdog, which the service manager asks for, and once after a change that came
-/// too soon behind the last look.
+/// It never wakes anybody but for the watchdog, which the service manager asks for, once after a change that came
+/// too soon behind the last look, and during a long start.
 struct NotifyPlan: Sendable {
     /// What happened.
     enum Event: Sendable {
@@ -14,8 +14,8 @@ struct NotifyPlan: Sendable {
         case reloading(monotonicMicroseconds: UInt64)
         /// The agent begins to end.
         case stopping
-        /// The start takes this much longer, counted from now.
-        case extend(Duration)
+        /// The agent begins to start, which may take long: a damaged ledger is built anew first.
+        case starting
         /// Something changed that the status line may show.
         case changed
         /// The time asked for with `wake` has come.
@@ -43,12 +43,18 @@ struct NotifyPlan: Sendable {
     /// The shortest time between two status lines.
     static let pause = Duration.seconds(5)
 
+    /// How often a start that goes on asks for more time, how much it asks for, and when it stops asking.
+    static let startPause = Duration.seconds(60)
+    private static let startExtension = Duration.seconds(180)
+    static let longestStart = Duration.seconds(3600)
+
     /// The longest status line, in characters; man 3 sd_notify names no bound, but a datagram has one.
     private static let longestStatus = 300
 
     /// How often the agent is asked for the watchdog's sake; nil without a watchdog.
     private let interval: Duration?
     private var phase = Phase.starting
+    private var began: MonotonicTime?
     private var asked: MonotonicTime?
     private var isAsking = false
     private var hasComplained = false
@@ -66,8 +72,9 @@ struct NotifyPlan: Sendable {
     mutating func handle(_ event: Event, at now: MonotonicTime) -> [Action] {
         if phase == .stopping { return [] }
         switch event {
-        case .extend(let duration):
-            return [.send(["EXTEND_TIMEOUT_USEC=\(duration.microseconds)"])]
+        case .starting:
+            began = now
+            return sleep(until: now + Self.startPause)
         case .ready:
             phase = .ready
             return [.send(["READY=1"])] + look(at: now)
@@ -84,12 +91,19 @@ struct NotifyPlan: Sendable {
             return isAsking ? [] : plan(at: now)
         case .due:
             wake = nil
+            if phase == .starting { return extendStart(at: now) }
             return isAsking ? complain(at: now) : plan(at: now)
         case .answered(let status):
             isAsking = false
             hasComplained = false
             return tell(status) + plan(at: now)
         }
+    }
+
+    private mutating func extendStart(at now: MonotonicTime) -> [Action] {
+        guard let began, now < began + Self.longestStart else { return [] }
+        return [.send(["EXTEND_TIMEOUT_USEC=\(Self.startExtension.microseconds)"])]
+            + sleep(until: now + Self.startPause)
     }
 
     /// Asks when it is time for it, else says when it will be.

@@ -52,6 +52,11 @@ struct ServiceNotifier: Sendable {
         for variable in variables { unsetenv(variable) }
     }
 
+    /// The agent begins to start; until it is up, more time is asked for.
+    func starting() async {
+        await session?.handle(.starting)
+    }
+
     /// The agent is up, or a reload is through.
     ///
     /// - Parameter summary: from now on asked how the agent is, in one line; the watchdog is fed with each answer, so it
@@ -75,11 +80,6 @@ struct ServiceNotifier: Sendable {
     /// The agent begins to end; returns once the service manager has it.
     func stopping() async {
         await session?.handle(.stopping)
-    }
-
-    /// The start goes on for this long, counted from now; to be said again before it is over.
-    func extendStart(by duration: Duration) async {
-        await session?.handle(.extend(duration))
     }
 
     /// Something changed that the summary may show; cheap, and may be called thousands of times a second.

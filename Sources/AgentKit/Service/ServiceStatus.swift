@@ -45,7 +45,9 @@ public struct ServiceStatus: Equatable, Sendable, Encodable {
         }
         enabled = values["UnitFileState"]
         active = values["ActiveState"].map { state in
-            let detail = state == "failed" ? values["Result"] : values["SubState"]
+            // While it waits to be started again, why it ended says more than that it waits.
+            let isDown = state == "failed" || state == "activating" && values["Result"] != "success"
+            let detail = isDown ? values["Result"] ?? values["SubState"] : values["SubState"]
             return detail.map { "\(state) (\($0))" } ?? state
         }
         pid = values["MainPID"].flatMap { Int32($0) }.flatMap { $0 > 0 ? $0 : nil }

@@ -4,6 +4,8 @@ public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
     case notAToken(String)
     /// What was given can't be a user name.
     case notAUser(String)
+    /// The token would go over plain http to another machine (`remote.insecure_http`).
+    case mayNotTravel
     /// The stored session can't be written, read or removed.
     case inputOutput(path: String, reason: String)
 
@@ -12,6 +14,9 @@ public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .notAToken(let reason): "not a token: \(reason)"
         case .notAUser(let reason): "not a user name: \(reason)"
+        case .mayNotTravel:
+            "the token is not kept: a token is not sent over plain http; use https:// in remote.url, or set "
+                + "remote.insecure_http = true, and start the agent again"
         case .inputOutput(let path, let reason): "cannot use \(path): \(reason)"
         }
     }

@@ -51,7 +51,7 @@ public struct SessionStore: Sendable {
     /// - Throws: `SessionError.inputOutput`.
     public func save(_ session: StoredSession) throws(SessionError) {
         do throws(Errno) {
-            let directory = try open(creating: true)
+            let directory = try open()
             // Neither a failure nor a kill may leave one user's name with the other's token.
             let isOther = session.user != nil && storedUser != session.user
             if isOther, try Self.unlink(Self.token, in: directory) {
@@ -66,15 +66,15 @@ public struct SessionStore: Sendable {
         }
     }
 
-    /// Discards the session.
+    /// Discards the session, and notes that nothing is to be sent until there is one: also where there was none, since a
+    /// server may want no token.
     ///
     /// - Returns: whether there was one.
     /// - Throws: `SessionError.inputOutput`.
     @discardableResult
     public func remove() throws(SessionError) -> Bool {
         do throws(Errno) {
-            let directory = try open(creating: false)
-            guard (try? directory.status(Array(Self.token.utf8))) != nil else { return false }
+            let directory = try open()
             // First, so that no kill leaves neither a token nor the word that there is to be none.
             try Self.replace(Self.signedOut, with: "", in: directory)
             let hadToken = try Self.unlink(Self.token, in: directory)
@@ -83,7 +83,6 @@ public struct SessionStore: Sendable {
             try retryingOnInterrupt { fsync(directory.rawValue) }
             return hadToken
         } catch {
-            if error == .noSuchFileOrDirectory { return false }
             throw failure(error)
         }
     }
@@ -92,8 +91,8 @@ public struct SessionStore: Sendable {
         .inputOutput(path: state, reason: "\(error); see that you can write there, or set `state`")
     }
 
-    private func open(creating: Bool) throws(Errno) -> Directory {
-        if creating, (try? FileStatus(path: state)) == nil {
+    private func open() throws(Errno) -> Directory {
+        if (try? FileStatus(path: state)) == nil {
             try Directory.create(state)
             try retryingOnInterrupt { chmod(state, 0o700) }
         }

@@ -11,6 +11,7 @@ extension Uploader {
     var isSignedOut: Bool { parts.account.session.isSignedOut && parts.credentials.bearerToken() == nil }
 
     func signIn(token: String, user: String?) async throws(SessionError) {
+        guard parts.tokenMayTravel else { throw .mayNotTravel }
         let session = try StoredSession(token: token, user: user)
         // A token that takes precedence goes on being used, for whom it was.
         let isUsed = [nil, .login].contains(parts.credentials.origin)
@@ -38,7 +39,7 @@ extension Uploader {
 
     func signOut() async throws(SessionError) {
         // Before the token goes: nothing may be sent without one.
-        let isInUse = parts.credentials.origin == .login
+        let isInUse = [nil, .login].contains(parts.credentials.origin)
         if isInUse { process([.setSignedOut(Self.signedOut)]) }
         let hadOne: Bool
         do throws(SessionError) {
@@ -51,7 +52,7 @@ extension Uploader {
         }
         if hadOne { parts.logger.notice("the token that was kept is discarded") }
         credentialsChanged()
-        if hadOne { parts.portrait?.service.signedOut() }
+        if isInUse { parts.portrait?.service.signedOut() }
     }
 
     /// There may be new credentials, or none any more.

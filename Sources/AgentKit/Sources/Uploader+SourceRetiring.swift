@@ -19,7 +19,7 @@ extension Uploader {
         for directory in sources.directories {
             guard let entry = sources[directory], case .done = entry.record.stage, !entry.machine.keepsFiles,
                 let post = entry.record.post,
-                post.files.keys.allSatisfy({ record(of: directory.appending($0.bytes))?.hasFile != true })
+                post.files.keys.allSatisfy({ hasLeft(directory.appending($0.bytes)) })
             else { continue }
             do throws(Errno) {
                 if parts.afterUpload == .move {
@@ -33,6 +33,11 @@ extension Uploader {
                     metadata: ["source": "\(directory)", "reason": "\(error)"])
             }
         }
+    }
+
+    /// Whether a file is out of the outbox; one that is taken aside is still on its way.
+    private func hasLeft(_ path: RelativePath) -> Bool {
+        retiring[path] == nil && record(of: path)?.hasFile != true
     }
 
     private func moveOut(_ directory: RelativePath) throws(Errno) {

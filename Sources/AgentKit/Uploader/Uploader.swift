@@ -37,6 +37,8 @@ actor Uploader {
         /// What happens, for those who follow it.
         var events: EventHub
         var credentials: Credentials
+        /// Whether a token may be sent to this server at all.
+        var tokenMayTravel = true
         var account: Account
         var retention: Duration
         var remoteProtocol: String

@@ -106,9 +106,9 @@ final class Tokens: Sendable {
 
     private static func entries(in text: String, origin: String) throws(StartFailure) -> [Entry] {
         var entries: [Entry] = []
-        for line in text.split(whereSeparator: { $0.isNewline || $0 == "," }) {
-            let fields = line.split { $0 == " " || $0 == "\t" }
-            guard let token = fields.first, !token.hasPrefix("#") else { continue }
+        for item in text.split(whereSeparator: \.isNewline).flatMap({ withoutComment($0).split(separator: ",") }) {
+            let fields = item.split(whereSeparator: isBlank)
+            guard let token = fields.first else { continue }
             guard fields.count == 2, isUser(fields[1]) else {
                 throw .configuration(
                     "\(origin): a line must be \"token user\", the user of letters, digits and . _ @ + -")
@@ -117,6 +117,16 @@ final class Tokens: Sendable {
         }
         return entries
     }
+
+    /// What stands before a word that begins with `#`: whatever follows it, no part of it is a token.
+    private static func withoutComment(_ line: Substring) -> Substring {
+        let comment = line.indices.first { index in
+            line[index] == "#" && (index == line.startIndex || isBlank(line[line.index(before: index)]))
+        }
+        return line[..<(comment ?? line.endIndex)]
+    }
+
+    private static func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
 
     /// A user's name is also the name of a directory.
     private static func isUser(_ name: Substring) -> Bool {

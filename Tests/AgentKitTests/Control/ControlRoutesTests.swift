@@ -140,6 +140,15 @@ struct ControlRoutesTests {
         #expect(bench.backend.state.withLock(\.sessions).isEmpty)
     }
 
+    @Test("A token that would travel in the clear is not kept")
+    func travellingToken() async throws {
+        let bench = try bench()
+        bench.backend.set { $0.sessionError = .mayNotTravel }
+        let reply = try await bench.serving { try await bench.ask("POST", "/v1/session", body: "{\"token\":\"x\"}") }
+        #expect(reply.status == 400)
+        #expect(reply.body.contains("token_not_allowed"))
+    }
+
     @Test("A token that can't be stored is the agent's trouble")
     func storeTrouble() async throws {
         let bench = try bench()

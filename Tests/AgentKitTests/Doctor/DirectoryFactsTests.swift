@@ -149,9 +149,9 @@ struct DirectoryFactsTests {
 
     @Test(
         arguments: [
-            (0xEF53, "ext4", .local), (0x6969, "NFS", .network), (0xFE53_4D42, "SMB", .network),
-            (0x6573_5546, "FUSE", .fuse), (0x0102_1994, "tmpfs", .memory), (0x4D44, "FAT", .withoutModes),
-            (0x1234_5678, "type 0x12345678", .local),
+            (0xEF53, "ext4", .local), (0x6969, "nfs", .network), (0xFE53_4D42, "smb2", .network),
+            (0x6573_5546, "fuse", .fuse), (0x0102_1994, "tmpfs", .memory), (0x4D44, "vfat", .withoutModes),
+            (0x1234_5678, "0x12345678", .network),
         ] as [(UInt32, String, FileSystem.Kind)])
     func `file systems are told by their magic number`(magic: UInt32, name: String, kind: FileSystem.Kind) {
         #expect(FileSystem.identify(magic: magic) == (name, kind))

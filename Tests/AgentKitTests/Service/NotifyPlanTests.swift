@@ -101,8 +101,16 @@ struct NotifyPlanTests {
     @Test("a long start asks for more time")
     func longStart() {
         var plan = NotifyPlan(watchdog: nil)
-        #expect(plan.handle(.extend(.seconds(90)), at: Self.at(0)) == [.send(["EXTEND_TIMEOUT_USEC=90000000"])])
+        #expect(plan.handle(.starting, at: Self.at(0)) == [.wake(at: Self.at(60))])
         #expect(plan.handle(.changed, at: Self.at(0)) == [], "nothing is known of an agent that starts")
+        let more = NotifyPlan.Action.send(["EXTEND_TIMEOUT_USEC=180000000"])
+        #expect(plan.handle(.due, at: Self.at(60)) == [more, .wake(at: Self.at(120))])
+        #expect(plan.handle(.due, at: Self.at(120)) == [more, .wake(at: Self.at(180))])
+        var hanging = plan
+        #expect(hanging.handle(.due, at: Self.at(3600)) == [], "a start that hangs is ended")
+        #expect(plan.handle(.ready, at: Self.at(150)) == [.send(["READY=1"]), .ask])
+        #expect(plan.handle(.answered(status: "well"), at: Self.at(150)) == [.send(["STATUS=well"])])
+        #expect(plan.handle(.due, at: Self.at(180)) == [])
     }
 
     @Test("a status can't smuggle a line in, and is cut")

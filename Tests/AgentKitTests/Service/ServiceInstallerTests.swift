@@ -166,15 +166,18 @@ struct ServiceInstallerTests {
         #expect(status.lines.contains { $0.contains("journalctl --user -u outbox") })
     }
 
-    @Test("a failed service says how it failed")
-    func failed() throws {
-        systemctl.answers = [
-            "show": CommandOutcome(
-                status: 0, output: "ActiveState=failed\nSubState=failed\nResult=watchdog\nMainPID=0\n")
-        ]
+    @Test(
+        "a service that failed says how, also while it waits to be started again",
+        arguments: [
+            ("failed\nSubState=failed\nResult=watchdog", "failed (watchdog)"),
+            ("activating\nSubState=auto-restart\nResult=exit-code", "activating (exit-code)"),
+            ("activating\nSubState=start\nResult=success", "activating (start)"),
+        ])
+    func failed(state: String, shown: String) throws {
+        systemctl.answers = ["show": CommandOutcome(status: 0, output: "ActiveState=\(state)\nMainPID=0\n")]
         let status = try installer.status()
         #expect(!status.installed && !status.isRunning)
-        #expect(status.active == "failed (watchdog)")
+        #expect(status.active == shown)
         #expect(status.pid == nil)
     }
 }

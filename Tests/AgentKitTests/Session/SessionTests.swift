@@ -63,13 +63,16 @@ struct SessionTests {
         #expect(names.sorted() == ["token", "turns", "user"])
     }
 
-    @Test("A session is discarded once; that there is none is no error")
+    @Test("A session is discarded once; that there is none is no error, and nothing is to be sent then")
     func remove() throws {
+        #expect(!store.isSignedOut)
         #expect(try store.remove() == false)
+        #expect(store.isSignedOut)
         try store.save(StoredSession(token: "secret", user: "anna"))
         #expect(try store.remove() == true)
         #expect(try store.remove() == false)
         #expect(store.load() == nil)
+        #expect(store.isSignedOut)
         #expect(access("\(state)/user", F_OK) != 0)
     }
 

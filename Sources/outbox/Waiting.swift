@@ -58,12 +58,13 @@ struct Waiting {
                 tellTheRest()
                 return true
             }
-            if let timeout, pace.elapsed >= timeout { return false }
+            // All is through, and only has to stand for a moment: that is no time-out.
+            if let timeout, pace.elapsed >= timeout, !course.isCalming { return false }
             if let signal = interruption?.signal {
                 display.clear()
                 Interruption.end(by: signal)
             }
-            try await pace.rest(until: timeout)
+            try await pace.rest(until: course.isCalming ? nil : timeout)
         }
     }
 

@@ -51,6 +51,30 @@ struct PortraitTests {
         #expect(!FileManager.default.fileExists(atPath: "\(agent.state)/portrait/pending-150.jpg"))
     }
 
+    @Test("of several that came while no agent ran only the newest is sent")
+    func found() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        var last = Date.distantPast
+        for picture in 1...4 {
+            // The kernel's clock for times of files is coarse.
+            try await Poll.until("another time of the next file") {
+                try drop(picture, agent)
+                let values = try FileManager.default.attributesOfItem(atPath: agent.path("portrait/\(picture).png"))
+                defer { last = values[.modificationDate] as? Date ?? last }
+                return (values[.modificationDate] as? Date ?? last) > last
+            }
+        }
+        try await agent.start()
+        try await agent.reached("portrait/4.png", .done)
+        for picture in 1...3 {
+            let old = try await agent.reached("portrait/\(picture).png", .cancelled)
+            #expect(old.error?.code == "superseded")
+        }
+        #expect(sent(to: server) == [4])
+        #expect(current(agent) == 4)
+    }
+
     @Test("is shown at once while the server is away, over a restart, and the newest alone is sent")
     func offline() async throws {
         let receiver = try await Receiver.started()

@@ -205,6 +205,10 @@ struct FileSectionRemoteTests {
                 #"{"finishStatus":1,"md5":{"43":"00000000000000010000000000000001"}}"#,
                 ["confirmed 43 -", "confirmed 44 -"]
             ),
+            (
+                #"{"finishStatus":0,"failFileIds":"43","md5":{"44":"ffffffffffffffffffffffffffffffff"}}"#,
+                ["failed", "failed"]
+            ),
             (#"{"finishStatus":1,"md5":{"43":"nonsense"}}"#, ["failed", "confirmed 44 -"]),
             (#"{"finishStatus":3}"#, ["bad reply", "bad reply"]),
             (#"{"finishStatus":"1"}"#, ["bad reply", "bad reply"]),

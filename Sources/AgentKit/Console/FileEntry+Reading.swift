@@ -11,7 +11,9 @@ extension FileEntry {
     }
 
     /// The path the file was dropped under, which is where those who wait for it look.
-    public var droppedPath: RelativePath? { moved_from.flatMap { RelativePath(shown: $0) } ?? relativePath }
+    public var droppedPath: RelativePath? {
+        moved_from.flatMap { RelativePath(shown: $0) ?? RelativePath($0) } ?? relativePath
+    }
 
     /// Whether nothing more happens to the path unless a person acts. A state that a newer agent may have is not final.
     public var isFinal: Bool { FileState(rawValue: state)?.isFinal ?? false }

@@ -18,6 +18,8 @@ public struct FileNames: Sendable {
     private let paths: Set<RelativePath>
     private let byShownPath: [String: RelativePath]
     private let byKey: [String: [RelativePath]]
+    /// Files that the agent moved, by where they were dropped.
+    private let byDroppedPath: [RelativePath: RelativePath]
 
     /// Names among files.
     ///
@@ -28,13 +30,16 @@ public struct FileNames: Sendable {
         self.place = place
         var byShownPath: [String: RelativePath] = [:]
         var byKey: [String: [RelativePath]] = [:]
+        var byDroppedPath: [RelativePath: RelativePath] = [:]
         for file in files {
             guard let path = file.relativePath else { continue }
             byShownPath[file.path] = path
+            if let dropped = file.droppedPath, dropped != path { byDroppedPath[dropped] = path }
             if let key = file.key { byKey[key, default: []].append(path) }
         }
         self.byShownPath = byShownPath
         self.byKey = byKey
+        self.byDroppedPath = byDroppedPath
         paths = Set(byShownPath.values)
     }
 
@@ -48,6 +53,7 @@ public struct FileNames: Sendable {
             case .directory: return .below(candidate.path)
             case .file: return .unseen(candidate.path)
             case .missing:
+                if let path = byDroppedPath[candidate.path] { return .known([path]) }
                 // A directory that is gone may have files in the ledger.
                 if paths.contains(where: { $0.isWithin(candidate.path) }) { return .below(candidate.path) }
             }

@@ -114,6 +114,9 @@ public struct WaitCourse: Sendable {
         return now - since >= Self.calm
     }
 
+    /// Whether everything is final, and believed once it has stood for ``calm``.
+    public var isCalming: Bool { calmSince != nil }
+
     /// The files that something happened to while they were waited for, and those that were named: what a display of
     /// the progress is about.
     public var shown: [FileEntry] {

@@ -34,6 +34,7 @@ public enum OfflineFiles {
                 book[record.directory] = SourceBook.Entry(machine: SourceMachine(record: record, now: now))
                 return true
             })
+            let isAllPaused = try ledger.setting(Uploader.Setting.allPaused) != nil
             var reports: [FileReport] = []
             var events: [RelativePath: [SourceEvent]] = [:]
             try ledger.forEachDrop({ record in
@@ -43,13 +44,18 @@ public enum OfflineFiles {
                 }
                 guard !record.isTrace else { return true }
                 var report = report(record, ledger, configuration)
+                if isAllPaused, record.key != nil, !record.state.isFinal { report.state = .paused }
                 report.source = source.flatMap { book[$0]?.record.id }
                 reports.append(report)
                 return true
             })
             let byPath = Dictionary(reports.map { ($0.path, $0) }) { $1 }
             let sources = book.directories.compactMap { directory in
-                book[directory].map { report($0.machine, events[directory] ?? [], byPath, now) }
+                book[directory].map { entry in
+                    var report = report(entry.machine, events[directory] ?? [], byPath, now)
+                    if isAllPaused, entry.record.isUnderWay { report.state = .file(.paused) }
+                    return report
+                }
             }
             return (
                 try reports.sorted { $0.path < $1.path }.map { report in

@@ -28,8 +28,10 @@ actor SidecarWriter {
     private var pacing = SidecarPacing()
     private var names: [SidecarSubject: [UInt8]] = [:]
     private var timer: Task<Void, Never>?
-    /// Whether the last one could not be written.
-    private(set) var isInTrouble = false
+    /// What could not be written when it was tried last.
+    private var unwritten: Set<SidecarSubject> = []
+    /// Whether there is something that can't be written.
+    var isInTrouble: Bool { !unwritten.isEmpty }
 
     /// A writer.
     ///
@@ -102,6 +104,7 @@ actor SidecarWriter {
                 if !store.sidecar(of: subject, holds: sidecar.outcome) { write(sidecar) }
             case .remove:
                 pacing.forget(subject)
+                unwritten.remove(subject)
                 store.remove(for: subject, known: names.removeValue(forKey: subject))
             }
         }
@@ -118,10 +121,7 @@ actor SidecarWriter {
             let name = try store.write(sidecar.text, for: subject, known: names[subject])
             // The usual name is found again; only another one must be remembered.
             names[subject] = name == SidecarName.name(for: subject.name) ? nil : name
-            if isInTrouble {
-                isInTrouble = false
-                logger.notice("sidecars can be written again")
-            }
+            noteThrough(subject)
         } catch {
             // A directory that is gone went with its files.
             guard [.noSuchFileOrDirectory, .notDirectory].contains(error) else {
@@ -130,13 +130,21 @@ actor SidecarWriter {
                 return false
             }
         }
+        unwritten.remove(subject)
         pacing.wrote(sidecar, now: clock.now.monotonic)
         return true
     }
 
+    /// Nothing is said of one directory that can be written to as long as another can't.
+    private func noteThrough(_ subject: SidecarSubject) {
+        guard unwritten.remove(subject) != nil, unwritten.isEmpty else { return }
+        logger.notice("sidecars can be written again")
+    }
+
     private func warn(_ subject: SidecarSubject, _ error: Errno) {
-        guard !isInTrouble else { return }
-        isInTrouble = true
+        let isNew = unwritten.isEmpty
+        unwritten.insert(subject)
+        guard isNew else { return }
         logger.error(
             "sidecars can't be written; files are uploaded all the same; free space or mend permissions",
             metadata: ["path": "\(subject)", "reason": "\(error)"])

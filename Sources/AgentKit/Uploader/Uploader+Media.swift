@@ -82,10 +82,12 @@ extension Uploader {
             Task { [weak self] in
                 let measured = record.facts == nil ? await media.measure(file, type) : record.facts
                 let isSettled = await media.drawThumbnail(of: file, type, key: key, duration: measured?.duration)
+                // Thumbnails may be wanted one day.
+                let isAll = isSettled && media.drawsThumbnails
                 // What was written into meanwhile is no picture of this content.
                 let after = (try? FileStatus(of: file.rawValue)).map(FileIdentity.init)
                 let isSame = after.map { identity?.isSameFile(as: $0) == true } ?? false
-                self?.run { $0.examined(key, isSame ? measured : nil, isAll: isSettled, isSame: isSame, media) }
+                self?.run { $0.examined(key, isSame ? measured : nil, isAll: isAll, isSame: isSame, media) }
             }
         }
     }

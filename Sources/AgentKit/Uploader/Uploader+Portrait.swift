@@ -22,7 +22,20 @@ extension Uploader {
                 announce: { [events] _, profile in events.publish(profile: profile) }),
             isAllPaused: machine.isPaused)
         for record in drops.values where record.key != nil && portrait(for: record.path) != nil {
-            send(record, to: service, .found)
+            foundPortraits[record.path] = record
+        }
+    }
+
+    /// Hands over the pictures that were dropped while no agent ran, once all of them are known: only the newest is to be sent.
+    func sendFoundPortraits() {
+        guard hasScanned, !foundPortraits.isEmpty, !foundPortraits.values.contains(nil),
+            !hashing.contains(where: { $1.isFound && portrait(for: $0) != nil })
+        else { return }
+        let found = foundPortraits.values.compactMap(\.self).compactMap(current).filter { !$0.state.isFinal }
+        foundPortraits = [:]
+        // The newest first: the others are superseded by it then before anything is done for them.
+        for record in found.sorted(by: { $0.identity?.changed ?? 0 > $1.identity?.changed ?? 0 }) {
+            if let service = portrait(for: record.path) { send(record, to: service, .found) }
         }
     }
 
@@ -47,8 +60,14 @@ extension Uploader {
         record.attempts = 0
         portraits[record.path] = nil
         forgetIntake(of: record.path)
+        if order == .found { foundPortraits.updateValue(nil, forKey: record.path) }
         commit([keep(record)]) { [record] uploader in
-            if let current = uploader.current(record) { uploader.send(current, to: service, order) }
+            if order == .found {
+                uploader.foundPortraits.updateValue(record, forKey: record.path)
+                uploader.sendFoundPortraits()
+            } else if let current = uploader.current(record) {
+                uploader.send(current, to: service, order)
+            }
         }
         report(record)
     }

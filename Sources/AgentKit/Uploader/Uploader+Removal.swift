@@ -172,6 +172,7 @@ extension Uploader {
         }
         for record in stale { forget(record) }
         scannedSources(summary)
+        sendFoundPortraits()
         setAlarm()
     }
 }

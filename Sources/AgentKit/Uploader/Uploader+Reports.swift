@@ -49,7 +49,7 @@ extension Uploader {
         report.attempts = view.attempts
         report.nextAttemptAt = view.nextAttemptAt
         report.error = view.error
-        report.deduplicated = report.deduplicated || view.joinedLater
+        report.deduplicated = view.joinedLater
         if view.state == .uploading { report.bytesPerSecond = speeds[key]?.bytesPerSecond(at: now.monotonic) }
     }
 }

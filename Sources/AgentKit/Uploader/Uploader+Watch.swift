@@ -115,6 +115,7 @@ extension Uploader {
     private func hashed(_ path: RelativePath, _ hash: UInt64, _ result: HashResult) {
         guard !hasStopped, let job = hashing[path], job.job == hash else { return }
         hashing[path] = nil
+        defer { sendFoundPortraits() }
         names.forgetArrival(path)
         if case .content = result {} else { earlyFacts[path] = nil }
         switch result {

@@ -78,6 +78,8 @@ actor Uploader {
     var hasStopped = false
     /// What was told last of profile pictures on their way.
     var portraits: [RelativePath: PortraitReport] = [:]
+    /// Profile pictures that were there when the agent began, until all of them are known; nil: not durable yet.
+    var foundPortraits: [RelativePath: DropRecord?] = [:]
     /// Directories that are one post each.
     var sources = SourceBook()
     /// What sources are still to be told, in order.

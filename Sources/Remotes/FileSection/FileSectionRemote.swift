@@ -157,8 +157,11 @@ struct FinishVerdict {
 
     func outcome(of upload: RemoteUpload) -> Result<FinishOutcome, RemoteFailure> {
         if unknown.contains(upload.id) { return .failure(.forgotten) }
+        if let digest = digests[upload.id], ContentKey(hexadecimal: digest) != upload.key {
+            return .success(.failed(failure("the server assembled \(upload.id) with MD5 \(digest.prefix(32))")))
+        }
         switch status {
-        case 1: return .success(finished(upload))
+        case 1: return .success(.confirmed(RemoteObject(id: upload.id, url: urls[upload.id])))
         case 2: return .success(.assembling)
         default: break
         }
@@ -170,13 +173,6 @@ struct FinishVerdict {
         // Nobody was named: a single upload it must be; of several each is asked about by itself.
         return asked == 1
             ? .success(.failed(failure("the server could not assemble \(upload.id)"))) : .failure(.forgotten)
-    }
-
-    private func finished(_ upload: RemoteUpload) -> FinishOutcome {
-        if let digest = digests[upload.id], ContentKey(hexadecimal: digest) != upload.key {
-            return .failed(failure("the server assembled \(upload.id) with MD5 \(digest.prefix(32))"))
-        }
-        return .confirmed(RemoteObject(id: upload.id, url: urls[upload.id]))
     }
 
     private func failure(_ what: String) -> FileError {

@@ -94,7 +94,13 @@ struct Upload: Equatable, Sendable {
     mutating func endVerification() {
         guard isVerification else { return }
         isVerification = false
-        if let first = waiters.keys.min() { waiters[first]?.joinedLater = false }
+        findFirst()
+    }
+
+    /// Where those who were first have left, the content is sent for one of those who joined later.
+    mutating func findFirst() {
+        guard !isVerification, waiters.values.allSatisfy(\.joinedLater), let first = waiters.keys.min() else { return }
+        waiters[first]?.joinedLater = false
     }
 
     /// Forgets every fragment: all of them must be sent again.

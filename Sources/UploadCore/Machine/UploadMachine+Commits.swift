@@ -58,9 +58,9 @@ extension UploadMachine {
     mutating func commitFailed(_ id: RequestID, _ failure: RemoteFailure, now: Now) {
         guard let (request, commit) = answer(id) else { return }
         switch failure {
-        case .temporary(let error, let retryAfter, let slow):
+        case .temporary(let error, _, _):
             let pause = close(.commit, failure, request: request, now: now)
-            failLater(commit, error, pause: retryAfter == nil && !slow ? nil : pause, now: now)
+            failLater(commit, error, pause: pause, now: now)
         case .signedOut where id <= lastWithOldCredentials:
             if request.wasProbe { gates.abandonProbe(.commit, now: now) }
         case .signedOut: close(.commit, failure, request: request, now: now)

@@ -154,9 +154,9 @@ extension UploadMachine {
         guard let kind = requests[id]?.kind else { return }
         guard let request = answer(id, key, kind: kind) else { return }
         switch failure {
-        case .temporary(let error, let retryAfter, let slow):
+        case .temporary(let error, _, _):
             let pause = close(kind, failure, request: request, now: now)
-            failLater(key, error, pause: retryAfter == nil && !slow ? nil : pause, now: now)
+            failLater(key, error, pause: pause, now: now)
         case .signedOut where id <= lastWithOldCredentials:
             if request.wasProbe { gates.abandonProbe(kind, now: now) }
             interrupt(key)
@@ -191,24 +191,22 @@ extension UploadMachine {
 
     /// Closes the gates after a failure that is not one file's fault.
     ///
-    /// - Returns: the pause until the next attempt.
+    /// - Returns: the pause until the next attempt, where it is no ordinary one.
     @discardableResult
     mutating func close(
         _ kind: RequestKind, _ failure: RemoteFailure, request: Request, now: Now
-    ) -> Duration {
+    ) -> Duration? {
         var backoff = self.backoff
         defer { self.backoff = backoff }
         let ceiling = limits.retryInterval
         switch failure {
         case .temporary(let error, let retryAfter, let slow):
             // A server that wants to be asked again at once gets the ordinary pauses.
-            let retryAfter = retryAfter.flatMap { $0 < Backoff.first ? nil : $0 }
-            let pause = { (failures: Int) in
-                retryAfter ?? (slow ? ceiling : backoff.pause(afterFailures: failures))
-            }
+            let wanted = retryAfter.flatMap { $0 < Backoff.first ? nil : $0 } ?? (slow ? ceiling : nil)
+            let pause = { (failures: Int) in wanted ?? backoff.pause(afterFailures: failures) }
             gates.fail(
                 kind, .unreachable, error: error, pause: pause, wasProbe: request.wasProbe, now: now)
-            return retryAfter ?? ceiling
+            return wanted
         case .signedOut(let error):
             gates.fail(kind, .signedOut, error: error, pause: { _ in ceiling }, wasProbe: request.wasProbe, now: now)
         case .forgotten, .permanent, .source, .cancelled:
@@ -216,7 +214,7 @@ extension UploadMachine {
                 kind, error: Self.interrupted, pause: { backoff.pause(afterFailures: $0) }, answered: false,
                 wasProbe: request.wasProbe, now: now)
         }
-        return ceiling
+        return nil
     }
 
     /// What an interruption means for what is known of the server's side.

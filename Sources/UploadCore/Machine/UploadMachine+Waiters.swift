@@ -62,6 +62,7 @@ extension UploadMachine {
         if upload.waiters.count == 1 {
             drop(key, now: now)
         } else {
+            uploads[key]?.findFirst()
             settleHold(key, wasHeld: upload.isHeld, now: now)
             actions.append(.changed(key))
         }

@@ -138,6 +138,7 @@ public struct UploadMachine: Sendable {
         for waiter in waiters {
             upload.waiters[waiter.path] = .init(paused: waiter.paused, joinedLater: waiter.joinedLater)
         }
+        upload.findFirst()
         upload.acknowledged = acknowledged
         upload.receipts = receipts
         upload.started = acknowledged.count > 0

@@ -4,7 +4,8 @@ import Foundation
 /// An entry of the control interface with what matters to a test.
 func entry(
     _ path: String, _ state: String, size: Int? = 1000, progress: Double = 0, key: String? = nil, speed: Int? = nil,
-    eta: Int? = nil, error: String? = nil, finishedAt: String? = nil, pathBytes: [UInt8]? = nil
+    eta: Int? = nil, error: String? = nil, finishedAt: String? = nil, pathBytes: [UInt8]? = nil,
+    movedFrom: String? = nil
 ) throws -> FileEntry {
     var members: [String: Any] = [
         "id": "id of \(path)", "path": path, "state": state, "progress": progress,
@@ -16,6 +17,7 @@ func entry(
     members["speed"] = speed
     members["eta"] = eta
     members["finished_at"] = finishedAt
+    members["moved_from"] = movedFrom
     members["path_bytes"] = pathBytes.map { Data($0).base64EncodedString() }
     members["error"] = error.map { ["code": $0, "message": "because of \($0)", "retryable": true] as [String: Any] }
     return try JSONDecoder().decode(FileEntry.self, from: JSONSerialization.data(withJSONObject: members))

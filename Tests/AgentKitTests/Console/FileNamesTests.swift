@@ -45,6 +45,17 @@ struct FileNamesTests {
         }
     }
 
+    @Test("a file that was moved is found by the name it was dropped under, unless another bears it")
+    func moved() throws {
+        let files = [
+            try entry("Sent/c.jpg", "done", movedFrom: "c.jpg"), try entry("Sent/b.jpg", "done", movedFrom: "b.jpg"),
+            try entry("Sent/50%.jpg", "done", movedFrom: "50%.jpg"),
+        ]
+        #expect(find("c.jpg", knowing: files) == .known([try path("Sent/c.jpg")]))
+        #expect(find("50%.jpg", knowing: files) == .known([try path("Sent/50%.jpg")]))
+        #expect(find("b.jpg", knowing: files) == .unseen(try path("b.jpg")))
+    }
+
     @Test("the outbox and directories in it stand for what is below them")
     func directories() throws {
         #expect(find(directory.path("link")) == .below(.root))

@@ -25,6 +25,7 @@ struct WaiterTests {
         #expect(actions == [.changed(one.key)])
         bench.run()
         #expect(bench.outcomes.keys.sorted() == ["b"])
+        #expect(bench.outcomes["b"] == .done(RemoteObject(id: "1-1", url: "http://x/1"), deduplicated: false))
     }
 
     @Test("the last that leaves gives its requests up and has the id deleted, durably")

@@ -20,10 +20,12 @@ enum BaseMedia {
     ///
     /// `mif1` and `msf1` say only "some HEIF", so there the compatible brands may say more.
     static func family(of prefix: MediaPrefix) -> Family? {
-        guard prefix.has("ftyp", at: 4), let size = prefix.uint32(at: 0, .big), (16...4096).contains(size),
-            let major = prefix.code(at: 8)
-        else { return nil }
-        let compatible = stride(from: 16, to: size, by: 4).compactMap { prefix.code(at: $0).flatMap(family(ofBrand:)) }
+        guard prefix.has("ftyp", at: 4), let size = prefix.uint32(at: 0, .big), let major = prefix.code(at: 8) else {
+            return nil
+        }
+        // With a size that can't be right only the major brand is sure to be one.
+        let end = (16...4096).contains(size) ? size : 0
+        let compatible = stride(from: 16, to: end, by: 4).compactMap { prefix.code(at: $0).flatMap(family(ofBrand:)) }
         switch family(ofBrand: major) {
         case .heif: return compatible.first { [.avif, .heic, .heicSequence].contains($0) } ?? .heif
         case let known?: return known
@@ -53,31 +55,26 @@ enum BaseMedia {
         "aax ": .foreign, "aaxc": .foreign, "jp2 ": .foreign, "jpx ": .foreign, "jpm ": .foreign, "mjp2": .foreign,
     ]
 
-    /// Whether the file begins with the boxes of QuickTime before it had brands.
+    /// Whether the file begins with one of the boxes that QuickTime began with before it had brands.
     ///
-    /// Words of a text such as "carefree" look like a box as well, hence the look at sizes and at what follows.
+    /// Words of a text such as "carefree" look like a box as well; their sizes are ones that no such box has. That of
+    /// `mdat` may be any, and so may that of `moov` in a long film, which shows by the box inside then.
     static func isQuickTimeWithoutBrand(_ prefix: MediaPrefix) -> Bool {
-        var offset = 0
-        while let size = prefix.uint32(at: offset, .big), let code = prefix.code(at: offset + 4) {
-            switch code {
-            case "moov":
-                return size >= 16 && isBox(in: size, at: offset + 8, of: prefix)
-            case "mdat":
-                return (size <= 1 || size >= 8) && !prefix.looksLikeText(offset..<offset + 4)
-            case "wide" where size == 8, "free" where size >= 8, "skip" where size >= 8, "pnot" where size == 20:
-                guard size < 1 << 24 else { return false }
-                offset += size
-                if offset >= MediaSignatures.prefixLength { return true }
-            default:
-                return false
-            }
+        guard let size = prefix.uint32(at: 0, .big), let code = prefix.code(at: 4) else { return false }
+        switch code {
+        case "moov": return likelySizes.contains(size) || isBox(in: size, at: 8, of: prefix)
+        case "mdat": return (size <= 1 || size >= 8) && !prefix.looksLikeText(0..<4)
+        case "wide", "free", "skip", "pnot": return likelySizes.contains(size)
+        default: return false
         }
-        return false
     }
+
+    /// From a bare header to less than any four letters make.
+    private static let likelySizes = 8..<1 << 24
 
     private static func isBox(in outer: Int, at offset: Int, of prefix: MediaPrefix) -> Bool {
         guard let size = prefix.uint32(at: offset, .big), let code = prefix.code(at: offset + 4) else { return false }
-        return (8...outer - 8).contains(size)
+        return size >= 8 && size <= outer - 8
             && ["mvhd", "cmov", "rmra", "udta", "prfl", "iods", "meta"].contains(code)
     }
 }

@@ -1,13 +1,14 @@
 /// Matroska and WebM: an EBML header, in which DocType tells the two apart (RFC 8794).
 enum Matroska {
-    private static let header = 0x1A45_DFA3
+    private static let header: [UInt8] = [0x1A, 0x45, 0xDF, 0xA3]
     private static let documentType = 0x4282
 
-    /// The DocType of an EBML file, nil where it is none or says nothing within the prefix.
-    static func documentType(of prefix: MediaPrefix) -> String? {
-        guard prefix.uint32(at: 0, .big) == header, let headerSize = number(in: prefix, at: 4, keepMarker: false) else {
-            return nil
-        }
+    /// Whether the file is EBML at all, for next to nothing else is: one of the two then, whatever DocType says.
+    static func matches(_ prefix: MediaPrefix) -> Bool { prefix.has(header) }
+
+    /// Whether DocType stands within the prefix and says WebM.
+    static func isWebM(_ prefix: MediaPrefix) -> Bool {
+        guard matches(prefix), let headerSize = number(in: prefix, at: 4, keepMarker: false) else { return false }
         var offset = 4 + headerSize.length
         let end = min(prefix.count, offset + headerSize.value)
         while offset < end, let id = number(in: prefix, at: offset, keepMarker: true),
@@ -15,15 +16,15 @@ enum Matroska {
         {
             let content = offset + id.length + size.length
             if id.value == documentType {
-                return ["webm", "matroska"].first { matches($0, size.value, in: prefix, at: content) }
+                return says("webm", size.value, in: prefix, at: content)
             }
             offset = content + size.value
         }
-        return nil
+        return false
     }
 
     /// EBML strings may be padded with zero bytes.
-    private static func matches(_ text: String, _ size: Int, in prefix: MediaPrefix, at offset: Int) -> Bool {
+    private static func says(_ text: String, _ size: Int, in prefix: MediaPrefix, at offset: Int) -> Bool {
         let bytes = Array(text.utf8)
         return size >= bytes.count && prefix.has(bytes, at: offset)
             && (bytes.count..<size).allSatisfy { prefix[offset + $0] == 0 }

@@ -15,17 +15,21 @@ public enum MediaSignatures {
     }
 
     /// The first line that matches counts, so the special stands before the general.
+    ///
+    /// A signature of three bytes or more is believed whatever stands behind it: a picture that is damaged or odd and not
+    /// uploaded may be lost, while a text that begins like a picture and is uploaded costs little. Behind a shorter one
+    /// the file must make sense.
     static let table: [Signature] = [
-        Signature(.image, "image/jpeg", isJPEG),  // ITU-T T.81, annex B: SOI, then a marker
+        Signature(.image, "image/jpeg") { $0.has([0xFF, 0xD8, 0xFF]) },  // ITU-T T.81, annex B: SOI, then a marker
         Signature(.image, "image/png") { $0.has([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) },  // W3C PNG, 5.2
-        Signature(.image, "image/gif", isGIF),  // GIF89a specification, 17 and 18
-        Signature(.image, "image/webp") { $0.has("RIFF") && $0.has("WEBPVP8", at: 8) },  // RFC 9649, 2.4
+        Signature(.image, "image/gif") { $0.has("GIF87a") || $0.has("GIF89a") },  // GIF89a specification, 17
+        Signature(.image, "image/webp") { $0.has("RIFF") && $0.has("WEBP", at: 8) },  // RFC 9649, 2.4
         Signature(.image, "image/jxl") { $0.has(jpegXLBox) },  // ISO 18181-2, 9.1
         Signature(.image, "image/jxl", JPEGXLCodestream.matches),  // ISO 18181-1, annex D
         Signature(.image, "image/bmp", isBitmap),  // Microsoft: BITMAPFILEHEADER, BITMAPINFOHEADER
         Signature(.image, "image/x-fuji-raf") { $0.has("FUJIFILMCCD-RAW ") },  // ExifTool FujiFilm.pm
         Signature(.image, "image/x-olympus-orf", isOlympusRaw),  // ExifTool Exif.pm: "RO", "RS" for TIFF's 42
-        Signature(.image, "image/x-panasonic-rw2", isPanasonicRaw),  // ExifTool PanasonicRaw.pm
+        Signature(.image, "image/x-panasonic-rw2") { $0.has("IIU\0") },  // ExifTool PanasonicRaw.pm: 0x55 for TIFF's 42
         Signature(.image, "image/x-canon-cr2") { tiff($0) == .canon },  // ExifTool Canon.pm: "CR", version 2
         Signature(.image, "image/x-adobe-dng") { tiff($0) == .dng },  // DNG 1.7: tag DNGVersion
         Signature(.image, "image/x-nikon-nef") { tiff($0) == .nikon },  // ExifTool Nikon.pm: Make and SubIFDs
@@ -42,12 +46,12 @@ public enum MediaSignatures {
         Signature(.video, "video/3gpp2") { brand($0) == .threeGPP2 },  // 3GPP2 C.S0050, 8.1
         Signature(.video, "video/mp4") { brand($0) == .mp4 },  // ISO 14496-12 and -14, mp4ra.org
         Signature(.video, "video/quicktime", BaseMedia.isQuickTimeWithoutBrand),  // QuickTime File Format, before 2001
-        Signature(.video, "video/webm") { ebml($0) == "webm" },  // webmproject.org: container
-        Signature(.video, "video/x-matroska") { ebml($0) == "matroska" },  // RFC 9559
-        Signature(.video, "video/x-msvideo") { $0.has("RIFF") && $0.has("AVI LIST", at: 8) },  // Microsoft: AVI RIFF
-        Signature(.video, "video/x-flv", isFlashVideo),  // Adobe FLV 10.1, annex E.2
+        Signature(.video, "video/webm", Matroska.isWebM),  // webmproject.org: container
+        Signature(.video, "video/x-matroska", Matroska.matches),  // RFC 8794, 11.2.1; RFC 9559
+        Signature(.video, "video/x-msvideo") { $0.has("RIFF") && $0.has("AVI ", at: 8) },  // Microsoft: AVI RIFF
+        Signature(.video, "video/x-flv") { $0.has([0x46, 0x4C, 0x56, 1]) },  // Adobe FLV 10.1, annex E.2
         Signature(.video, "video/mp2t", TransportStream.matches),  // ISO 13818-1, 2.4.3.2; M2TS: 4 bytes more
-        Signature(.video, "video/mpeg", ProgramStream.matches),  // ISO 13818-1, 2.5.3.3; ISO 11172-1, 2.4.3.2
+        Signature(.video, "video/mpeg") { $0.has([0, 0, 1, 0xBA]) },  // ISO 13818-1, 2.5.3.3; ISO 11172-1, 2.4.3.2
     ]
 
     /// The type of a file.
@@ -86,23 +90,10 @@ public enum MediaSignatures {
     private static func brand(_ prefix: MediaPrefix) -> BaseMedia.Family? { BaseMedia.family(of: prefix) }
     private static func tiff(_ prefix: MediaPrefix) -> TIFF.Family? { TIFF.family(of: prefix) }
 
-    private static func ebml(_ prefix: MediaPrefix) -> String? { Matroska.documentType(of: prefix) }
     private static let jpegXLBox: [UInt8] = [0, 0, 0, 0x0C, 0x4A, 0x58, 0x4C, 0x20, 0x0D, 0x0A, 0x87, 0x0A]
 
-    private static func isJPEG(_ prefix: MediaPrefix) -> Bool {
-        guard prefix.has([0xFF, 0xD8, 0xFF]), let marker = prefix[3] else { return false }
-        // Any marker may follow but the ones that make no sense there: TEM, RSTn, SOI, EOI.
-        return marker >= 0xC0 && !(0xD0...0xD9).contains(marker)
-    }
-
-    /// A text may begin with these words; the screen descriptor behind them is hardly ever readable.
-    private static func isGIF(_ prefix: MediaPrefix) -> Bool {
-        (prefix.has("GIF87a") || prefix.has("GIF89a")) && prefix.count >= 13 && !prefix.looksLikeText(6..<13)
-    }
-
     private static func isOlympusRaw(_ prefix: MediaPrefix) -> Bool {
-        if prefix.has("IIRO") || prefix.has("IIRS") { return prefix.uint32(at: 4, .little) == 8 }
-        return prefix.has("MMOR") && prefix.uint32(at: 4, .big) == 8
+        prefix.has("IIRO") || prefix.has("IIRS") || prefix.has("MMOR")
     }
 
     /// "BM" alone begins many texts, so the info header must be one that exists.
@@ -116,16 +107,5 @@ public enum MediaSignatures {
             return false
         }
         return [0, 1, 2, 4, 8, 16, 24, 32, 64].contains(depth)
-    }
-
-    /// RW2 is TIFF with a number of its own; its directory follows soon.
-    private static func isPanasonicRaw(_ prefix: MediaPrefix) -> Bool {
-        guard prefix.has([0x49, 0x49, 0x55, 0]), let directory = prefix.uint32(at: 4, .little) else { return false }
-        return (8..<prefixLength).contains(directory)
-    }
-
-    private static func isFlashVideo(_ prefix: MediaPrefix) -> Bool {
-        guard prefix.has([0x46, 0x4C, 0x56, 1]), let flags = prefix[4] else { return false }
-        return flags & 0xFA == 0 && prefix.uint32(at: 5, .big) == 9
     }
 }

@@ -21,29 +21,25 @@ enum TIFF {
     private static let sonyRaw = 32767
     private static let nikonRaw = 34713
 
-    /// Nil where it is no TIFF. A raw file whose directory or Make lies beyond the prefix is a plain TIFF.
+    /// Nil where it is no TIFF. What doesn't tell whose raw file it is within the prefix is a plain TIFF, also where its
+    /// directory makes no sense.
     static func family(of prefix: MediaPrefix) -> Family? {
+        if prefix.has("II+\0") || prefix.has("MM\0+") { return .plain }
         let order: MediaPrefix.Order
-        if prefix.has("II") {
+        if prefix.has("II*\0") {
             order = .little
-        } else if prefix.has("MM") {
+        } else if prefix.has("MM\0*") {
             order = .big
         } else {
             return nil
         }
-        if prefix.uint16(at: 2, order) == 43 {
-            return prefix.uint16(at: 4, order) == 8 && prefix.uint16(at: 6, order) == 0 ? .plain : nil
-        }
-        guard prefix.uint16(at: 2, order) == 42, let directory = prefix.uint32(at: 4, order), directory >= 8 else {
-            return nil
-        }
         if prefix.has([0x43, 0x52, 2, 0], at: 8) { return .canon }
-        guard directory < prefix.count else { return .plain }
+        guard let directory = prefix.uint32(at: 4, order), directory >= 8 else { return .plain }
         return family(of: prefix, directory: directory, order)
     }
 
-    private static func family(of prefix: MediaPrefix, directory: Int, _ order: MediaPrefix.Order) -> Family? {
-        guard let entries = prefix.uint16(at: directory, order), entries > 0 else { return nil }
+    private static func family(of prefix: MediaPrefix, directory: Int, _ order: MediaPrefix.Order) -> Family {
+        guard let entries = prefix.uint16(at: directory, order) else { return .plain }
         var make = 0
         var isRaw = false
         for entry in 0..<entries {

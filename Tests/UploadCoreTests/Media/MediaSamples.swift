@@ -1,6 +1,9 @@
 /// Hand-made beginnings of files, one or more for each line of the table.
 enum MediaSamples {
-    static let all: [(name: String, mime: String, fileExtension: String, bytes: [UInt8])] = [
+    static let all = sound + odd
+
+    /// Files as they should be.
+    static let sound: [(name: String, mime: String, fileExtension: String, bytes: [UInt8])] = [
         ("JFIF", "image/jpeg", "jpg", [0xFF, 0xD8, 0xFF, 0xE0, 0, 16] + ascii("JFIF\0")),
         ("Exif JPEG", "image/jpeg", "jpg", [0xFF, 0xD8, 0xFF, 0xE1, 0x20, 0] + ascii("Exif\0\0")),
         ("JPEG without a header", "image/jpeg", "jpg", [0xFF, 0xD8, 0xFF, 0xDB, 0, 0x43]),
@@ -58,17 +61,67 @@ enum MediaSamples {
         ("MPEG-1 PS", "video/mpeg", "mpg", [0, 0, 1, 0xBA, 0x21, 0, 1, 0, 1, 0x80, 0, 1, 0, 0, 1, 0xBB]),
     ]
 
+    /// What has a signature and nothing sound behind it: somebody's picture, perhaps, and taken.
+    static let odd: [(name: String, mime: String, fileExtension: String, bytes: [UInt8])] = [
+        ("JPEG that ends at once", "image/jpeg", "jpg", [0xFF, 0xD8, 0xFF]),
+        ("JPEG whose marker makes no sense", "image/jpeg", "jpg", [0xFF, 0xD8, 0xFF, 0xD9]),
+        ("JPEG that goes on as a text", "image/jpeg", "jpg", [0xFF, 0xD8, 0xFF] + ascii("words")),
+        ("GIF that ends at once", "image/gif", "gif", ascii("GIF87a")),
+        ("text that begins with GIF89a", "image/gif", "gif", ascii("GIF89a is the name of a picture format.")),
+        ("WebP of an unknown chunk", "image/webp", "webp", ascii("RIFF") + little(99) + ascii("WEBPabcd")),
+        ("text that begins with IIRO", "image/x-olympus-orf", "orf", ascii("IIRO is a club of pupils.")),
+        ("ORF that ends at once", "image/x-olympus-orf", "orf", ascii("MMOR")),
+        ("RW2 without a directory", "image/x-panasonic-rw2", "rw2", ascii("IIU\0") + little(0)),
+        ("TIFF that ends at once", "image/tiff", "tif", ascii("II*\0")),
+        ("TIFF whose directory is empty", "image/tiff", "tif", ascii("II*\0") + little(8) + zeros(8)),
+        ("TIFF without a directory", "image/tiff", "tif", ascii("MM\0*") + zeros(32)),
+        ("TIFF whose directory lies in the header", "image/tiff", "tif", ascii("MM\0*") + big(3) + zeros(32)),
+        ("TIFF that goes on as a text", "image/tiff", "tif", ascii("II*\0 and many more words after that")),
+        ("CR2 without a directory", "image/x-canon-cr2", "cr2", ascii("II*\0") + little(0) + ascii("CR") + [2, 0]),
+        ("BigTIFF of odd offsets", "image/tiff", "tif", ascii("MM\0+") + [0xFF, 0xFF] + zeros(8)),
+        ("MP4 of a mad size", "video/mp4", "mp4", big(0x7FFF_FFFF) + ascii("ftypisom")),
+        ("HEIC of no size", "image/heic", "heic", big(0) + ascii("ftypheic")),
+        ("QuickTime, moov without a child", "video/quicktime", "mov", box("moov", 4000) + box("zzzz", 108)),
+        ("QuickTime, long moov", "video/quicktime", "mov", box("moov", 1 << 25) + box("mvhd", 108)),
+        ("QuickTime, skip first", "video/quicktime", "mov", box("skip", 512) + ascii("some words")),
+        ("QuickTime, pnot first", "video/quicktime", "mov", box("pnot", 20) + ascii("some words that go on")),
+        ("EBML of another type", "video/x-matroska", "mkv", ebml("other")),
+        ("EBML type that goes on", "video/x-matroska", "mkv", ebml("webmaster")),
+        ("EBML without a type", "video/x-matroska", "mkv", [0x1A, 0x45, 0xDF, 0xA3, 0x80] + ascii("webm")),
+        ("EBML that ends at once", "video/x-matroska", "mkv", [0x1A, 0x45, 0xDF, 0xA3]),
+        ("AVI of an unknown chunk", "video/x-msvideo", "avi", ascii("RIFF") + little(99) + ascii("AVI words")),
+        ("FLV with reserved flags", "video/x-flv", "flv", ascii("FLV") + [1, 0xFF] + big(9)),
+        ("FLV that goes on as a text", "video/x-flv", "flv", ascii("FLV") + [1] + ascii("words")),
+        ("MPEG-TS that breaks off", "video/mp2t", "ts", packets(apart: 188, from: 0, count: 3) + ascii("words")),
+        ("M2TS that breaks off", "video/mp2t", "ts", packets(apart: 192, from: 4, count: 3) + ascii("words")),
+        (
+            "MPEG-TS with a sync byte lost", "video/mp2t", "ts",
+            broken(packets(apart: 188, from: 0, count: 8), at: 188 * 3)
+        ),
+        (
+            "MPEG-TS with a broken header", "video/mp2t", "ts",
+            broken(packets(apart: 188, from: 0, count: 8), at: 188 + 3)
+        ),
+        ("program stream without marker bits", "video/mpeg", "mpg", broken(pack, at: 6) + [0xF8, 0, 0, 1, 0xBB]),
+        ("program stream that goes nowhere", "video/mpeg", "mpg", pack + [0xF8, 0, 0, 0, 0]),
+        ("program stream that goes on as a text", "video/mpeg", "mpg", [0, 0, 1, 0xBA] + ascii("words")),
+    ]
+
     /// What begins like a line of the table, or like nothing in it, and must not be taken.
     static let foreign: [(name: String, bytes: [UInt8])] = [
         ("nothing", []),
         ("a text", ascii("Birds migrate: see BM, GIF and RIFF.\n")),
         ("a text that begins with BM", ascii("BM is the abbreviation of bench mark, and of much else besides.")),
-        ("a text that begins with GIF89a", ascii("GIF89a is the name of a picture format.")),
+        ("a text that begins with GIF", ascii("GIF is the name of a picture format, GIF89a one of its versions.")),
+        ("a text that begins with RIFF", ascii("RIFF is the container of WEBP and AVI files.")),
         ("a text with a box name", ascii("carefree and carefree and carefree")),
         ("a text that reads like mdat", ascii("the mdat box holds what is to be played")),
         ("a text that begins with FLV", ascii("FLV files are old.")),
-        ("a text that begins with IIRO", ascii("IIRO is a club of pupils.")),
+        ("a text with the name of a box that may be skipped", ascii("I'd skip this and that")),
         ("a text with TIFF's letters", ascii("II*MM")),
+        ("a text that begins with II*", ascii("II* is what a TIFF file begins with.")),
+        ("a skip box of a mad size", box("skip", 1 << 24) + zeros(64)),
+        ("a pnot box smaller than its header", box("pnot", 7) + zeros(64)),
         ("letters G", Array(repeating: 0x47, count: 4096)),
         (
             "lines of 188 that begin with G",
@@ -87,24 +140,21 @@ enum MediaSamples {
         ("M4A", brands("M4A ", "mp42", "isom")),
         ("JPEG 2000", big(12) + ascii("jP  \r\n") + [0x87, 0x0A] + brands("jp2 ")),
         ("unknown brands", brands("zzzz", "yyyy")),
-        ("ftyp of a mad size", big(0x7FFF_FFFF) + ascii("ftypisom")),
-        ("JPEG that ends at once", [0xFF, 0xD8, 0xFF]),
-        ("JPEG whose marker makes no sense", [0xFF, 0xD8, 0xFF, 0xD9]),
+        ("unknown brands in a box of a mad size", big(0x7FFF_FFFF) + ascii("ftypzzzz") + big(0) + ascii("isom")),
+        ("half of JPEG's signature", [0xFF, 0xD8, 0xFE]),
         ("PNG damaged by a text transfer", [0x89] + ascii("PNG\n\u{1A}\n") + zeros(8)),
         ("JPEG XL of 2^30 pixels across", [0xFF, 0x0A, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]),
         ("BMP with two planes", bitmap(header: 40, planes: 2)),
         ("BMP with an unknown header", bitmap(header: 41)),
-        ("TIFF whose directory is empty", ascii("II*\0") + little(8) + zeros(8)),
         ("TIFF of mixed byte order", ascii("II\0*") + little(8) + zeros(8)),
-        ("EBML of another type", ebml("other")),
-        ("EBML type that goes on", ebml("webmaster")),
-        ("transport packets, one sync byte missing", broken(packets(apart: 188, from: 0, count: 8), at: 188 * 3)),
+        ("half of EBML's signature", [0x1A, 0x45, 0xDF, 0]),
+        ("transport packets, an early sync byte lost", broken(packets(apart: 188, from: 0, count: 8), at: 188 * 2)),
+        ("one transport packet", packets(apart: 188, from: 0, count: 1)),
         ("two transport packets", packets(apart: 188, from: 0, count: 2)),
-        ("transport packets without content", broken(packets(apart: 188, from: 0, count: 8), at: 188 + 3)),
-        ("program stream without marker bits", broken(pack, at: 6) + [0xF8, 0, 0, 1, 0xBB]),
-        ("program stream that goes nowhere", pack + [0xF8, 0, 0, 0, 0]),
-        ("FLV with reserved flags", ascii("FLV") + [1, 0xFF] + big(9)),
-        ("moov without a child", box("moov", 4000) + box("zzzz", 108)),
+        ("one transport packet and zeros", packets(apart: 188, from: 0, count: 1) + zeros(4096)),
+        ("start code of another stream", [0, 0, 1, 0xB3] + zeros(64)),
+        ("FLV of another version", ascii("FLV") + [2, 5] + big(9)),
+        ("long moov without a child", box("moov", 1 << 25) + box("zzzz", 108)),
         ("zeros", zeros(4096)),
     ]
 

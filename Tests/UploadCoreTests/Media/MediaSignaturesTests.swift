@@ -11,7 +11,7 @@ import Testing
 
     @Test func `what follows the first bytes changes nothing`() {
         var random = SmallGenerator(state: 7)
-        for sample in MediaSamples.all where sample.mime != "video/mp2t" {
+        for sample in MediaSamples.all {
             let longer = sample.bytes + (0..<8192).map { _ in UInt8.random(in: 0...255, using: &random) }
             #expect(MediaSignatures.sniff(longer)?.mime == sample.mime, "\(sample.name)")
         }

@@ -100,8 +100,8 @@ public final class Receiver: Sendable {
         } catch is CancellationError {
             // Connections that were still open when the grace was over.
             return
-        } catch let error as IOError {
-            throw StartFailure.cannotCreate("cannot listen on \(listen.host):\(listen.port): \(error)")
+        } catch {
+            throw StartFailure(error, listeningOn: listen) ?? error
         }
     }
 }

@@ -62,7 +62,10 @@ public struct ListenAddress: Sendable, Equatable {
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
-    func url(port: Int) -> String {
-        host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
-    }
+    func url(port: Int) -> String { "http://\(ListenAddress(host: host, port: port))" }
+}
+
+extension ListenAddress: CustomStringConvertible {
+    /// As it is written: an IPv6 address in brackets.
+    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -104,6 +104,51 @@ import Testing
         }
     }
 
+    private static func commit(
+        _ member: String, _ value: String, _ id: String, _ server: TestServer
+    ) throws -> HTTPConnection.Reply {
+        try server.post(
+            "/source/commit.do",
+            json: #"{"sourceId":"s","revision":1,"fileIds":["\#(id)"],"\#(member)":\#(value)}"#)
+    }
+
+    @Test(arguments: [
+        (
+            "createDate",
+            [
+                #""""#, #""now""#, "1795253400123", "true", #""2026-11-21""#, #""2026-11-21T09:30:00Z""#,
+                #""2026-02-29 09:30:00""#, #""2026-13-01 09:30:00""#, #""2026-11-31 09:30:00""#,
+                #""2026-11-00 09:30:00""#, #""0000-11-21 09:30:00""#, #""2026-11-21 24:00:00""#,
+                #""2026-11-21 09:60:00""#, #""2026-11-21 09:30:60""#, #""2026:11:21-09-30 00""#,
+                #""+026-11-21 09:30:00""#, #""2026-11-21 09:30:00 ""#, #""\u0662026-11-21 09:30:0""#,
+            ]
+        ),
+        ("title", ["5", "[]", "{}", "false"]), ("cover", ["5"]),
+    ])
+    func aCommitWithAMistakeIsRefused(member: String, values: [String]) async throws {
+        try await TestServer.run { server in
+            let id = try server.upload(TestServer.content(10)).id
+            for value in values {
+                let reply = try Self.commit(member, value, id, server)
+                #expect(reply.status == 400, "\(value)")
+                #expect((reply.json["message"] as? String)?.contains(member) == true, "\(value)")
+            }
+            // None of them counts as revision 1.
+            #expect(try server.page(try server.commit([id], source: "s", title: "right")).contains("<h1>right</h1>"))
+        }
+    }
+
+    @Test(arguments: [
+        ("createDate", "null"), ("createDate", #""2028-02-29 23:59:59""#), ("createDate", #""2000-02-29 00:00:00""#),
+        ("title", "null"), ("title", #""""#), ("cover", "null"), ("cover", #""""#),
+    ])
+    func aSparseCommitIsTaken(member: String, value: String) async throws {
+        try await TestServer.run { server in
+            let id = try server.upload(TestServer.content(10)).id
+            #expect(try Self.commit(member, value, id, server).status == 200)
+        }
+    }
+
     // MARK: Help
 
     private static func commit(revision: Int) -> Commit {

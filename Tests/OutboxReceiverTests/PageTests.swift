@@ -11,8 +11,7 @@ import Testing
             let picture = try server.upload(TestServer.content(10), name: "\(Self.hostile).jpg").id
             let video = try server.upload(TestServer.content(20), name: "\(Self.hostile).mp4", type: "video/mp4").id
             let other = try server.upload(TestServer.content(30), name: "\(Self.hostile).txt", type: "text/plain").id
-            let path = try server.commit(
-                [picture, video, other], title: Self.hostile + "\u{0}", createDate: "\"><script>")
+            let path = try server.commit([picture, video, other], title: Self.hostile + "\u{0}")
             let page = try server.page(path)
             #expect(!page.contains("<script"))
             #expect(!page.contains("\u{0}"))
@@ -78,6 +77,8 @@ import Testing
             "2026-11-21 09:30:00",
             "<time datetime=\"2026-11-21T09:30:00Z\" title=\"2026-11-21 09:30:00 UTC\">21 November 2026</time>"
         ),
+        ("2026-02-29 09:30:00", "<span>2026-02-29 09:30:00</span>"),
+        ("\"><script>", "<span>&quot;&gt;&lt;script&gt;</span>"),
         ("2026-13-21 09:30:00", "<span>2026-13-21 09:30:00</span>"),
         ("2026-11-21T\"9:30:00", "<span>2026-11-21T&quot;9:30:00</span>"),
     ])

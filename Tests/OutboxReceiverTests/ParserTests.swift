@@ -160,6 +160,27 @@ import Testing
         }
     }
 
+    // MARK: Times
+
+    @Test(
+        arguments: [
+            (JSON.integer(1_795_253_400), 1_795_253_400), (.integer(1_795_253_400_123), 1_795_253_400),
+            (.string("1795253400123"), 1_795_253_400), (.string("2026-11-21T09:30:00.123Z"), 1_795_253_400),
+            (.string("2026-11-21 09:30:00"), 1_795_253_400), (.string("2026-11-21T11:30:00+02:00"), 1_795_253_400),
+            (.integer(-5), -5), (.integer(.max), nil), (.number(-1e300), nil), (.string("1e20"), nil),
+        ] as [(JSON, Int64?)])
+    func timesAreReadInManyForms(json: JSON, seconds: Int64?) throws {
+        #expect(try #require(LenientTime(json)).seconds == seconds)
+    }
+
+    @Test(
+        arguments: [
+            .boolean(true), .array([]), [:], "", "inf", "1e999", "2026-11-21", "2026-00-21 09:30:00",
+        ] as [JSON])
+    func whatIsNoTimeIsNone(json: JSON) {
+        #expect(LenientTime(json) == nil)
+    }
+
     // MARK: Paths
 
     @Test func noPathLeadsOut() {

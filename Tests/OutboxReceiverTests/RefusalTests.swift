@@ -87,11 +87,77 @@ import Testing
     ])
     func brokenPreLoadsAreRefused(body: String) async throws {
         try await TestServer.run { server in
-            let connection = try server.connection()
-            try connection.send("POST", "/fileSection/preLoad.do", body: Data(body.utf8))
-            let reply = try connection.reply()
+            let reply = try server.post("/fileSection/preLoad.do", json: body)
             #expect((400..<500).contains(reply.status))
             #expect(reply.json["message"] is String)
+        }
+    }
+
+    /// A preLoad of a file that is all right but for one member, which is the last of its name.
+    private static func preLoad(_ member: String, _ value: String, _ server: TestServer) throws -> HTTPConnection.Reply
+    {
+        let file = #""fileName":"a.jpg","totalSize":1,"md5":"9e107d9d372bb6826bd81d3542a419d6","\#(member)":\#(value)"#
+        return try server.post("/fileSection/preLoad.do", json: "{\"fileCount\":1,\"files\":[{\(file)}]}")
+    }
+
+    @Test(arguments: [
+        ("fileName", [#""""#]), ("path", ["5"]),
+        ("mimeType", ["5", #""image/\u000djpeg""#, #""\u007f""#, "\"image/\(String(repeating: "x", count: 250))\""]),
+        ("width", ["-1", "1.5", #""100""#, "true"]), ("height", ["-1", "1e300", "[]"]),
+        ("duration", ["-0.1", #""1""#, "{}"]),
+        ("modified", ["true", "[]", #""""#, #""yesterday""#, #""nan""#, #""2026-13-01T00:00:00Z""#]),
+    ])
+    func whatCannotBeTrueOfAFileIsRefused(member: String, values: [String]) async throws {
+        try await TestServer.run { server in
+            for value in values {
+                let reply = try Self.preLoad(member, value, server)
+                #expect(reply.status == 400, "\(value)")
+                #expect((reply.json["message"] as? String)?.contains(member) == true, "\(value)")
+            }
+            #expect(server.files("uploads").isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ("path", ["null", #""""#]),
+        (
+            "mimeType",
+            ["null", #""""#, #""text/plain; charset=utf-8""#, "\"image/\(String(repeating: "x", count: 249))\""]
+        ),
+        ("width", ["null", "0", "4032", "4032.0"]), ("height", ["null", "3024"]), ("duration", ["null", "0", "1.5"]),
+        ("modified", ["null", "0", "-5000", "1795253400123", "9e18", #""1795253400""#, #""2026-11-21 09:30:00""#]),
+        ("somethingElse", ["5"]),
+    ])
+    func whatMayBeTrueOfAFileIsTaken(member: String, values: [String]) async throws {
+        try await TestServer.run { server in
+            for value in values { #expect(try Self.preLoad(member, value, server).status == 200, "\(value)") }
+        }
+    }
+
+    @Test(arguments: [
+        ("GET", "/fileSection/preLoad.do", "POST"), ("HEAD", "/fileSection/upload.do", "POST"),
+        ("PUT", "/source/commit.do", "POST"), ("OPTIONS", "/user/portrait.do", "POST"),
+        ("POST", "/f/00000000000000000000000000000000/a.jpg", "GET, HEAD"), ("DELETE", "/u/x.jpg", "GET, HEAD"),
+        ("POST", "/s/x", "GET, HEAD"), ("POST", "/health", "GET, HEAD"),
+    ])
+    func anotherMethodIsToldTheRightOne(method: String, path: String, allowed: String) async throws {
+        try await TestServer.run(configure: { $0.tokens = "secret anna" }) { server in
+            let reply = try server.get(path, method: method)
+            #expect(reply.status == 405)
+            #expect(reply.headers["allow"] == allowed)
+        }
+    }
+
+    @Test func aRefusedHEADSendsNoBody() async throws {
+        try await TestServer.run { server in
+            let connection = try server.connection()
+            for path in ["/nothing", "/fileSection/preLoad.do"] {
+                try connection.send("HEAD", path)
+                #expect((404...405).contains(try connection.reply(hasBody: false).status))
+            }
+            // A body would be taken for the beginning of this reply.
+            try connection.send("GET", "/health")
+            #expect(try connection.reply().status == 200)
         }
     }
 

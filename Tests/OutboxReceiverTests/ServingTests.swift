@@ -1,6 +1,8 @@
 import Foundation
-import OutboxReceiver
+import NIOCore
 import Testing
+
+@testable import OutboxReceiver
 
 @Suite struct ServingTests {
     @Test(arguments: [
@@ -40,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("image/jpeg", false), ("video/mp4", false), ("image/svg+xml", true), ("text/html", true), ("no\r\ntype", true),
+        ("image/jpeg", false), ("video/mp4", false), ("image/svg+xml", true), ("text/html", true), ("no type", true),
     ])
     func onlyPicturesAndVideosAreShownInPlace(type: String, isAttachment: Bool) async throws {
         try await TestServer.run { server in
@@ -81,6 +83,37 @@ import Testing
             #expect(server.files("portraits").isEmpty)
         }
     }
+
+    // MARK: Listening
+
+    @Test func anAddressThatIsTakenIsSaidPlainly() async throws {
+        try await TestServer.run { server in
+            let address = ListenAddress(host: "127.0.0.1", port: server.port)
+            let failure = StartFailure.cannotCreate(
+                "cannot listen on \(address): address already in use; stop the other program or choose another --listen"
+            )
+            await #expect(throws: failure) {
+                try await TestServer.run(configure: { $0.listen = address }) { _ in }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (EACCES, "permission denied; choose a port from 1024 on for --listen"),
+        (EADDRNOTAVAIL, "cannot assign requested address; give --listen an address of this machine"),
+        (EMFILE, "too many open files; choose another --listen"),
+    ])
+    func whyNothingListensIsSaidPlainly(code: Int32, text: String) {
+        let failure = StartFailure(
+            IOError(errnoCode: code, reason: "bind"), listeningOn: ListenAddress(host: "::1", port: 80))
+        #expect(failure == .cannotCreate("cannot listen on [::1]:80: \(text)"))
+    }
+
+    @Test func otherErrorsAreNotBlamedOnTheAddress() {
+        #expect(StartFailure(CancellationError(), listeningOn: ListenAddress(host: "::1", port: 80)) == nil)
+    }
+
+    // MARK: Help
 
     private static func sendPortrait(_ picture: Data, to server: TestServer) throws -> String {
         let connection = try server.connection()

@@ -89,6 +89,13 @@ final class TestServer: Sendable {
         return try connection.reply()
     }
 
+    /// Sends JSON as it stands here.
+    func post(_ path: String, json: String) throws -> HTTPConnection.Reply {
+        let connection = try connection()
+        try connection.send("POST", path, body: Data(json.utf8))
+        return try connection.reply()
+    }
+
     func get(_ path: String, _ headers: [String: String] = [:], method: String = "GET") throws -> HTTPConnection.Reply {
         let connection = try connection()
         try connection.send(method, path, headers)

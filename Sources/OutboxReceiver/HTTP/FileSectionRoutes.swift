@@ -28,10 +28,7 @@ struct FileSectionRoutes {
         guard (1...Self.mostFiles).contains(files.count) else {
             throw Refusal.badRequest("There must be 1 to \(Self.mostFiles) files.")
         }
-        let plans = try files.map { json in
-            guard let file = AnnouncedFile(json) else { throw Refusal.notExpectedJSON }
-            return try plan(for: file, user)
-        }
+        let plans = try files.map { try plan(for: try AnnouncedFile($0), user) }
         let opened = try await store.preLoad(plans, user: user)
         store.requests.registered(plans, opened, user: user)
         let existing = opened.filter(\.isExisting).map { JSON.string($0.id.description) }

@@ -41,6 +41,15 @@ enum JSON: Equatable, Sendable {
         }
     }
 
+    /// Any number.
+    var double: Double? {
+        switch self {
+        case .integer(let number): Double(number)
+        case .number(let number): number
+        default: nil
+        }
+    }
+
     /// All elements as strings; nil when it is no array, or one of them is something else.
     var strings: [String]? {
         guard let array else { return nil }

@@ -1,22 +1,24 @@
 import Glibc
 
 /// A time a client sent: seconds (or milliseconds) since 1970, or `2026-11-21T09:30:00.123Z`, or
-/// `2026-11-21 09:30:00` (UTC). As it decorates a file only, anything else counts as no time instead of an error.
+/// `2026-11-21 09:30:00` (UTC).
 struct LenientTime: Equatable {
-    /// Nil when the client's value was not understood.
+    /// Nil when it is too far away: file systems have such times, and the file is worth taking all the same.
     let seconds: Int64?
 
-    init(_ json: JSON) {
-        switch json {
-        case .integer(let number): seconds = Self.seconds(Double(number))
-        case .number(let number): seconds = Self.seconds(number)
-        case .string(let text): seconds = Double(text).flatMap(Self.seconds) ?? Self.seconds(text)
-        default: seconds = nil
+    /// Nil when it is no time at all.
+    init?(_ json: JSON) {
+        if let number = json.double ?? json.string.flatMap({ Double($0) }), number.isFinite {
+            seconds = Self.seconds(number)
+        } else if let time = json.string.flatMap(Self.seconds) {
+            seconds = time
+        } else {
+            return nil
         }
     }
 
     private static func seconds(_ number: Double) -> Int64? {
-        guard number.isFinite, abs(number) < 1e15 else { return nil }
+        guard abs(number) < 1e15 else { return nil }
         // Seconds reach this number in the year 5138, milliseconds did in 1973.
         return Int64(abs(number) > 1e11 ? number / 1000 : number)
     }

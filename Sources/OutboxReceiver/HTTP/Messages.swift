@@ -3,6 +3,8 @@ import Hummingbird
 
 /// A file in `POST /fileSection/preLoad.do`
 struct AnnouncedFile {
+    private static let longestMimeType = 255
+
     let fileName: String
     let totalSize: Int64
     let md5: String
@@ -10,17 +12,50 @@ struct AnnouncedFile {
     let path: String?
     let modified: LenientTime?
 
-    /// Nil when something needed is missing.
-    init?(_ json: JSON) {
+    /// Throws where something needed is missing, or something is there that can't be what it is called.
+    init(_ json: JSON) throws(Refusal) {
         guard let fileName = json["fileName"]?.string, let totalSize = json["totalSize"]?.integer,
             let md5 = json["md5"]?.string
-        else { return nil }
+        else { throw .notExpectedJSON }
+        guard !fileName.isEmpty else { throw .badRequest("fileName must not be empty.") }
         self.fileName = fileName
         self.totalSize = totalSize
         self.md5 = md5
-        mimeType = json["mimeType"]?.string
-        path = json["path"]?.string
-        modified = json["modified"].map { LenientTime($0) }
+        mimeType = try Self.mimeType(json)
+        path = try json.text("path")
+        modified = try Self.modified(json)
+        try Self.checkFacts(json)
+    }
+
+    private static func mimeType(_ json: JSON) throws(Refusal) -> String? {
+        guard let type = try json.text("mimeType") else { return nil }
+        let hasControls = type.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        guard type.utf8.count <= longestMimeType, !hasControls else {
+            throw .badRequest("mimeType must have at most \(longestMimeType) bytes and no control characters.")
+        }
+        return type
+    }
+
+    private static func modified(_ json: JSON) throws(Refusal) -> LenientTime? {
+        guard let value = json["modified"] else { return nil }
+        guard let time = LenientTime(value) else {
+            throw .badRequest("modified must be a number of milliseconds since 1970, or such as 2026-11-21T09:30:00Z.")
+        }
+        return time
+    }
+
+    /// What is told of a picture is not kept, but what can't be true is a mistake of the client's that it should hear of.
+    private static func checkFacts(_ json: JSON) throws(Refusal) {
+        for name in ["width", "height"] {
+            guard let value = json[name] else { continue }
+            guard let pixels = value.integer, pixels >= 0 else {
+                throw .badRequest("\(name) must be a whole number of pixels, 0 or more.")
+            }
+        }
+        guard let value = json["duration"] else { return }
+        guard let seconds = value.double, seconds >= 0 else {
+            throw .badRequest("duration must be a number of seconds, 0 or more.")
+        }
     }
 }
 
@@ -45,6 +80,15 @@ struct FileBlock {
     }
 }
 
+extension JSON {
+    /// A member that may be missing or null, but nothing else than text.
+    func text(_ name: String) throws(Refusal) -> String? {
+        guard let value = self[name] else { return nil }
+        guard let text = value.string else { throw .badRequest("\(name) must be a string.") }
+        return text
+    }
+}
+
 extension Response {
     private static let success: JSON = [:]
 
@@ -59,6 +103,7 @@ extension Response {
     static func refusal(_ refusal: Refusal) -> Response {
         var response = Response.json(status: refusal.status, message: refusal.message)
         if let seconds = refusal.retryAfter { response.headers[.retryAfter] = "\(seconds)" }
+        if let allowed = refusal.allowed { response.headers[.allow] = allowed }
         if refusal.status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
         return response
     }

@@ -15,6 +15,11 @@ struct Responder: HTTPResponder {
     func respond(to request: Request, context: Context) async throws -> Response {
         let deadline = RequestDeadline(for: request, on: context.channel)
         defer { deadline.cancel() }
+        let response = try await reply(to: request, context)
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    private func reply(to request: Request, _ context: Context) async throws -> Response {
         var user: String?
         do {
             let response = try await answer(request, &user)
@@ -43,25 +48,22 @@ struct Responder: HTTPResponder {
         return first == "f" || first == "u" || first == "s" ? "\"/\(first ?? "")/…\"" : LogText.quoted(path)
     }
 
-    /// - Parameter user: Set as soon as it is known who asks.
-    private func answer(_ request: Request, _ user: inout String?) async throws -> Response {
+    /// - Parameter known: Set as soon as it is known who asks.
+    private func answer(_ request: Request, _ known: inout String?) async throws -> Response {
         let path = request.uri.path
-        switch request.method {
-        case .post: return try await post(path, request, &user)
-        case .get: return try get(path, request)
-        case .head: return try get(path, request).createHeadResponse()
-        default: throw Refusal.notFound
+        if let action = action(path) {
+            guard request.method == .post else { throw Refusal.methodNotAllowed("POST") }
+            let user = try tokens.user(authorization: request.headers[.authorization], now: store.now())
+            known = user
+            return try await action(request, user)
         }
+        guard let document = document(path) else { throw Refusal.notFound }
+        guard request.method == .get || request.method == .head else { throw Refusal.methodNotAllowed("GET, HEAD") }
+        return try document(request)
     }
 
-    private func post(_ path: String, _ request: Request, _ known: inout String?) async throws -> Response {
-        guard let route = route(path) else { throw Refusal.notFound }
-        let user = try tokens.user(authorization: request.headers[.authorization], now: store.now())
-        known = user
-        return try await route(request, user)
-    }
-
-    private func route(_ path: String) -> ((Request, String) async throws -> Response)? {
+    /// What a `POST` to this path does; nil where it is no path for that.
+    private func action(_ path: String) -> ((Request, String) async throws -> Response)? {
         let fileSection = FileSectionRoutes(store: store, links: links)
         return switch path {
         case "/fileSection/upload.do": fileSection.upload
@@ -74,17 +76,18 @@ struct Responder: HTTPResponder {
         }
     }
 
-    private func get(_ path: String, _ request: Request) throws -> Response {
+    /// What a `GET` of this path answers; nil where nothing could ever be.
+    private func document(_ path: String) -> ((Request) throws -> Response)? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         switch parts.first {
-        case "health" where parts.count == 1: return .json()
+        case "health" where parts.count == 1: return { _ in .json() }
         case "f" where parts.count == 2 || parts.count == 3:
-            return try Download(store: store).content(parts[1], request)
+            return { try Download(store: store).content(parts[1], $0) }
         case "u" where parts.count == 2:
-            return try PortraitRoutes(store: store, links: links).picture(parts[1], request)
+            return { try PortraitRoutes(store: store, links: links).picture(parts[1], $0) }
         case "s" where parts.count == 2:
-            return try SourceRoutes(store: store, links: links).page(parts[1], request)
-        default: throw Refusal.notFound
+            return { try SourceRoutes(store: store, links: links).page(parts[1], $0) }
+        default: return nil
         }
     }
 }

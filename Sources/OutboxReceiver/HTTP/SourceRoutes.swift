@@ -86,17 +86,26 @@ struct CommitMessage {
         self.sourceID = sourceID
         self.revision = Int(revision)
         self.fileIDs = fileIDs
-        title = json["title"]?.string ?? ""
-        createDate = json["createDate"]?.string ?? ""
-        cover = json["cover"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-        guard !sourceID.isEmpty, [sourceID, title, createDate].allSatisfy({ $0.utf8.count <= Self.longestText }) else {
+        title = try json.text("title") ?? ""
+        createDate = try Self.createDate(json)
+        cover = try json.text("cover").flatMap { $0.isEmpty ? nil : $0 }
+        guard !sourceID.isEmpty, [sourceID, title].allSatisfy({ $0.utf8.count <= Self.longestText }) else {
             throw .badRequest(
-                "sourceId, title and createDate must have at most \(Self.longestText) bytes, sourceId at least one.")
+                "sourceId and title must have at most \(Self.longestText) bytes, sourceId at least one.")
         }
         guard revision >= 1 else { throw .badRequest("revision must be 1 or more.") }
         guard (1...FileSectionRoutes.mostFiles).contains(fileIDs.count) else {
             throw .badRequest("There must be 1 to \(FileSectionRoutes.mostFiles) file ids.")
         }
         guard cover.map(fileIDs.contains) ?? true else { throw .badRequest("cover must be one of fileIds.") }
+    }
+
+    /// Empty where it is missing.
+    private static func createDate(_ json: JSON) throws(Refusal) -> String {
+        guard let text = try json.text("createDate") else { return "" }
+        guard PostDate.isDate(text) else {
+            throw .badRequest("createDate must be a date and time such as 2026-11-21 09:30:00.")
+        }
+        return text
     }
 }

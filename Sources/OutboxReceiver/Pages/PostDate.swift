@@ -5,14 +5,32 @@ enum PostDate {
         "December",
     ]
 
+    /// Whether this is such a date, of a day that there is.
+    static func isDate(_ text: String) -> Bool { day(of: text) != nil }
+
     /// A `time` element; of a text that is no such date the text as it is.
     static func html(_ text: String) -> String {
-        let parts = text.split { "- :".contains($0) }.map { Int($0) ?? -1 }
-        guard text.utf8.count == 19, parts.count == 6, (1...12).contains(parts[1]), (1...31).contains(parts[2]),
-            parts[0] > 0, (0...23).contains(parts[3]), (0...59).contains(parts[4]), (0...60).contains(parts[5])
-        else { return "<span>\(HTMLText.escaped(text))</span>" }
+        guard let (year, month, day) = day(of: text) else { return "<span>\(HTMLText.escaped(text))</span>" }
         let machine = text.replacing(" ", with: "T") + "Z"
-        let day = "\(parts[2]) \(months[parts[1] - 1]) \(parts[0])"
-        return "<time datetime=\"\(machine)\" title=\"\(text) UTC\">\(day)</time>"
+        return "<time datetime=\"\(machine)\" title=\"\(text) UTC\">\(day) \(months[month - 1]) \(year)</time>"
+    }
+
+    private static func day(of text: String) -> (year: Int, month: Int, day: Int)? {
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        let shape = text.utf8.map { digits.contains($0) ? UInt8(ascii: "0") : $0 }
+        guard shape.elementsEqual("0000-00-00 00:00:00".utf8) else { return nil }
+        let parts = text.split { "- :".contains($0) }.compactMap { Int($0) }
+        guard parts.count == 6, parts[0] > 0, (1...12).contains(parts[1]),
+            (1...days(of: parts[1], in: parts[0])).contains(parts[2]), parts[3] < 24, parts[4] < 60, parts[5] < 60
+        else { return nil }
+        return (parts[0], parts[1], parts[2])
+    }
+
+    private static func days(of month: Int, in year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
     }
 }

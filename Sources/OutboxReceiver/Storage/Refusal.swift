@@ -6,12 +6,17 @@ struct Refusal: Error, Equatable {
     let message: String
     /// Seconds after which another attempt makes sense.
     var retryAfter: Int?
+    /// The methods that would have been right.
+    var allowed: String?
 
     /// What every client meets now and then: nobody needs to know.
     var isRoutine: Bool { self == .unknownID || self == .notFound || self == .superseded }
 
     static func badRequest(_ message: String) -> Refusal { Refusal(status: .badRequest, message: message) }
     static func tooLarge(_ message: String) -> Refusal { Refusal(status: .contentTooLarge, message: message) }
+    static func methodNotAllowed(_ allowed: String) -> Refusal {
+        Refusal(status: .methodNotAllowed, message: "This address takes \(allowed) only.", allowed: allowed)
+    }
     static let notExpectedJSON = badRequest("The body is not the JSON expected here.")
     static let unknownID = Refusal(status: .notFound, message: "No such file id.")
     static let notFound = Refusal(status: .notFound, message: "There is nothing here.")

@@ -1,0 +1,31 @@
+import NIOCore
+import SystemPackage
+
+extension StartFailure {
+    /// Nil when the error has nothing to do with the address.
+    init?(_ error: any Error, listeningOn address: ListenAddress) {
+        let reason: String
+        let advice: String
+        switch error {
+        case let error as IOError:
+            let code = Errno(rawValue: error.errnoCode)
+            reason = "\(code)"
+            advice = Self.advice(code)
+        case let error as SocketAddressError.UnknownHost:
+            reason = error.errorDescription
+            advice = "give --listen an address of this machine"
+        default: return nil
+        }
+        let start = reason.prefix(1).lowercased() + reason.dropFirst()
+        self = .cannotCreate("cannot listen on \(address): \(start); \(advice)")
+    }
+
+    private static func advice(_ code: Errno) -> String {
+        switch code {
+        case .addressInUse: "stop the other program or choose another --listen"
+        case .permissionDenied, .notPermitted: "choose a port from 1024 on for --listen"
+        case .addressNotAvailable: "give --listen an address of this machine"
+        default: "choose another --listen"
+        }
+    }
+}

@@ -200,8 +200,8 @@ static inline int outbox_close_listed_on_exec(int first) {
     return count < 0 ? -1 : 0;
 }
 
-/// Makes all descriptors from `first` on close-on-exec. Everything of the agent is so as it is; the sockets of libcurl,
-/// for one, are not. Answers 0, or -1 and errno.
+/// Makes all descriptors from `first` on close-on-exec. Everything that the agent opens is so as it is; what a
+/// library opens for itself need not be. Answers 0, or -1 and errno.
 static inline int outbox_close_on_exec(int first) {
 #ifdef SYS_close_range
     // Linux 5.9; CLOSE_RANGE_CLOEXEC, 5.11.

@@ -77,7 +77,8 @@ struct RetryCommand: AsyncParsableCommand {
             Examples:
               outbox retry ~/Outbox/trip/holiday.mp4
               outbox retry --all
-              outbox status --json | jq -r '.files[] | select(.state == "failed") | .key' | xargs -r outbox retry
+              outbox status --json | jq -j '.files[] | select(.state == "failed") | .path + "\\u0000"' | \
+            xargs -0 -r outbox retry --
 
             Ends with 0 when everything named is on its way or done, 1 when something can't be, 66 for a file the agent \
             does not know, 69 when no agent is running.

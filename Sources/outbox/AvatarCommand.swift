@@ -22,8 +22,9 @@ struct AvatarGetCommand: AsyncParsableCommand {
             that is kept is printed also where its server can't be asked.
 
             Ends with 0 when the path is printed, 1 when the URL gives no picture (it is not asked again for \
-            avatar_cache.retry_failed_after), 64 when URL or STYLE can't be understood, 75 when it is not there in time \
-            or its server can't be reached, 77 when the configuration does not let its host be mirrored.
+            avatar_cache.retry_failed_after), 64 when URL or STYLE can't be understood, 69 when there is no \
+            picture worker to draw the style, 74 when the mirror can't be used, 75 when it is not there in time or its \
+            server can't be reached, 77 when the configuration does not let its host be mirrored.
 
             Examples:
               outbox avatar get https://example.org/u/42.jpg
@@ -99,8 +100,9 @@ struct AvatarClearCommand: AsyncParsableCommand {
         commandName: "clear",
         abstract: "Remove mirrored pictures.",
         discussion: """
-            Removes every picture but the one that current.jpg leads to, in all styles, and forgets which URLs failed: \
-            they may be asked again at once.
+            Removes every picture in all styles, but for the one that current.jpg leads to and the profile picture that \
+            the server confirmed last. It also forgets which URLs failed, all of them even with --older-than: they may \
+            be asked again at once.
 
             Examples:
               outbox avatar clear

@@ -13,7 +13,8 @@ struct WaitCommand: AsyncParsableCommand {
             is done once the server confirmed it. Without names it waits for everything but drafts: until the agent has \
             looked through the whole outbox and nothing has been under way for 0.3 s.
 
-            Ends with 0 if all are done, 1 if one is not, 75 when the --timeout is over, 69 when no agent is running.
+            Ends with 0 if all are done, 1 if one is not, 66 for a file that is not in the outbox and that the agent does \
+            not know, 69 when no agent is running, 75 when the --timeout is over.
 
             Examples:
               outbox wait

@@ -28,7 +28,8 @@ protocol MediaExamining: Sendable {
 
 /// Contents that are to be looked into, in the order they came, a few at a time.
 struct Examinations: Sendable {
-    /// Contents looked into at once: the picture worker has no more processes on most machines.
+    /// Contents looked into at once. The picture worker has one process for each processor, up to four: on larger machines
+    /// some stay free for those somebody waits for.
     static let limit = 2
 
     private var waiting: [ContentKey] = []

@@ -10,9 +10,6 @@ enum SourcePlaces {
         return path.parent
     }
 
-    /// Whether a path is the description of a source.
-    static func isDescription(_ path: RelativePath) -> Bool { directory(of: path) != nil }
-
     /// The description of a directory's source.
     static func description(of directory: RelativePath) -> RelativePath {
         directory.appending(SourceReport.descriptionName.utf8)

@@ -62,8 +62,8 @@ extension AvatarCache {
 
     /// Until when an original is shown without asking its server: while it is fresh, and where asking was put off.
     ///
-    /// The only comparison with the wall clock, since freshness lasts over restarts. What a clock that was set wrong can
-    /// do is bounded by ``Freshness/longest``.
+    /// Compared with the wall clock, since freshness lasts over restarts. What a clock that was set wrong can do is
+    /// bounded by ``Freshness/longest``.
     private func goodUntil(_ record: AvatarRecord, of address: AvatarAddress, _ now: Now) -> MonotonicTime {
         let fresh = now.monotonic + life(of: record.fetchedAt, until: record.freshUntil, now.wall)
         let listed = blacklist.verdict(on: address, now: now.monotonic).map {

@@ -50,9 +50,6 @@ public final class MediaExaminer: Sendable {
     /// Whether anything can be found out about files of this type.
     public static func takes(_ type: MediaType) -> Bool { pictures.contains(type.mime) || VideoTools.takes(type) }
 
-    /// Whether there is a directory for thumbnails.
-    var makesThumbnails: Bool { thumbnails != nil }
-
     /// Width, height and duration.
     ///
     /// - Parameters:

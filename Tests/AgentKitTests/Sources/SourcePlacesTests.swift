@@ -14,7 +14,6 @@ struct SourcePlacesTests {
     func directory(path: String, directory: String?) throws {
         let path = try #require(RelativePath(path))
         #expect(SourcePlaces.directory(of: path)?.description == directory)
-        #expect(SourcePlaces.isDescription(path) == (directory != nil))
     }
 
     @Test("finds the description in the directory")

@@ -5,8 +5,7 @@ import Logging
 import OutboxReceiver
 
 /// `outbox-receiver`: the reference server.
-@main
-struct Program: AsyncParsableCommand {
+struct ReceiverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox-receiver",
         abstract: "Takes uploads of the fileSection protocol and keeps them below a directory.",
@@ -96,13 +95,43 @@ struct Program: AsyncParsableCommand {
                 },
                 until: { await Signals.first(of: [SIGTERM, SIGINT]) })
         } catch let failure as StartFailure {
-            Self.complain("outbox-receiver: \(failure)\n")
+            Program.complain("\(failure)")
             throw ExitCode(failure.exitCode)
         }
     }
+}
 
-    private static func complain(_ line: String) {
-        let bytes = Array(line.utf8)
+@main
+enum Program {
+    static func main() async {
+        do {
+            var command = try ReceiverCommand.parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            exit(report(error))
+        }
+    }
+
+    private static func report(_ error: any Error) -> Int32 {
+        let code = ReceiverCommand.exitCode(for: error)
+        let message = ReceiverCommand.message(for: error)
+        if code == .success {
+            print(ReceiverCommand.fullMessage(for: error))
+        } else if code == .validationFailure {
+            complain(UsageLine.text(message))
+        } else if !message.isEmpty {
+            complain(message)
+        }
+        return code.rawValue
+    }
+
+    /// Says on stderr, in a line, what went wrong.
+    static func complain(_ reason: String) {
+        let bytes = Array("outbox-receiver: \(reason)\n".utf8)
         _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 }

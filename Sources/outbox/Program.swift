@@ -51,19 +51,35 @@ enum Program {
             }
             return 0
         } catch {
-            return report(error)
+            return report(error, arguments)
         }
     }
 
-    private static func report(_ error: any Error) -> Int32 {
+    private static func report(_ error: any Error, _ arguments: [String]) -> Int32 {
         if let failure = CommandFailure(error) {
             for line in failure.lines { Output.error.attempt("outbox: \(line)") }
             return failure.status
         }
         // What the parser has to say: help and version are success, the rest is wrong usage.
         let code = Outbox.exitCode(for: error)
-        let output = code == .success ? Output.standard : Output.error
-        output.attempt(Outbox.fullMessage(for: error))
+        if code == .success {
+            Output.standard.attempt(Outbox.fullMessage(for: error))
+        } else {
+            Output.error.attempt(UsageLine.text(Outbox.message(for: error), command: command(arguments)))
+        }
         return code.rawValue
+    }
+
+    /// The words that name the command asked for, as far as there is one.
+    private static func command(_ arguments: [String]) -> [String] {
+        var type: any ParsableCommand.Type = Outbox.self
+        var words = ["outbox"]
+        for argument in arguments {
+            let next = type.configuration.subcommands.first { $0.configuration.commandName == argument }
+            guard let next else { break }
+            type = next
+            words.append(argument)
+        }
+        return words
     }
 }

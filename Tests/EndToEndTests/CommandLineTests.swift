@@ -8,14 +8,57 @@ import Testing
 struct CommandLineTests {
     private static let nowhere = "http://127.0.0.1:1"
 
-    @Test("an unknown flag is a usage error", arguments: [["run", "--nonsense"], ["--nonsense"], ["no-such-command"]])
-    func usage(arguments: [String]) async throws {
+    @Test(
+        "wrong usage ends with 64 and one line that names the command's help",
+        arguments: [
+            (["--nonsense"], "outbox: unknown option '--nonsense'; see `outbox --help`"),
+            (["no-such-command"], "outbox: unexpected argument 'no-such-command'; see `outbox --help`"),
+            (["run", "--nonsense"], "outbox: run: unknown option '--nonsense'; see `outbox run --help`"),
+            (
+                ["status", "--jsno"],
+                "outbox: status: unknown option '--jsno'. Did you mean '--json'? See `outbox status --help`"
+            ),
+            (
+                ["wait", "--timeout", "soon"],
+                "outbox: wait: the value 'soon' is invalid for '--timeout <timeout>'; see `outbox wait --help`"
+            ),
+            (["submit"], "outbox: submit: missing expected argument '<dir> ...'; see `outbox submit --help`"),
+            (["pause", "x", "--all"], "outbox: pause: give either names or --all; see `outbox pause --help`"),
+            (
+                ["avatar", "get"],
+                "outbox: avatar get: missing expected argument '<url>'; see `outbox avatar get --help`"
+            ),
+            (
+                ["run", "--log-level", "loud"],
+                "outbox: run: the value 'loud' is invalid for '--log-level <log-level>'. Please provide one of the "
+                    + "following: trace, debug, info, notice, warning, error, critical; see `outbox run --help`"
+            ),
+        ])
+    func usage(arguments: [String], line: String) async throws {
+        let output = try await run(arguments)
+        #expect(output.code == 64)
+        #expect(output.standardError == line + "\n")
+        #expect(output.standardOutput.isEmpty)
+    }
+
+    @Test(
+        "help, version and completion are no errors: on stdout, with 0",
+        arguments: [
+            ["--help"], ["help", "pause"], ["wait", "--help"], ["avatar"], ["--version"],
+            ["--generate-completion-script", "bash"],
+        ])
+    func help(arguments: [String]) async throws {
+        let output = try await run(arguments)
+        #expect(output.code == 0)
+        #expect(!output.standardOutput.isEmpty)
+        #expect(output.standardError.isEmpty)
+    }
+
+    private func run(_ arguments: [String]) async throws -> Program.Output {
         let agent = try Agent(remote: Self.nowhere)
-        let output = try await Program.run(
+        return try await Program.run(
             "outbox", arguments, environment: ["PATH": "/usr/bin:/bin", "HOME": agent.directory.path],
             directory: agent.directory.path)
-        #expect(output.code == 64)
-        #expect(!output.standardError.isEmpty)
     }
 
     @Test(

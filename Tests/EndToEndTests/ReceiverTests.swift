@@ -38,6 +38,28 @@ struct ReceiverTests {
         #expect(output.standardError.split(separator: "\n").count == 1)
     }
 
+    @Test(
+        "wrong usage ends with 64 and one line",
+        arguments: [
+            ([], "missing expected argument '--root <root>'"),
+            (["--root", "r", "--nonsense"], "unknown option '--nonsense'"),
+            (["--root", "r", "--log-level", "loud"], "--log-level: there is no level loud"),
+        ] as [([String], String)])
+    func usage(arguments: [String], reason: String) async throws {
+        let output = try await Self.run(arguments)
+        #expect(output.code == 64)
+        #expect(output.standardError == "outbox-receiver: \(reason); see `outbox-receiver --help`\n")
+        #expect(output.standardOutput.isEmpty)
+    }
+
+    @Test("help is no error: on stdout, with 0")
+    func help() async throws {
+        let output = try await Self.run(["--help"])
+        #expect(output.code == 0)
+        #expect(output.standardOutput.contains("--root"))
+        #expect(output.standardError.isEmpty)
+    }
+
     @Test("tokens in the environment are enough to listen beyond this machine")
     func tokensInEnvironment() async throws {
         let directory = try TemporaryDirectory()

@@ -46,6 +46,16 @@ import Testing
         #expect(LogText.quoted(text) == quoted)
         #expect(LogText.quoted(String(repeating: text, count: 300)).unicodeScalars.count < 3000)
     }
+
+    @Test(arguments: [
+        ("Missing expected argument '--root <root>'", "missing expected argument '--root <root>'; see"),
+        ("Unknown option '--rot'. Did you mean '--root'?", "unknown option '--rot'. Did you mean '--root'? See"),
+        ("Can't do it.\n\nUse one of:\n    zsh bash.", "can't do it. Use one of: zsh bash; see"),
+        ("--listen must be HOST:PORT, not \u{1b}[2J", "--listen must be HOST:PORT, not \\u{1b}[2J; see"),
+    ])
+    func wrongUsageIsOneLine(message: String, line: String) {
+        #expect(UsageLine.text(message) == line + " `outbox-receiver --help`")
+    }
 }
 
 /// Keeps what is logged, in a form that tests can compare.

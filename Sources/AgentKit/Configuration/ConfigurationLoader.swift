@@ -97,7 +97,7 @@ extension ConfigurationLoader {
             guard let text = try Self.contents(of: path, limit: ConfigurationDocument.largestFile) else { return nil }
             return FoundFile(name: name, path: absolute(name), text: text)
         } catch {
-            throw unreadable(name, "cannot be read: \(String(cString: strerror(error.code)))")
+            throw unreadable(name, "cannot be read: \(error)")
         }
     }
 
@@ -106,8 +106,18 @@ extension ConfigurationLoader {
             ConfigurationError(kind: .file, origin: .file(name, line: nil), key: nil, reason: reason))
     }
 
-    private struct ReadFailure: Error {
+    private struct ReadFailure: Error, CustomStringConvertible {
         let code: Int32
+
+        /// Why, and what to do where that can be told.
+        var description: String {
+            let reason = String(cString: strerror(code))
+            return switch code {
+            case EACCES, EPERM: "\(reason); check its permissions and those of the directories above"
+            case EISDIR: "\(reason); name a file"
+            default: reason
+            }
+        }
     }
 
     /// The bytes of a file, at most one over `limit`: enough to see that it is too large.

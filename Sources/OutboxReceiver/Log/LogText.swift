@@ -11,15 +11,24 @@ enum LogText {
                 quoted += "…"
                 break
             }
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
-                quoted += "\\u{\(String(scalar.value, radix: 16))}"
-            default:
-                if scalar == "\"" || scalar == "\\" { quoted += "\\" }
-                quoted.unicodeScalars.append(scalar)
-            }
+            if scalar == "\"" || scalar == "\\" { quoted += "\\" }
+            append(scalar, to: &quoted)
         }
         return quoted + "\""
+    }
+
+    /// The text with what could end the line, hide text or turn its direction written as `\u{…}`.
+    static func escaped(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { append($1, to: &$0) }
+    }
+
+    private static func append(_ scalar: Unicode.Scalar, to text: inout String) {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
+            text += "\\u{\(String(scalar.value, radix: 16))}"
+        default:
+            text.unicodeScalars.append(scalar)
+        }
     }
 }
 

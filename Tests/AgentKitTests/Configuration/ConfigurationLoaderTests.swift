@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -75,7 +76,18 @@ import Testing
     @Test func `a file that cannot be read is an error, not passed over`() throws {
         try FileManager.default.createDirectory(atPath: work + "/agent.toml", withIntermediateDirectories: true)
         let errors = #expect(throws: ConfigurationErrors.self) { try loader().load() }
-        #expect(errors?.description == "agent.toml: cannot be read: Is a directory")
+        #expect(errors?.description == "agent.toml: cannot be read: Is a directory; name a file")
+    }
+
+    @Test(.enabled(if: getuid() != 0, "root reads everything"))
+    func `a file that may not be read says what to check`() throws {
+        try write("outbox = \"in\"", to: work + "/agent.toml")
+        try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: work + "/agent.toml")
+        let errors = #expect(throws: ConfigurationErrors.self) { try loader().load() }
+        #expect(
+            errors?.description
+                == "agent.toml: cannot be read: Permission denied; check its permissions and those of the "
+                + "directories above")
     }
 
     @Test func `an error names the file as it was named`() throws {

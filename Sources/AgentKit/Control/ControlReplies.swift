@@ -137,8 +137,8 @@ struct ControlErrors: RouterMiddleware {
     static let largestBody = 64 * 1024
 
     func handle(
-        _ request: Request, context: BasicRequestContext,
-        next: (Request, BasicRequestContext) async throws -> Response
+        _ request: Request, context: ControlContext,
+        next: (Request, ControlContext) async throws -> Response
     ) async throws -> Response {
         var request = request
         do {
@@ -163,8 +163,8 @@ struct Readiness: RouterMiddleware {
     init(of readiness: Task<Void, Never>) { self.readiness = readiness }
 
     func handle(
-        _ request: Request, context: BasicRequestContext,
-        next: (Request, BasicRequestContext) async throws -> Response
+        _ request: Request, context: ControlContext,
+        next: (Request, ControlContext) async throws -> Response
     ) async throws -> Response {
         await readiness.value
         return try await next(request, context)

@@ -16,7 +16,7 @@ struct ControlRoutes: Sendable {
     }
 
     /// Adds the addresses to a router.
-    func add(to router: Router<BasicRequestContext>) {
+    func add(to router: Router<ControlContext>) {
         let table = RouteTable(router)
         table.add(.get, "/v1/health") { [backend] _, _ in
             try ControlReply.encoded(await backend.health())
@@ -84,7 +84,7 @@ struct ControlRoutes: Sendable {
         ControlRefusal(.notFound, "no_such_upload", "no file has the key \(key)")
     }
 
-    private static func key(in context: BasicRequestContext) throws -> ContentKey {
+    private static func key(in context: ControlContext) throws -> ContentKey {
         let text = try context.parameters.require("key")
         guard let key = ContentKey(hexadecimal: text) else {
             throw ControlRefusal(.badRequest, "malformed_key", "a key is 32 hexadecimal digits, unlike \(text)")
@@ -92,7 +92,7 @@ struct ControlRoutes: Sendable {
         return key
     }
 
-    private static func action(in context: BasicRequestContext) throws -> FileAction {
+    private static func action(in context: ControlContext) throws -> FileAction {
         let text = try context.parameters.require("action")
         guard let action = FileAction(rawValue: text) else {
             let known = FileAction.allCases.map(\.rawValue).joined(separator: ", ")

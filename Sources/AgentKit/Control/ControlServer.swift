@@ -62,7 +62,7 @@ struct ControlServer: Service {
         try prepare()
         var quiet = logger
         quiet.logLevel = max(quiet.logLevel, .warning)
-        let router = Router(options: .autoGenerateHeadEndpoints)
+        let router = Router(context: ControlContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: ControlErrors())
         router.add(middleware: Readiness(of: readiness))
         ControlRoutes(backend: backend, avatars: pictures.avatars).add(to: router)
@@ -72,11 +72,13 @@ struct ControlServer: Service {
         SessionRoutes(backend: backend).add(to: router)
         let responder = router.buildResponder()
         // Without `Application`, whose clock for `Date` headers wakes an idle agent every second.
-        let server = try HTTPServerBuilder.http1().buildServer(
+        let server = try HTTPServerBuilder.http1(
+            configuration: .init(additionalChannelHandlers: [ClientPresence()])
+        ).buildServer(
             configuration: .init(address: .unixDomainSocket(path: socket.path)),
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet,
             responder: { [quiet] request, writer, channel in
-                let context = BasicRequestContext(
+                let context = ControlContext(
                     source: ApplicationRequestContextSource(channel: channel, logger: quiet))
                 let response = try await responder.respond(to: request, context: context)
                 try await writer.write(response: response.head, body: response.body)

@@ -15,7 +15,7 @@ struct ProfileRoutes: Sendable {
     }
 
     /// Adds the address to a router.
-    func add(to router: Router<BasicRequestContext>) {
+    func add(to router: Router<ControlContext>) {
         let table = RouteTable(router)
         table.add(.get, "/v1/profile") { [backend] _, _ in ControlReply.json(await backend.profileText()) }
         table.close()

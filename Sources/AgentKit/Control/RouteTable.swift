@@ -3,14 +3,14 @@ import Hummingbird
 
 /// Adds addresses to a router, and answers every other method of theirs with 405 and what is allowed (RFC 9110, 15.5.6).
 final class RouteTable {
-    typealias Handler = @Sendable (Request, BasicRequestContext) async throws -> Response
+    typealias Handler = @Sendable (Request, ControlContext) async throws -> Response
 
     private static let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete]
 
-    private let router: Router<BasicRequestContext>
+    private let router: Router<ControlContext>
     private var added: [(address: String, methods: [HTTPRequest.Method])] = []
 
-    init(_ router: Router<BasicRequestContext>) {
+    init(_ router: Router<ControlContext>) {
         self.router = router
     }
 

@@ -17,7 +17,7 @@ struct SessionRoutes: Sendable {
     }
 
     /// Adds the address to a router.
-    func add(to router: Router<BasicRequestContext>) {
+    func add(to router: Router<ControlContext>) {
         let table = RouteTable(router)
         table.add(.post, "/v1/session") { [backend] request, _ in
             let body = Data(

@@ -11,7 +11,7 @@ struct SourceRoutes: Sendable {
     }
 
     /// Adds the addresses to a router.
-    func add(to router: Router<BasicRequestContext>) {
+    func add(to router: Router<ControlContext>) {
         let table = RouteTable(router)
         table.add(.get, "/v1/sources") { [backend] request, _ in
             let states = try Self.states(in: request)
@@ -38,7 +38,7 @@ struct SourceRoutes: Sendable {
         ControlRefusal(.notFound, "no_such_source", "no source has the id \(id)")
     }
 
-    private static func wish(in context: BasicRequestContext) throws -> SourceWish {
+    private static func wish(in context: ControlContext) throws -> SourceWish {
         let text = try context.parameters.require("wish")
         guard let wish = SourceWish(rawValue: text) else {
             let known = SourceWish.allCases.map(\.rawValue).joined(separator: ", ")

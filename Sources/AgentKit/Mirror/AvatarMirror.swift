@@ -1,6 +1,5 @@
 import Avatars
 import PictureJobs
-import Synchronization
 import UploadCore
 
 /// The avatar cache as the control interface and commands ask it: in words, and with patience.
@@ -10,8 +9,6 @@ final class AvatarMirror: AvatarBackend {
         let style: PictureStyle
     }
 
-    private typealias Fetch = Task<Result<AvatarPicture, AvatarFailure>, Never>
-
     /// Pictures that are fetched or drawn at once for people who may have gone; those who ask for more wait.
     private static let mostAtOnce = 256
 
@@ -20,7 +17,7 @@ final class AvatarMirror: AvatarBackend {
     private let maximumSize: UInt64
     private let tally: AvatarTally
     private let lasts: Bool
-    private let underWay = Mutex<[Wish: Fetch]>([:])
+    private let underWay: SharedWork<Wish, Result<AvatarPicture, AvatarFailure>>
 
     /// - Parameters:
     ///   - cache: told of its events is `tally`.
@@ -32,11 +29,12 @@ final class AvatarMirror: AvatarBackend {
         styles = configuration.avatarStyles
         maximumSize = configuration.avatarCache.maxSize
         self.tally = tally
+        underWay = SharedWork(mostAtOnce: Self.mostAtOnce) { await Self.fetch($0, from: cache) }
     }
 
     func picture(url: String, style: String, patience: Duration) async throws(AvatarTrouble) -> ServedPicture {
         let wish = try wish(url, style)
-        let result = await fetch(wish, patience: patience)
+        let result = await underWay.value(for: wish, patience: patience)
         if case .success(let picture)? = result { return served(picture) }
         // What is stale, or was drawn before, is better than nothing.
         if let kept = await cache.kept(wish.address, wish.style) { return served(kept) }
@@ -115,39 +113,6 @@ final class AvatarMirror: AvatarBackend {
 
     // MARK: Fetching
 
-    /// Fetches and draws a picture; nil where patience ended first, and it goes on without anybody waiting.
-    private func fetch(_ wish: Wish, patience: Duration) async -> Result<AvatarPicture, AvatarFailure>? {
-        let end = ContinuousClock.now + patience
-        while true {
-            switch place(for: wish) {
-            case .own(let task): return await TimeLimit.wait(end - .now) { await task.value }
-            case .taken(let other):
-                guard await TimeLimit.wait(end - .now, for: { await other.value }) != nil else { return nil }
-            }
-        }
-    }
-
-    private enum Place {
-        case own(Fetch)
-        /// All are taken; by this one among others.
-        case taken(Fetch)
-    }
-
-    /// A place for each picture and style, however many ask.
-    private func place(for wish: Wish) -> Place {
-        underWay.withLock { underWay in
-            if let task = underWay[wish] { return .own(task) }
-            if underWay.count >= Self.mostAtOnce, let other = underWay.values.randomElement() { return .taken(other) }
-            let task = Fetch { [cache, weak self] in
-                let result = await Self.fetch(wish, from: cache)
-                self?.underWay.withLock { $0[wish] = nil }
-                return result
-            }
-            underWay[wish] = task
-            return .own(task)
-        }
-    }
-
     private static func fetch(_ wish: Wish, from cache: AvatarCache) async -> Result<AvatarPicture, AvatarFailure> {
         do throws(AvatarFailure) {
             return .success(try await cache.picture(wish.address, wish.style))
@@ -158,6 +123,6 @@ final class AvatarMirror: AvatarBackend {
 
     /// Gives up what is under way.
     func stop() {
-        for task in underWay.withLock({ Array($0.values) }) { task.cancel() }
+        underWay.stop()
     }
 }

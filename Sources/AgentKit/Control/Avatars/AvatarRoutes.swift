@@ -18,13 +18,13 @@ struct AvatarRoutes: Sendable {
     }
 
     /// Adds the addresses to a router.
-    func add(to router: Router<BasicRequestContext>) {
+    func add(to router: Router<ControlContext>) {
         let table = RouteTable(router)
-        table.add(.get, "/v1/avatar") { request, _ in try await picture(request) }
-        table.add(.get, "/v1/avatar/file") { request, _ in
+        table.add(.get, "/v1/avatar") { request, context in try await picture(request, context) }
+        table.add(.get, "/v1/avatar/file") { request, context in
             let query = try AvatarQuery(request)
             return try await answer { backend throws(AvatarTrouble) in
-                let picture = try await backend.picture(url: query.url, style: query.style, patience: query.patience)
+                let picture = try await Self.picture(query, from: backend, context)
                 return try AvatarFile(url: query.url, style: query.style, picture)
             }
         }
@@ -39,15 +39,24 @@ struct AvatarRoutes: Sendable {
     }
 
     /// The picture, or what stands in for it: a page shows something at once, and asks again.
-    private func picture(_ request: Request) async throws -> Response {
+    private func picture(_ request: Request, _ context: ControlContext) async throws -> Response {
         let query = try AvatarQuery(request)
         do throws(AvatarTrouble) {
             guard let backend else { throw .noMirror }
-            let picture = try await backend.picture(url: query.url, style: query.style, patience: query.patience)
+            let picture = try await Self.picture(query, from: backend, context)
             return Self.response(picture, to: request)
         } catch {
             if error.kind == .usage { return ControlReply.trouble(error) }
             return placeholder(for: error)
+        }
+    }
+
+    /// Waits for a picture for as long as the client does.
+    private static func picture(
+        _ query: AvatarQuery, from backend: any AvatarBackend, _ context: ControlContext
+    ) async throws(AvatarTrouble) -> ServedPicture {
+        try await context.whileClientStays { () async throws(AvatarTrouble) -> ServedPicture in
+            try await backend.picture(url: query.url, style: query.style, patience: query.patience)
         }
     }
 

@@ -1,0 +1,106 @@
+import Synchronization
+
+/// Work that is done once, however many ask for it, and only while somebody wants what comes of it.
+///
+/// Somebody whose patience ended was told to ask again later, so the work goes on without anybody. Somebody whose task
+/// is cancelled gives up: when all did, the work is cancelled.
+final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private struct Job {
+        let number: UInt64
+        let task: Task<Value, Never>
+        var waiting: Set<UInt64> = []
+        /// Whether somebody counts on it who does not wait now.
+        var isPromised = false
+    }
+
+    private struct State {
+        var lastNumber: UInt64 = 0
+        var jobs: [Key: Job] = [:]
+
+        mutating func number() -> UInt64 {
+            lastNumber += 1
+            return lastNumber
+        }
+    }
+
+    private enum Place {
+        case own(Task<Value, Never>, waiter: UInt64)
+        /// All are taken; by this one among others.
+        case taken(Task<Value, Never>)
+    }
+
+    private let mostAtOnce: Int
+    private let work: @Sendable (Key) async -> Value
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - mostAtOnce: how much is done at once; those who ask for more wait.
+    ///   - work: done for a key; ends soon when its task is cancelled.
+    init(mostAtOnce: Int, work: @escaping @Sendable (Key) async -> Value) {
+        self.mostAtOnce = mostAtOnce
+        self.work = work
+    }
+
+    /// What comes of the work; nil where patience ended first, and it goes on without anybody waiting.
+    func value(for key: Key, patience: Duration) async -> Value? {
+        let end = ContinuousClock.now + patience
+        while true {
+            switch place(for: key) {
+            case .own(let task, let waiter):
+                let value = await withTaskCancellationHandler {
+                    await TimeLimit.wait(end - .now) { await task.value }
+                } onCancel: {
+                    leave(key, waiter)
+                }
+                if value == nil { leave(key, waiter, comesBack: true) }
+                return value
+            case .taken(let other):
+                guard await TimeLimit.wait(end - .now, for: { await other.value }) != nil else { return nil }
+            }
+        }
+    }
+
+    /// Gives up what is under way.
+    func stop() {
+        for job in state.withLock({ Array($0.jobs.values) }) { job.task.cancel() }
+    }
+
+    private func place(for key: Key) -> Place {
+        state.withLock { state in
+            let waiter = state.number()
+            if let job = state.jobs[key] {
+                state.jobs[key]?.waiting.insert(waiter)
+                return .own(job.task, waiter: waiter)
+            }
+            if state.jobs.count >= mostAtOnce, let other = state.jobs.values.randomElement() {
+                return .taken(other.task)
+            }
+            let number = state.number()
+            let task = Task { [work, weak self] in
+                let value = await work(key)
+                self?.end(key, number)
+                return value
+            }
+            state.jobs[key] = Job(number: number, task: task, waiting: [waiter])
+            return .own(task, waiter: waiter)
+        }
+    }
+
+    private func end(_ key: Key, _ number: UInt64) {
+        state.withLock { state in
+            // One that was given up may end when another was begun in its place.
+            if state.jobs[key]?.number == number { state.jobs[key] = nil }
+        }
+    }
+
+    private func leave(_ key: Key, _ waiter: UInt64, comesBack: Bool = false) {
+        let unwanted = state.withLock { state -> Task<Value, Never>? in
+            guard var job = state.jobs[key], job.waiting.remove(waiter) != nil else { return nil }
+            if comesBack { job.isPromised = true }
+            let isUnwanted = job.waiting.isEmpty && !job.isPromised
+            state.jobs[key] = isUnwanted ? nil : job
+            return isUnwanted ? job.task : nil
+        }
+        unwanted?.cancel()
+    }
+}

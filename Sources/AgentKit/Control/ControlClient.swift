@@ -87,9 +87,9 @@ public struct ControlClient: Sendable {
     // MARK: Asking
 
     func get<Value: Decodable>(
-        _ target: String, method: String = "GET", as type: Value.Type = Value.self
+        _ target: String, method: String = "GET", wait: Int32 = 0, as type: Value.Type = Value.self
     ) async throws(ControlError) -> Value {
-        try Self.decode(try await answer(target, method: method), from: target)
+        try Self.decode(try await answer(target, method: method, wait: wait), from: target)
     }
 
     /// Like `get`, with nil for an answer that there is no such thing.
@@ -114,8 +114,10 @@ public struct ControlClient: Sendable {
     }
 
     /// The body of a successful reply.
-    private func answer(_ target: String, method: String, body: [UInt8]? = nil) async throws(ControlError) -> [UInt8] {
-        let request = ControlRequest(socket: socket, method: method, target: target, body: body)
+    private func answer(
+        _ target: String, method: String, body: [UInt8]? = nil, wait: Int32 = 0
+    ) async throws(ControlError) -> [UInt8] {
+        let request = ControlRequest(socket: socket, method: method, target: target, body: body, wait: wait)
         let result: Result<ControlRequest.Reply, ControlError> = await withCheckedContinuation { continuation in
             thread.run { continuation.resume(returning: request.perform()) }
         }

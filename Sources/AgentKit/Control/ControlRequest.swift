@@ -10,6 +10,8 @@ struct ControlRequest: Sendable {
     let target: String
     /// Sent as JSON; nothing where nil.
     var body: [UInt8]?
+    /// Seconds that the agent may take before it answers, because it was asked to wait.
+    var wait: Int32 = 0
 
     /// The agent's answer.
     struct Reply: Equatable, Sendable {
@@ -18,7 +20,7 @@ struct ControlRequest: Sendable {
     }
 
     /// Seconds without a byte before the agent counts as hanging.
-    private static let patience: Int32 = 30
+    private var patience: Int32 { 30 + wait }
 
     /// Sends the request and returns the reply, whatever its status.
     func perform() -> Result<Reply, ControlError> {
@@ -30,7 +32,7 @@ struct ControlRequest: Sendable {
             switch error {
             case .noSuchFileOrDirectory, .connectionRefused, .notDirectory: return .failure(.notRunning(socket: socket))
             case .permissionDenied: return .failure(.notAllowed(socket: socket, reason: "\(error)"))
-            case .timedOut: return .failure(.failed(reason: "nothing within \(Self.patience) s; see its log"))
+            case .timedOut: return .failure(.failed(reason: "nothing within \(patience) s; see its log"))
             default: return .failure(.failed(reason: "\(error)"))
             }
         }
@@ -58,7 +60,7 @@ struct ControlRequest: Sendable {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
             var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            if try retryingOnInterrupt({ poll(&wait, 1, Self.patience * 1000) }) == 0 { throw .timedOut }
+            if try retryingOnInterrupt({ poll(&wait, 1, patience * 1000) }) == 0 { throw .timedOut }
             let count = try retryingOnInterrupt {
                 buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
             }

@@ -65,6 +65,11 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         for job in state.withLock({ Array($0.jobs.values) }) { job.task.cancel() }
     }
 
+    /// How many wait for a key's work.
+    func waiting(for key: Key) -> Int {
+        state.withLock { $0.jobs[key]?.waiting.count ?? 0 }
+    }
+
     private func place(for key: Key) -> Place {
         state.withLock { state in
             let waiter = state.number()

@@ -1,3 +1,4 @@
+import LinuxSystem
 import Synchronization
 import TestSupport
 import Testing
@@ -138,6 +139,54 @@ struct AvatarRoutesTests {
             try await bench.serving { try await bench.client.avatar(url: "x", style: "original", patience: .zero) }
         }
         #expect(trouble?.kind == .later)
+    }
+
+    @Test(
+        "A client that closes its connection gives up",
+        arguments: ["/v1/avatar/file?url=x&wait=60", "/v1/avatar?url=x&wait=60"])
+    func departure(target: String) async throws {
+        let bench = try ControlBench()
+        bench.avatars.hold()
+        try await bench.serving {
+            let connection = try bench.send(target)
+            try await Poll.until("the question") { !bench.avatars.state.withLock(\.questions).isEmpty }
+            #expect(bench.avatars.state.withLock(\.cancellations) == 0)
+            _ = consume connection
+            try await Poll.until("the wait to be given up") { bench.avatars.state.withLock(\.cancellations) == 1 }
+            #expect(try await bench.ask("GET", "/v1/avatars").status == 200)
+        }
+    }
+
+    @Test("A client gives up also on a connection that brought an answer before, with more requests under way")
+    func lateDeparture() async throws {
+        let bench = try ControlBench()
+        try await bench.serving {
+            let connection = try bench.send("/v1/avatar/file?url=x")
+            try await Poll.until("the first question") { !bench.avatars.state.withLock(\.questions).isEmpty }
+            bench.avatars.hold()
+            let more = "GET /v1/avatar/file?url=y&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            try writeAll(Array((more + more).utf8), to: connection.rawValue)
+            try await Poll.until("the second question") { bench.avatars.state.withLock(\.questions).count == 2 }
+            _ = consume connection
+            try await Poll.until("the wait to be given up") { bench.avatars.state.withLock(\.cancellations) >= 1 }
+        }
+    }
+
+    @Test("A client that only sends nothing more gets every answer")
+    func halfClosed() async throws {
+        let bench = try ControlBench()
+        bench.avatars.answer(.success(Self.picture))
+        bench.avatars.hold()
+        let text = try await bench.serving {
+            let connection = SharedDescriptor(
+                try bench.send("/v1/avatar/file?url=x&wait=60", "/v1/avatar/file?url=y&wait=60"))
+            async let reply = bench.finish(connection)
+            try await Poll.until("the question") { !bench.avatars.state.withLock(\.questions).isEmpty }
+            bench.avatars.release()
+            return await reply
+        }
+        #expect(text.ranges(of: "HTTP/1.1 200").count == 2, "\(text)")
+        #expect(bench.avatars.state.withLock(\.cancellations) == 0)
     }
 
     @Test("The mirror is listed and cleared")

@@ -75,14 +75,35 @@ struct ControlBench {
                 let descriptor = try UnixSocket.connect(to: socket)
                 let head = ["GET \(target) HTTP/1.1", "Host: localhost", "Connection: close"] + fields
                 try writeAll(Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8), to: descriptor.rawValue)
-                var reply: [UInt8] = []
-                var buffer = [UInt8](repeating: 0, count: 4096)
-                while case let count = recv(descriptor.rawValue, &buffer, buffer.count, 0), count > 0 {
-                    reply += buffer[..<count]
-                }
-                return String(decoding: reply, as: UTF8.self)
+                return Self.everything(from: descriptor.rawValue)
             }
         }.get()
+    }
+
+    /// Connects and sends one request after the other, without waiting for replies.
+    func send(_ targets: String...) throws -> Descriptor {
+        let descriptor = try UnixSocket.connect(to: socket)
+        for target in targets {
+            try writeAll(Array("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8), to: descriptor.rawValue)
+        }
+        return descriptor
+    }
+
+    /// Says that nothing more is sent, and reads what the server still has to say.
+    func finish(_ connection: SharedDescriptor) async -> String {
+        await onThread {
+            withExtendedLifetime(connection) {
+                shutdown(connection.rawValue, Int32(SHUT_WR))
+                return Self.everything(from: connection.rawValue)
+            }
+        }
+    }
+
+    private static func everything(from descriptor: Int32) -> String {
+        var reply: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 { reply += buffer[..<count] }
+        return String(decoding: reply, as: UTF8.self)
     }
 
     private func onThread<Value: Sendable>(_ work: @Sendable @escaping () -> Value) async -> Value {

@@ -14,20 +14,37 @@ final class ScriptedAvatars: AvatarBackend {
         /// Answers in order; the last one stays.
         var answers: [Result<ServedPicture, AvatarTrouble>] = [.failure(.init("pending", "it is being fetched"))]
         var questions: [Question] = []
+        /// Whether answers wait for `release()`.
+        var isHeld = false
+        /// Questions that were cancelled while they were held.
+        var cancellations = 0
         var cleared: [Duration?] = []
         var figures = AvatarFigures()
     }
 
     let state = Mutex(State())
+    private let gate = AsyncStream<Void>.makeStream()
+
+    /// Lets one question wait until it is cancelled or `release()` is called.
+    func hold() { state.withLock { $0.isHeld = true } }
+
+    func release() { gate.continuation.finish() }
 
     func answer(_ answers: Result<ServedPicture, AvatarTrouble>...) {
         state.withLock { $0.answers = answers }
     }
 
     func picture(url: String, style: String, patience: Duration) async throws(AvatarTrouble) -> ServedPicture {
-        let answer = state.withLock { state in
+        let (answer, isHeld) = state.withLock { state in
             state.questions.append(Question(url: url, style: style, patience: patience))
-            return state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0]
+            return (state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0], state.isHeld)
+        }
+        if isHeld {
+            for await _ in gate.stream {}
+            if Task.isCancelled {
+                state.withLock { $0.cancellations += 1 }
+                throw AvatarTrouble("cancelled", "nobody waits any more")
+            }
         }
         return try answer.get()
     }

@@ -1,14 +1,14 @@
 extension ControlClient {
-    /// The longest time the agent is asked to wait at once: well below the time after which a silent agent counts as
-    /// hanging.
-    private static let longestWait = Duration.seconds(20)
+    /// The longest time the agent waits at once. Asked to wait in parts, it would go on for a client that was killed after
+    /// the first: who is told to ask again later may do so.
+    private static let longestWait = Duration.seconds(300)
 
     /// Where a picture stands in the mirror, once it is there.
     ///
     /// - Parameters:
     ///   - url: the picture's address, in any spelling.
     ///   - style: a step or the name of a style.
-    ///   - patience: how long is waited; the agent goes on fetching after that.
+    ///   - patience: how long is waited; the agent goes on fetching after that, but not for a process that ended before.
     /// - Throws: `AvatarTrouble` where there is none; `ControlError`.
     public func avatar(url: String, style: String, patience: Duration) async throws -> AvatarFile {
         let clock = ContinuousClock()
@@ -18,7 +18,7 @@ extension ControlClient {
             let left = max(.zero, end - clock.now)
             do {
                 let wait = min(left, Self.longestWait).components.seconds
-                return try await ask(target + "&wait=\(wait)")
+                return try await ask(target + "&wait=\(wait)", wait: Int32(wait))
             } catch let trouble as AvatarTrouble {
                 guard trouble.code == AvatarTrouble.pending, left > .seconds(1) else { throw trouble }
             }
@@ -45,9 +45,10 @@ extension ControlClient {
         try await get("/v1/profile")
     }
 
-    private func ask<Value: Decodable>(_ target: String, method: String = "GET") async throws -> Value {
+    private func ask<Value: Decodable>(_ target: String, method: String = "GET", wait: Int32 = 0) async throws -> Value
+    {
         do {
-            return try await get(target, method: method)
+            return try await get(target, method: method, wait: wait)
         } catch {
             guard case .refused(let code, let reason) = error else { throw error }
             throw AvatarTrouble(code, reason)

@@ -50,6 +50,7 @@ public struct Agent: Sendable {
         logger.info(
             "outbox is watching",
             metadata: [
+                "configuration": "\(source.initial.file ?? "none, the defaults apply")",
                 "outbox": "\(configuration.outbox)", "server": "\(configuration.remote.url)",
                 "state": "\(configuration.state)", "version": "\(version)",
             ])

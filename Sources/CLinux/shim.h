@@ -4,6 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <asm/socket.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/timerfd.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -61,6 +63,21 @@ static inline int outbox_renameat2(int olddir, const char *oldname, int newdir, 
 
 /// man 2 memfd_create: an empty file in memory without a name, close-on-exec. Returns -1 and sets errno.
 static inline int outbox_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U /* MFD_CLOEXEC */); }
+
+/// Whether an open file has an access control list that grants more than its mode shows (man 5 acl).
+static inline int outbox_has_access_list(int descriptor) {
+    return fgetxattr(descriptor, "system.posix_acl_access", NULL, 0) > 0;
+}
+
+/// man 7 unix, SO_PEERCRED: the user that listens at the other end of a connected Unix socket. Returns -1 and sets errno.
+/// <sys/socket.h> clashes with Swift's Glibc module, hence the system call.
+static inline int outbox_peer_user(int socket, uint32_t *user) {
+    struct { int32_t process; uint32_t user, group; } peer = {0};
+    uint32_t size = sizeof peer;
+    if (syscall(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
+    *user = peer.user;
+    return 0;
+}
 
 /// man 2 prctl, PR_SET_NAME: names the calling thread.
 static inline void outbox_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }

@@ -12,7 +12,8 @@ struct AgentLink {
         surroundings = Surroundings()
         configuration = try common.effectiveConfiguration(in: surroundings).configuration
         client = ControlClient(
-            socket: configuration.controlSocket(runtimeDirectory: surroundings.environment["XDG_RUNTIME_DIR"]))
+            socket: configuration.controlSocket(runtimeDirectory: surroundings.environment["XDG_RUNTIME_DIR"]),
+            stateDirectory: configuration.state)
         place = OutboxPlace(outbox: configuration.outbox, currentDirectory: surroundings.currentDirectory)
     }
 

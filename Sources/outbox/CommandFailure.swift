@@ -52,7 +52,7 @@ enum CommandFailure: Error {
         case .noSuchFile: EX_NOINPUT
         case .control(.refused(let code, _)) where code == "input_output": EX_IOERR
         case .control(.notRunning), .control(.failed), .control(.refused): EX_UNAVAILABLE
-        case .control(.notAllowed): EX_NOPERM
+        case .control(.notAllowed), .control(.notTrusted): EX_NOPERM
         case .agent(.alreadyRunning), .tryAgain: EX_TEMPFAIL
         case .agent(.cannotCreate): EX_CANTCREAT
         case .session(.notAToken), .session(.notAUser): EX_NOPERM

@@ -34,7 +34,8 @@ struct ConfigCheckCommand: ParsableCommand {
             throw CommandFailure.configuration(error, all: true)
         }
         if json { return try Output.standard.write(json: effective) }
-        for warning in effective.warnings { Output.error.attempt("outbox: warning: \(warning)") }
-        try Output.standard.write(lines: effective.lines().map(DisplayText.escaped))
+        for warning in effective.notices { Output.error.attempt("outbox: warning: \(warning)") }
+        let file = effective.file.map { "# \($0)" } ?? "# no agent.toml was found: the defaults apply"
+        try Output.standard.write(lines: ([file] + effective.lines()).map(DisplayText.escaped))
     }
 }

@@ -38,7 +38,7 @@ struct RunCommand: AsyncParsableCommand {
         let sink = LogSink(format: logFormat, environment: surroundings.environment)
         let threshold = LogThreshold(logLevel?.level ?? effective.configuration.log.level)
         let logger = Logger(label: "outbox") { _ in AgentLogHandler(sink: sink, threshold: threshold) }
-        for warning in effective.warnings { logger.warning("\(warning)") }
+        for warning in effective.notices { logger.warning("\(warning)") }
         let source = ConfigurationSource(
             initial: effective, read: { [common] in try common.effectiveConfiguration(in: surroundings) },
             setLogLevel: { [logLevel] in if logLevel == nil { threshold.set($0) } })

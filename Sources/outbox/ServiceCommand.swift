@@ -51,7 +51,7 @@ struct ServiceInstallCommand: ParsableCommand {
         try place.checkRights()
         let installer = place.installer(named: unit.name)
         var done = try installer.install(unit)
-        done.notes = place.notes(program: program, warnings: effective.warnings) + done.notes
+        done.notes = place.notes(program: program, warnings: effective.notices) + done.notes
         try report(done, unit: unit, log: installer.logCommand)
         if let pending = done.pending { throw ServiceError.unavailable(pending) }
     }

@@ -28,7 +28,8 @@ public struct ConfigurationLoader: Sendable {
     /// Reads the configuration.
     ///
     /// - Parameter named: the file given with `--config`. Without it: `$OUTBOX_CONFIG`, `./agent.toml`,
-    ///   `$XDG_CONFIG_HOME/outbox/agent.toml`, `/etc/outbox/agent.toml`; without any of these the defaults apply.
+    ///   `$XDG_CONFIG_HOME/outbox/agent.toml`, `/etc/outbox/agent.toml`; without any of these the defaults apply. The one in
+    ///   the working directory is refused where another user can have written it.
     /// - Throws: everything that is wrong with it; a named file that does not exist is wrong too.
     public func load(named: String? = nil) throws(ConfigurationErrors) -> EffectiveConfiguration {
         guard let found = try find(named: named) else { return try read(nil) }
@@ -50,6 +51,8 @@ public struct ConfigurationLoader: Sendable {
         let name: String
         let path: String
         let text: [UInt8]
+        /// The user's own configuration, which goes unread because of this one.
+        var shadowed: String?
     }
 
     private func read(_ file: FoundFile?) throws(ConfigurationErrors) -> EffectiveConfiguration {
@@ -61,7 +64,7 @@ public struct ConfigurationLoader: Sendable {
         reading.read(environment: environment, resolver: PathResolver(home: home, directory: currentDirectory))
         reading.checkRules()
         if let errors = ConfigurationErrors(reading.errors) { throw errors }
-        return EffectiveConfiguration(reading, file: file?.path, environment: environment)
+        return EffectiveConfiguration(reading, file: file?.path, shadowed: file?.shadowed, environment: environment)
     }
 }
 
@@ -75,7 +78,12 @@ extension ConfigurationLoader {
             }
             return found
         }
-        for candidate in ["agent.toml", userDirectory + "/outbox/agent.toml", systemDirectory + "/agent.toml"] {
+        let own = userDirectory + "/outbox/agent.toml"
+        if var found = try open("agent.toml", isNamed: false) {
+            if access(own, F_OK) == 0, absolute(own) != found.path { found.shadowed = own }
+            return found
+        }
+        for candidate in [own, systemDirectory + "/agent.toml"] {
             if let found = try open(candidate) { return found }
         }
         return nil
@@ -90,14 +98,30 @@ extension ConfigurationLoader {
         PathResolver.normalise(name.hasPrefix("/") ? name : currentDirectory + "/" + name)
     }
 
-    /// `nil` if there is no such file; throws if there is one that cannot be read.
-    private func open(_ name: String) throws(ConfigurationErrors) -> FoundFile? {
+    /// Reads a file.
+    ///
+    /// - Parameters:
+    ///   - name: relative to the current directory, or absolute.
+    ///   - isNamed: whether the user chose the file or its directory; else it is read only where nobody but the user and
+    ///     root can have written it.
+    /// - Returns: nil if there is no such file.
+    /// - Throws: an error if there is one that cannot be read or believed.
+    private func open(_ name: String, isNamed: Bool = true) throws(ConfigurationErrors) -> FoundFile? {
         let path = name.hasPrefix("/") ? name : currentDirectory + "/" + name
         do throws(ReadFailure) {
-            guard let text = try Self.contents(of: path, limit: ConfigurationDocument.largestFile) else { return nil }
-            return FoundFile(name: name, path: absolute(name), text: text)
+            let limit = ConfigurationDocument.largestFile
+            // A FIFO that somebody put there must not hold the command up.
+            let flags = isNamed ? 0 : O_NONBLOCK | O_NOCTTY
+            let text = try Self.contents(of: path, limit: limit, flags: flags) { descriptor throws(ReadFailure) in
+                guard !isNamed else { return }
+                guard let trust = FileTrust(of: descriptor, path: path) else { throw ReadFailure(code: errno) }
+                if let objection = trust.objection(user: geteuid(), name: name) {
+                    throw ReadFailure(objection: objection)
+                }
+            }
+            return text.map { FoundFile(name: name, path: absolute(name), text: $0) }
         } catch {
-            throw unreadable(name, "cannot be read: \(error)")
+            throw unreadable(name, error.objection ?? "cannot be read: \(error)")
         }
     }
 
@@ -107,7 +131,9 @@ extension ConfigurationLoader {
     }
 
     private struct ReadFailure: Error, CustomStringConvertible {
-        let code: Int32
+        var code: Int32 = 0
+        /// Why a file is not believed.
+        var objection: String?
 
         /// Why, and what to do where that can be told.
         var description: String {
@@ -121,14 +147,21 @@ extension ConfigurationLoader {
     }
 
     /// The bytes of a file, at most one over `limit`: enough to see that it is too large.
-    private static func contents(of path: String, limit: Int) throws(ReadFailure) -> [UInt8]? {
+    ///
+    /// - Parameters:
+    ///   - flags: for open(2), besides those that every file is opened with.
+    ///   - check: looks at the open file before anything of it is read.
+    private static func contents(
+        of path: String, limit: Int, flags: Int32, check: (Int32) throws(ReadFailure) -> Void
+    ) throws(ReadFailure) -> [UInt8]? {
         var descriptor: Int32
-        repeat { descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
+        repeat { descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | flags) } while descriptor < 0 && errno == EINTR
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
             throw ReadFailure(code: errno)
         }
         defer { close(descriptor) }
+        try check(descriptor)
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while text.count <= limit {

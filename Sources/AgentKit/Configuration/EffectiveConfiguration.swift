@@ -18,6 +18,8 @@ public struct EffectiveConfiguration: Sendable, Equatable {
     public let settings: [Setting]
     /// What was passed over, a line each: misspelt environment variables.
     public let warnings: [String]
+    /// The user's own configuration, where it is not read because the working directory holds one; an absolute path.
+    public let shadowed: String?
 
     /// What stands for the value of a secret.
     static let mask = "********"
@@ -26,7 +28,9 @@ public struct EffectiveConfiguration: Sendable, Equatable {
         ("token", "OUTBOX_TOKEN"), ("access_key", "AWS_ACCESS_KEY_ID"), ("secret_key", "AWS_SECRET_ACCESS_KEY"),
     ]
 
-    init(_ reading: ConfigurationReading, file: String?, environment: [String: String]) {
+    init(
+        _ reading: ConfigurationReading, file: String?, shadowed: String? = nil, environment: [String: String]
+    ) {
         let configuration = reading.configuration
         let styles = configuration.avatarStyles.keys.sorted().map(ConfigurationKey.init(styleNamed:))
         let settings = (ConfigurationKey.all + styles).map { key in
@@ -44,6 +48,14 @@ public struct EffectiveConfiguration: Sendable, Equatable {
                 Setting(key: name, value: .string(Self.mask), origin: .environment(variable))
             }
         warnings = reading.warnings
+        self.shadowed = shadowed
+    }
+
+    /// What a person should know before the configuration is used, a line each.
+    public var notices: [String] {
+        warnings
+            + (shadowed.map { ["\(file ?? "agent.toml") is in force, so \($0) is not read; --config chooses one"] }
+                ?? [])
     }
 
     /// The error to stop with when a token is at hand that must not be sent to this server; `nil` where it may.
@@ -77,7 +89,7 @@ extension EffectiveConfiguration: Encodable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(file, forKey: .file)
         try container.encode(settings, forKey: .settings)
-        try container.encode(warnings, forKey: .warnings)
+        try container.encode(notices, forKey: .warnings)
     }
 }
 

@@ -5,6 +5,7 @@ public import UploadCore
 /// Asks a running agent over its Unix socket.
 public struct ControlClient: Sendable {
     private let socket: String
+    private let peers: ControlPeers
     private let thread = SerialThread(name: "control-client")
 
     private struct FileList: Decodable {
@@ -12,8 +13,13 @@ public struct ControlClient: Sendable {
     }
 
     /// A client of the agent that listens on a socket.
-    public init(socket: String) {
+    ///
+    /// - Parameters:
+    ///   - socket: the path of the control socket.
+    ///   - stateDirectory: the agent's state directory; root trusts its owner.
+    public init(socket: String, stateDirectory: String) {
         self.socket = socket
+        peers = ControlPeers(stateDirectory: stateDirectory)
     }
 
     /// How the agent is.
@@ -117,7 +123,8 @@ public struct ControlClient: Sendable {
     private func answer(
         _ target: String, method: String, body: [UInt8]? = nil, wait: Int32 = 0
     ) async throws(ControlError) -> [UInt8] {
-        let request = ControlRequest(socket: socket, method: method, target: target, body: body, wait: wait)
+        let request = ControlRequest(
+            socket: socket, peers: peers, method: method, target: target, body: body, wait: wait)
         let result: Result<ControlRequest.Reply, ControlError> = await withCheckedContinuation { continuation in
             thread.run { continuation.resume(returning: request.perform()) }
         }

@@ -4,6 +4,8 @@ public enum ControlError: Error, Equatable, Sendable, CustomStringConvertible {
     case notRunning(socket: String)
     /// The socket belongs to somebody else.
     case notAllowed(socket: String, reason: String)
+    /// A program of another user listens there; it was sent nothing.
+    case notTrusted(socket: String, user: String)
     /// The agent does not do what was asked; `code` is a short snake_case word (docs/control.md).
     case refused(code: String, reason: String)
     /// The agent is there and its answer is no use.
@@ -15,6 +17,9 @@ public enum ControlError: Error, Equatable, Sendable, CustomStringConvertible {
         case .notRunning(let socket): "outbox is not running (no answer on \(socket)); start it with `outbox run`"
         case .notAllowed(let socket, let reason):
             "the control socket \(socket) can't be used: \(reason); run this as the agent's user"
+        case .notTrusted(let socket, let user):
+            "a program of \(user) listens on the control socket \(socket), so it was sent nothing; correct control.socket, "
+                + "or run this as that user if the agent is theirs"
         case .refused(_, let reason): "the agent refused: \(reason)"
         case .failed(let reason): "the agent gave no useful answer: \(reason)"
         }

@@ -6,6 +6,8 @@ import SystemPackage
 /// needs.
 struct ControlRequest: Sendable {
     let socket: String
+    /// Whose agent may be asked.
+    var peers = ControlPeers()
     var method = "GET"
     let target: String
     /// Sent as JSON; nothing where nil.
@@ -26,6 +28,11 @@ struct ControlRequest: Sendable {
     func perform() -> Result<Reply, ControlError> {
         do throws(Errno) {
             let descriptor = try UnixSocket.connect(to: socket)
+            // A request may carry a token: it goes to nobody before that is known.
+            let listener = try UnixSocket.listener(of: descriptor)
+            guard peers.isTrusted(listener) else {
+                return .failure(.notTrusted(socket: socket, user: UserName.shown(listener)))
+            }
             try send(head + (body ?? []), to: descriptor.rawValue)
             return reply(in: try receive(from: descriptor.rawValue))
         } catch {

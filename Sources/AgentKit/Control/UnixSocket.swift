@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import LinuxSystem
 import SystemPackage
@@ -26,5 +27,15 @@ enum UnixSocket {
             }
         }
         return descriptor
+    }
+
+    /// The user whose program listens at the other end of a connected socket, as it was when the listening began.
+    ///
+    /// - Throws: `Errno` of getsockopt(2).
+    static func listener(of socket: borrowing Descriptor) throws(Errno) -> UInt32 {
+        let number = socket.rawValue
+        var user: UInt32 = 0
+        try retryingOnInterrupt { outbox_peer_user(number, &user) }
+        return user
     }
 }

@@ -49,8 +49,8 @@ public struct Doctor: Sendable {
 
     private var configurationFindings: [Finding] {
         ConfigurationFacts(
-            file: effective.file, warnings: effective.warnings, withoutEffect: configuration.notBuilt,
-            refusal: configuration.refusal
+            file: effective.file, warnings: effective.warnings, shadowed: effective.shadowed,
+            withoutEffect: configuration.notBuilt, refusal: configuration.refusal
         ).findings
     }
 

@@ -45,6 +45,19 @@ import Testing
         }
     }
 
+    @Test func `a configuration of one's own that the working directory shadows is named`() throws {
+        let own = home + "/.config/outbox/agent.toml"
+        try write("", to: own)
+        #expect(try loader().load().notices.isEmpty)
+        try write("", to: work + "/agent.toml")
+        #expect(
+            try loader().load().notices == [
+                "\(work)/agent.toml is in force, so \(own) is not read; --config chooses one"
+            ])
+        #expect(try loader().load(named: "agent.toml").notices.isEmpty)
+        #expect(try loader(["XDG_CONFIG_HOME": "/no/such"]).load().notices.isEmpty)
+    }
+
     @Test func `without a file the defaults apply`() throws {
         let effective = try loader().load()
         #expect(effective.file == nil)
@@ -88,6 +101,66 @@ import Testing
             errors?.description
                 == "agent.toml: cannot be read: Permission denied; check its permissions and those of the "
                 + "directories above")
+    }
+
+    @Test(
+        arguments: [
+            (owner: UInt32(1000), name: UInt32(1000), mode: UInt32(0o644), shared: true, refused: nil as String?),
+            (0, 0, 0o644, true, nil), (1000, 1000, 0o664, false, nil), (1000, 0, 0o600, true, nil),
+            (1000, 1000, 0o664, true, "can be written to by others (mode 0664)"),
+            (1000, 1000, 0o646, false, "can be written to by others (mode 0646)"),
+            (0, 0, 0o666, true, "can be written to by others (mode 0666)"),
+            (4_000_000, 4_000_000, 0o600, true, "belongs to user id 4000000"),
+            (1000, 4_000_000, 0o600, true, "belongs to user id 4000000"),
+        ] as [(UInt32, UInt32, UInt32, Bool, String?)])
+    func `a file is believed where nobody but its user and root can have written it`(
+        owner: UInt32, name: UInt32, mode: UInt32, shared: Bool, refused: String?
+    ) {
+        let trust = FileTrust(owner: owner, nameOwner: name, permissions: mode, isGroupShared: shared)
+        let objection = trust.objection(user: 1000, name: "agent.toml")
+        #expect((objection == nil) == (refused == nil))
+        #expect(objection?.hasPrefix(refused ?? "") ?? true)
+    }
+
+    @Test(.enabled(if: getuid() == 0, "needs root to give a file away"))
+    func `a file of another user in the working directory is refused, and taken where it is named`() throws {
+        try write("remote.url = \"http://127.0.0.1:1\"", to: work + "/agent.toml")
+        #expect(chown(work + "/agent.toml", 4_000_000, 4_000_000) == 0)
+        let errors = #expect(throws: ConfigurationErrors.self) { try loader().load() }
+        #expect(errors?.description.hasPrefix("agent.toml: belongs to user id 4000000, so it is not used") == true)
+        #expect(errors?.description.contains("--config agent.toml") == true)
+        #expect(try loader().load(named: "agent.toml").configuration.remote.url == "http://127.0.0.1:1")
+        #expect(try loader(["OUTBOX_CONFIG": "agent.toml"]).load().file == work + "/agent.toml")
+    }
+
+    @Test(.enabled(if: getuid() == 0, "needs root to give a link away"))
+    func `a link of another user to a file of one's own is refused`() throws {
+        try write("", to: directory.path("mine.toml"))
+        try FileManager.default.createSymbolicLink(
+            atPath: work + "/agent.toml", withDestinationPath: directory.path("mine.toml"))
+        #expect(try loader().load().file == work + "/agent.toml")
+        #expect(lchown(work + "/agent.toml", 4_000_000, 4_000_000) == 0)
+        #expect(throws: ConfigurationErrors.self) { try loader().load() }
+    }
+
+    @Test func `a file that others can write to is refused in the working directory alone`() throws {
+        for path in [work + "/agent.toml", home + "/.config/outbox/agent.toml"] {
+            try write("", to: path)
+            #expect(chmod(path, 0o666) == 0)
+        }
+        let errors = #expect(throws: ConfigurationErrors.self) { try loader().load() }
+        #expect(
+            errors?.description.hasPrefix("agent.toml: can be written to by others (mode 0666), so it is not used")
+                == true)
+        #expect(unlink(work + "/agent.toml") == 0)
+        #expect(try loader().load().file == home + "/.config/outbox/agent.toml")
+    }
+
+    @Test(.enabled(if: getuid() == 0, "needs root to give a file away"))
+    func `a FIFO of another user in the working directory holds nothing up`() {
+        #expect(mkfifo(work + "/agent.toml", 0o644) == 0)
+        #expect(chown(work + "/agent.toml", 4_000_000, 4_000_000) == 0)
+        #expect(throws: ConfigurationErrors.self) { try loader().load() }
     }
 
     @Test func `an error names the file as it was named`() throws {

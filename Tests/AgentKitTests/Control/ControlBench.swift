@@ -23,7 +23,7 @@ struct ControlBench {
         self.hasMirror = hasMirror
         directory = try TemporaryDirectory(prefix: "control")
         socket = directory.path("control.sock")
-        client = ControlClient(socket: socket)
+        client = ControlClient(socket: socket, stateDirectory: directory.path)
     }
 
     /// Serves while `body` runs, then shuts down the way the agent does.

@@ -3,6 +3,8 @@ struct AgentFacts: Equatable, Sendable {
     enum Answer: Equatable, Sendable {
         case healthy(AgentHealth)
         case notRunning
+        /// A program of another user listens in the agent's place.
+        case foreign(String)
         case failed(String)
         case late
     }
@@ -24,6 +26,8 @@ struct AgentFacts: Equatable, Sendable {
         case (.notRunning, nil):
             return [Finding(.agent, .note, "not running", remedy: "outbox run, or start its service")]
         case (.notRunning, let pid?): return [silent(pid, "does not listen on \(socket)")]
+        case (.foreign(let reason), _):
+            return [Finding(.agent, .warning, reason, remedy: "ls -l \(socket) shows whose it is")]
         case (.failed(let reason), let pid): return [silent(pid, reason)]
         case (.late, let pid): return [silent(pid, "gives no answer on \(socket)")]
         }

@@ -4,6 +4,8 @@ struct ConfigurationFacts: Equatable, Sendable {
     var file: String?
     /// What was passed over, a line each.
     var warnings: [String]
+    /// The user's own configuration, where it is not read because the working directory holds one.
+    var shadowed: String?
     /// What it asks for that has no effect yet, a line each.
     var withoutEffect: [String]
     /// Why the agent refuses to start with it.
@@ -13,6 +15,11 @@ struct ConfigurationFacts: Equatable, Sendable {
         let edit = "edit \(file ?? "agent.toml")"
         var found = refusal.map { [Finding(.configuration, .stop, $0, remedy: edit)] } ?? []
         found += warnings.map { Finding(.configuration, .warning, $0, remedy: "correct or unset it") }
+        if let shadowed {
+            let message = "\(file ?? "agent.toml") is in force, so \(shadowed) is not read"
+            let remedy = "choose one with --config, or go to another directory"
+            found.append(Finding(.configuration, .warning, message, remedy: remedy))
+        }
         found += withoutEffect.map { Finding(.configuration, .note, $0) }
         guard found.isEmpty else { return found }
         let message = file.map { "\($0) is valid" } ?? "no agent.toml was found: the defaults apply"

@@ -4,15 +4,17 @@ extension AgentFacts {
     /// Asks the agent, and the kernel who holds its lock.
     static func probe(_ configuration: Configuration, environment: [String: String]) async -> AgentFacts {
         let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
+        let state = configuration.state
         let answer = await TimeLimit.wait(.seconds(10)) { () -> Answer in
             do throws(ControlError) {
-                return .healthy(try await ControlClient(socket: socket).health())
+                return .healthy(try await ControlClient(socket: socket, stateDirectory: state).health())
             } catch {
                 if case .notRunning = error { return .notRunning }
+                if case .notTrusted = error { return .foreign("\(error)") }
                 return .failed("\(error)")
             }
         }
-        let lock = configuration.state + "/lock"
+        let lock = state + "/lock"
         let holder = await TimeLimit.run("doctor-lock", .seconds(10)) { lockHolder(of: lock) }
         return AgentFacts(socket: socket, answer: answer ?? .late, lockHolder: holder ?? nil)
     }

@@ -1,4 +1,5 @@
 import AgentKit
+import UploadCore
 
 /// `status --watch`: shows changes until it is interrupted.
 struct StatusWatch {
@@ -10,8 +11,12 @@ struct StatusWatch {
     private var sources: SourceFollower
     private var states: [String: String]?
     private var lastReport: StatusReport?
+    /// Whether the files that had failed before the watching began were told.
+    private var hasToldFailures = false
     /// Problems that were told.
     private var told: Set<String> = []
+
+    private static let mostFailures = 10
 
     init(link: AgentLink, names: [String], json: Bool) {
         self.link = link
@@ -49,11 +54,24 @@ struct StatusWatch {
         let health = try await link.client.health()
         let files = follower.mirror.activeFiles
         let look = display.look
-        var ended = news.ended.map { $0.outcomeLine(look) } + posts.map { $0.outcomeLine(look) }
+        var ended =
+            try await earlierFailures() + news.ended.map { $0.outcomeLine(look) } + posts.map { $0.outcomeLine(look) }
         if news.uncounted > 0 { ended.append("and \(news.uncounted) more that ended") }
         let active = sources.activeSources
         let summary = FilesSummary(files, sources: active, counts: health.files)
         try show(files, active, ended: ended, problems: health.problems, summary: summary)
+    }
+
+    /// The files that failed or were rejected last, once: they need attention however long ago that was.
+    private mutating func earlierFailures() async throws -> [String] {
+        guard !hasToldFailures else { return [] }
+        hasToldFailures = true
+        let failures = try await link.client.files(in: [.failed, .rejected])
+        let selection = FileSelection(of: failures, ended: 0, failures: Self.mostFailures)
+        let more =
+            selection.leftOut > 0
+            ? ["and \(selection.leftOut) more failed or rejected: `outbox status` lists them"] : []
+        return selection.shown.map { $0.outcomeLine(display.look) } + more
     }
 
     private mutating func lookAtNamed() async throws {

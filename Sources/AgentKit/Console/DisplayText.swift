@@ -60,6 +60,21 @@ public enum DisplayText {
         return head(of: text, width: room / 2) + ellipsis + tail(of: text, width: room - room / 2)
     }
 
+    /// The text broken at its blanks into lines of at most `width` columns; a longer word has a line of its own.
+    ///
+    /// - Parameter text: without control characters and colours.
+    static func lines(of text: String, width: Int) -> [String] {
+        var lines: [String] = []
+        for word in text.split(separator: " ") {
+            if let last = lines.last, Self.width(last) + 1 + Self.width(String(word)) <= width {
+                lines[lines.count - 1] = last + " " + word
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines
+    }
+
     /// The text, filled up with blanks to `width` columns.
     public static func padded(_ text: String, to width: Int, right: Bool = false) -> String {
         let blanks = String(repeating: " ", count: max(0, width - Self.width(text)))

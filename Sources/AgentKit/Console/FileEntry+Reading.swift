@@ -24,6 +24,18 @@ extension FileEntry {
     /// The path, safe to be shown.
     public var shownPath: String { DisplayText.escaped(path) }
 
+    /// How much the file needs a person's attention, 0 the most; nil where it needs none. `status` lists those first, with
+    /// the reason in words.
+    var attention: Int? {
+        switch FileState(rawValue: state) {
+        case .failed: 0
+        case .signedOut: 1
+        case .waiting: 2
+        case .rejected: 3
+        default: nil
+        }
+    }
+
     /// The colour that goes with the state.
     var colour: Colour? {
         switch FileState(rawValue: state) {

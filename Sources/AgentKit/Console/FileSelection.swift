@@ -5,17 +5,24 @@ public struct FileSelection: Sendable {
     /// How many final ones were left out.
     public let leftOut: Int
 
-    /// All files that are not final, and those that ended last: what a person at a terminal wants to know.
+    /// What a person at a terminal wants to know: all files that are not final, those that failed or were rejected, and
+    /// the others that ended last.
     ///
     /// - Parameters:
     ///   - files: what the agent knows.
-    ///   - ended: how many final ones are shown at most.
-    public init(of files: [FileEntry], ended: Int) {
+    ///   - ended: how many files that ended without a need for attention are shown at most.
+    ///   - failures: how many that failed or were rejected; nobody reads a thousand reasons.
+    public init(of files: [FileEntry], ended: Int, failures mostFailures: Int = 100) {
         let finals = files.filter(\.isFinal)
-        // RFC 3339 times in UTC and of one length sort as text.
-        let latest = finals.map { ($0.finished_at ?? $0.accepted_at, $0.id) }.sorted { $0 > $1 }.prefix(ended)
-        let kept = Set(latest.map(\.1))
-        shown = files.filter { !$0.isFinal || kept.contains($0.id) }
+        let failures = Self.latest(finals.filter { $0.attention != nil }, max(ended, mostFailures))
+        let others = Self.latest(finals.filter { $0.attention == nil }, ended)
+        shown = files.filter { !$0.isFinal || failures.contains($0.id) || others.contains($0.id) }
         leftOut = files.count - shown.count
+    }
+
+    /// The ids of those that ended last. RFC 3339 times in UTC and of one length sort as text.
+    private static func latest(_ files: [FileEntry], _ count: Int) -> Set<String> {
+        let byTime = files.map { ($0.finished_at ?? $0.accepted_at, $0.id) }.sorted { $0 > $1 }
+        return Set(byTime.prefix(count).map(\.1))
     }
 }

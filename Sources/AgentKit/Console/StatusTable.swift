@@ -1,5 +1,5 @@
 /// Files and sources as aligned lines: state, progress, size, speed, remaining time, path, and an error code or a remark.
-/// The files of a source stand below it, indented.
+/// The files of a source stand below it, indented. Below each file that needs attention stands why, in words.
 public struct StatusTable: Sendable {
     private let rows: [Row]
     private let look: ConsoleLook
@@ -12,12 +12,16 @@ public struct StatusTable: Sendable {
         var error = ""
         /// What stands behind the path without taking room from the paths of other lines.
         var remark = ""
-        /// Lines below it, from the path's column on.
+        /// Lines below it, from the path's column on, which are there to be copied.
         var details: [String] = []
+        /// A sentence below it, which may be broken into several lines.
+        var reason = ""
     }
 
     /// The narrowest column for paths: on a terminal narrower than that leaves room for, lines are cut at its edge.
     private static let narrowestPath = 12
+    /// A sentence begins at the path's column where it has at least so much room there.
+    private static let narrowestReason = 40
 
     /// A table of what was selected.
     public init(_ items: [StatusSelection.Item], look: ConsoleLook) {
@@ -34,7 +38,8 @@ public struct StatusTable: Sendable {
     private static func row(_ file: FileEntry, indentation: String = "") -> Row {
         Row(
             colour: file.colour, cells: cells(file), path: indentation + file.shownPath,
-            error: file.error.map { DisplayText.escaped($0.code) } ?? "")
+            error: file.error.map { DisplayText.escaped($0.code) } ?? "",
+            reason: file.attention.flatMap { _ in file.error.map { DisplayText.escaped($0.message) } } ?? "")
     }
 
     private static func row(_ source: SourceEntry, _ look: ConsoleLook) -> Row {
@@ -58,6 +63,7 @@ public struct StatusTable: Sendable {
         let indentation = widths.reduce(2) { $0 + ($1 == 0 ? 0 : $1 + 2) }
         return rows.flatMap { row in
             [line(row, widths, pathWidth)] + row.details.map { detail($0, row.colour, indentation) }
+                + reason(row.reason, row.colour, indentation)
         }
     }
 
@@ -65,6 +71,14 @@ public struct StatusTable: Sendable {
     private func detail(_ text: String, _ colour: Colour?, _ indentation: Int) -> String {
         let room = look.columns.map { max(4, $0 - DisplayText.width(text)) } ?? indentation
         return String(repeating: " ", count: min(indentation, room)) + look.paint(text, colour)
+    }
+
+    /// The lines of a sentence below a file.
+    private func reason(_ text: String, _ colour: Colour?, _ indentation: Int) -> [String] {
+        let hasRoom = look.columns.map { $0 - indentation >= Self.narrowestReason } ?? true
+        let blanks = String(repeating: " ", count: hasRoom ? indentation : 4)
+        let width = look.columns.map { $0 - blanks.utf8.count } ?? .max
+        return DisplayText.lines(of: text, width: width).map { look.cut(blanks + look.paint($0, colour)) }
     }
 
     /// As wide as the longest path, but no wider than the terminal leaves room for.

@@ -71,13 +71,19 @@ final class EventHub: Sendable {
     }
 
     /// Takes in what is to be said of a path now; becomes an event where it is news.
-    func publish(_ report: FileReport) {
+    ///
+    /// - Returns: whether something about the path's state is new, and not its progress alone.
+    @discardableResult
+    func publish(_ report: FileReport) -> Bool {
         let now = clock.now.monotonic
+        var isNewState = false
         update { state in
             guard let content = state.pacing.content(for: report, now: now) else { return false }
+            if case .state = content { isNewState = true }
             state.ring.add(content)
             return true
         }
+        return isNewState
     }
 
     /// Says that a path is no longer listed.

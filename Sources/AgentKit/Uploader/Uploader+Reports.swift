@@ -1,3 +1,4 @@
+import Logging
 import Remotes
 import UploadCore
 
@@ -14,8 +15,17 @@ extension Uploader {
     func report(_ record: DropRecord) {
         let report = makeReport(record)
         parts.sidecars.note(report)
-        events.publish(report)
+        if events.publish(report) { log(report) }
         if !sources.isEmpty { tellSource(of: record) }
+    }
+
+    /// Logs the outcome of a file.
+    private func log(_ report: FileReport) {
+        for line in outcomes.lines(for: report, now: now.monotonic) {
+            parts.logger.log(
+                level: Logger.Level(rawValue: line.level.rawValue) ?? .info, "\(line.message)",
+                metadata: line.metadata.mapValues { .string($0) })
+        }
     }
 
     /// Everything there is to say of a path now.

@@ -118,6 +118,7 @@ actor Uploader {
     var knownOutbox: [UInt8]?
     var unsaved = Unsaved()
     var counters = UploadCounters()
+    var outcomes = OutcomeLog()
     /// How many paths there were by state when they were counted last.
     var counted: (at: MonotonicTime, files: [String: Int])?
     /// What users want of paths whose content is not known yet.

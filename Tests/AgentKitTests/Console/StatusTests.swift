@@ -13,6 +13,7 @@ struct StatusTests {
             StatusTable(files.map { .file($0) }, look: .plain).lines() == [
                 "uploading   30%  4.8 MB  1.2 MB/s  2 min 5 s  a.jpg",
                 "waiting      0%  1.0 kB                       trip/b.jpg  dns",
+                "                                                because of dns",
                 "done       100%  1.0 kB                       c.jpg",
             ])
         #expect(StatusTable([.file(files[2])], look: .plain).lines() == ["done  100%  1.0 kB  c.jpg"])
@@ -26,6 +27,45 @@ struct StatusTests {
         #expect(DisplayText.width(line) == 60)
         #expect(line.hasSuffix("picture.jpg  refused"))
         #expect(StatusTable(files.map { .file($0) }, look: .plain).lines()[0].contains(name))
+    }
+
+    @Test(
+        "below each file that failed, waits or is not taken stands why, in words",
+        arguments: ["failed", "rejected", "waiting", "signed_out"])
+    func reason(state: String) throws {
+        let lines = StatusTable([.file(try entry("a.jpg", state, error: "refused"))], look: .plain).lines()
+        #expect(lines.count == 2)
+        #expect(lines[0].hasSuffix("a.jpg  refused"))
+        #expect(lines[1].trimmingPrefix { $0 == " " } == "because of refused")
+    }
+
+    @Test("a reason that is too long for a line is broken at blanks, and not cut")
+    func longReason() throws {
+        var file = try entry("a.jpg", "failed", error: "refused")
+        let reason = "the server answered with a page that says that nothing can be had here today, nor tomorrow"
+        file.error?.message = reason
+        for columns in [30, 60, 80] {
+            let lines = StatusTable([.file(file)], look: .terminal(columns)).lines().dropFirst()
+            #expect(lines.allSatisfy { DisplayText.width($0) <= columns })
+            #expect(lines.map { String($0.trimmingPrefix { $0 == " " }) }.joined(separator: " ") == reason)
+        }
+        #expect(StatusTable([.file(file)], look: .plain).lines().count == 2)
+    }
+
+    @Test("what needs attention stands first, and in the short list always")
+    func attention() throws {
+        let done = try (0..<30).map { try entry("b\($0)", "done", finishedAt: "2026-11-21T12:00:00.000Z") }
+        let files =
+            [try entry("a", "uploading")] + done + [
+                try entry("w", "rejected", finishedAt: "2026-11-20T09:00:00.000Z"), try entry("x", "waiting"),
+                try entry("y", "failed", finishedAt: "2026-11-20T09:00:00.000Z"),
+            ]
+        let short = StatusSelection(files, sources: [], ended: 10)
+        let first = [files[33], files[32], files[31], files[0]].map(StatusSelection.Item.file)
+        #expect(Array(short.items.prefix(4)) == first)
+        #expect(short.items.count == 14)
+        #expect(short.leftOut == 20)
+        #expect(StatusSelection(files, sources: [], ended: nil).items.first == .file(files[33]))
     }
 
     @Test("a name can't write to the terminal")
@@ -75,7 +115,7 @@ struct StatusTests {
             try entry("b", "done", finishedAt: "2026-11-21T12:00:00.000Z"), try entry("c", "queued"),
             try entry("d", "failed", finishedAt: "2026-11-21T11:00:00.000Z"),
         ]
-        let selection = FileSelection(of: files, ended: 2)
+        let selection = FileSelection(of: files, ended: 1)
         #expect(selection.shown.map(\.path) == ["b", "c", "d"])
         #expect(selection.leftOut == 1)
         #expect(FileSelection(of: files, ended: .max).leftOut == 0)

@@ -57,6 +57,8 @@ public enum ConnectionProbe {
     ) {
         outbox_curl_set_string(easy, CURLOPT_URL, url)
         outbox_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
+        // An empty name overrides the environment (man 3 CURLOPT_PROXY).
+        if LoopbackHost.isNamed(in: url) { outbox_curl_set_string(easy, CURLOPT_PROXY, "") }
         outbox_curl_set_long(easy, CURLOPT_CONNECT_ONLY, 1)
         outbox_curl_set_long(easy, CURLOPT_CERTINFO, 1)
         outbox_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)

@@ -72,6 +72,7 @@ public enum Check: String, Sendable, Encodable, CaseIterable {
     case certificate
     case server
     case credentials
+    case fragmentHeader = "fragment_header"
     case clock
     case mediaTools = "media_tools"
     case agent

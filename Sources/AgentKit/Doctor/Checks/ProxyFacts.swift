@@ -1,14 +1,14 @@
-/// The proxy that libcurl takes from the environment for an address (man 1 curl, "ENVIRONMENT").
+/// The proxy that requests to a server go through, as the environment names it (man 1 curl, "ENVIRONMENT"). Requests to
+/// this machine go through none, whatever the environment says: see `CurlTransport`.
 struct ProxyFacts: Equatable, Sendable {
     /// The variable that names it.
     let variable: String
     /// Its address without user name and password.
     let address: String
-    /// Whether the server is on this very machine, where a proxy is hardly meant.
-    let isLoopback: Bool
 
     /// The proxy in effect; nil where the server is asked directly.
     init?(host: String, isEncrypted: Bool, environment: [String: String]) {
+        if WebAddress.isLoopback(host) { return nil }
         // `HTTP_PROXY` in capitals is not looked at: in CGI programs a request could set it.
         let own = isEncrypted ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         let set = (own + ["all_proxy", "ALL_PROXY"]).first { !(environment[$0] ?? "").isEmpty }
@@ -17,16 +17,10 @@ struct ProxyFacts: Equatable, Sendable {
         guard !Self.isExcepted(host, by: exceptions) else { return nil }
         variable = set
         address = Self.withoutCredentials(value)
-        isLoopback = WebAddress.isLoopback(host)
     }
 
     var findings: [Finding] {
-        guard isLoopback else { return [Finding(.proxy, .note, "requests go through \(address) (\(variable))")] }
-        return [
-            Finding(
-                .proxy, .warning, "requests to this very machine go through \(address) (\(variable))",
-                remedy: "export NO_PROXY=localhost,127.0.0.1,::1")
-        ]
+        [Finding(.proxy, .note, "requests go through \(address) (\(variable))")]
     }
 
     /// A list of hosts and domains, separated by commas or blanks; `*` stands for all.

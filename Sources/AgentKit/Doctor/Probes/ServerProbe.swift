@@ -14,7 +14,7 @@ struct ServerProbe: Sendable {
     /// For each of: the name, the connection, the answer.
     private static let limit = Duration.seconds(10)
 
-    /// Findings about proxy, name, connection, certificate, answer, credentials and clock.
+    /// Findings about proxy, name, connection, certificate, answer, credentials, the header of fragments and clock.
     func findings() async -> [Finding] {
         let url = configuration.remote.url
         guard let address = try? WebAddress(url) else { return [] }
@@ -91,10 +91,12 @@ struct ServerProbe: Sendable {
     // MARK: Answer
 
     /// Asks whether no files at all are finished: the one question of the protocol that names nothing, so that no
-    /// server, whatever it is, has anything to change for it.
+    /// server, whatever it is, has anything to change for it. A server that answers it is asked about the header of
+    /// fragments as well.
     private func ask(_ address: WebAddress) async -> [Finding] {
         let begun = bootTimeNanoseconds()
-        let result = await send()
+        let result = await send(
+            "isFinish.do", type: "application/json", body: #"{"fileIds":[]}"#)
         let milliseconds = Int64((bootTimeNanoseconds() - begun) / 1_000_000)
         var facts = ServerFacts(
             url: configuration.remote.url, outcome: .failed("no answer within 10 s"),
@@ -103,17 +105,47 @@ struct ServerProbe: Sendable {
         case .success(let reply):
             facts.outcome = .answered(.init(reply, milliseconds: milliseconds))
             let now = wallTimeMilliseconds() / 1000
-            return facts.findings + clock(reply.headers["Date"], askedAt: now, address)
+            let header = facts.findings.allSatisfy { $0.level == .ok } ? await fragmentHeader() : []
+            return facts.findings + header + clock(reply.headers["Date"], askedAt: now, address)
         case .failure(.replyTimeout), .failure(.cancelled): break
         case .failure(let error): facts.outcome = .failed("\(error)")
         }
         return facts.findings + clock(nil, address)
     }
 
-    private func send() async -> Result<HTTPReply, TransportError> {
+    /// Sends a fragment of an upload that does not exist.
+    private func fragmentHeader() async -> [Finding] {
+        guard let with = await sendFragment(withHeader: true) else { return [] }
+        var facts = FragmentHeaderFacts(with: with)
+        if facts.needsComparison { facts.without = await sendFragment(withHeader: false) }
+        return facts.findings
+    }
+
+    private func sendFragment(withHeader: Bool) async -> ServerFacts.Answer? {
+        let id = FragmentHeaderFacts.id
+        let block = #"[{"id":"\#(id)","totalSize":1,"blockTotal":1,"blockNo":1}]"#
+        let body = """
+            --\(id)\r
+            Content-Disposition: form-data; name="sectionFile"; filename="\(id)-0.bin"\r
+            Content-Type: application/octet-stream\r
+            \r
+            x\r
+            --\(id)--\r
+
+            """
+        let result = await send(
+            "upload.do", type: "multipart/form-data; boundary=\(id)", body: body,
+            headers: withHeader ? [(name: "file_block", value: block)] : [])
+        guard case .success(let reply) = result else { return nil }
+        return ServerFacts.Answer(reply, milliseconds: 0)
+    }
+
+    private func send(
+        _ endpoint: String, type: String, body: String, headers: [(name: String, value: String)] = []
+    ) async -> Result<HTTPReply, TransportError> {
         var request = HTTPRequest(
-            method: "POST", url: configuration.remote.url + "/fileSection/isFinish.do",
-            headers: [(name: "Content-Type", value: "application/json")], body: .bytes(Array(#"{"fileIds":[]}"#.utf8)))
+            method: "POST", url: configuration.remote.url + "/fileSection/" + endpoint,
+            headers: [(name: "Content-Type", value: type)] + headers, body: .bytes(Array(body.utf8)))
         let credentials = Credentials(
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
             stateDirectory: configuration.state)

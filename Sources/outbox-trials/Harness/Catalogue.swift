@@ -21,5 +21,6 @@ enum Catalogue {
         PortraitKills(),
         SourceKills(),
         ManySources(),
+        RandomLife(),
     ]
 }

@@ -1,0 +1,252 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+
+/// An outbox that random things happen to, one act after another.
+struct Life {
+    /// Weighted by how often each stands here.
+    enum Act: String, CaseIterable {
+        case drop, dropAgain, dropLarge, copy, overwrite, replace, rename, renameAgain, move, renameDirectory, remove
+        case cancel, pause, resume, first, retry, pauseAll, resumeAll
+        case kill, stop, start, startAgain
+        case takeOutboxAway, failServer, healServer, healServerAgain, fillDisk, freeDisk, freeDiskAgain, stepClock, rest
+    }
+
+    let agent: Agent
+    let server: FaultServer
+    private(set) var model = LifeModel()
+    private(set) var complaints: [String] = []
+    private(set) var acts = 0
+    private var counts: [Act: Int] = [:]
+    private var history: [String] = []
+    private let board: FaultBoard
+    private var random: SeededRandom
+    private var names = 0
+    private var isRunning = true
+
+    private static let places = ["", "a/", "a/b/", "c/", "c/d/e/"]
+
+    init(_ context: TrialContext) throws {
+        random = context.random
+        server = try FaultServer(uploadDelay: .milliseconds(5))
+        agent = try context.agent(
+            remote: server.url,
+            [
+                "intake.rescan": "3s", "sidecars.retention": "1s", "upload.files_in_flight": 3,
+                "upload.fragments_in_flight": 2,
+            ])
+        board = try FaultBoard(in: context.place)
+        let rules: [FaultBoard.Rule] = [
+            .init(
+                .noSpace, ["write", "writev", "pwrite", "pwritev", "fsync", "fdatasync", "ftruncate"],
+                calls: 1...10_000_000, of: "*/state/*"),
+            .init(.noSpace, ["write", "create"], calls: 1...10_000_000, of: "*/outbox/*"),
+        ]
+        agent.environment.merge(board.environment(rules)) { $1 }
+    }
+
+    /// What was done, for the line of the report.
+    var summary: String {
+        let kills = counts[.kill] ?? 0
+        return "\(acts) acts on \(names) files, \(kills) kills, \(counts[.cancel] ?? 0) cancelled"
+    }
+
+    /// The last acts, for a report of what went wrong.
+    var recent: String { history.suffix(12).joined(separator: "; ") }
+
+    /// The number of descriptors that the agent has open.
+    var descriptors: Int {
+        guard let pid = agent.program?.pid else { return 0 }
+        return (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd"))?.count ?? 0
+    }
+
+    /// Files of the agent in the outbox that belong to no file which stands there.
+    var leftovers: [String] {
+        Files.regularFiles(agent.outbox).filter { name in
+            guard let last = name.split(separator: "/").last else { return false }
+            if last.hasSuffix(".outbox.json") { return model.files[String(name.dropLast(".outbox.json".count))] == nil }
+            return last.hasPrefix(".outbox-") || name.hasPrefix(".outbox-")
+        }.sorted()
+    }
+
+    /// Does one thing at random, then waits for up to a third of a second.
+    mutating func act() async throws {
+        if isRunning, let ending = agent.program?.ending {
+            throw Surprise("the agent ended by itself: \(ending), after \(recent)\n\(agent.log)")
+        }
+        acts += 1
+        guard let act = Act.allCases.randomElement(using: &random) else { return }
+        counts[act, default: 0] += 1
+        history.append(act.rawValue)
+        switch act {
+        case .drop, .dropAgain, .dropLarge, .copy, .overwrite, .replace: try write(act)
+        case .rename, .renameAgain, .move, .renameDirectory, .remove: try change(act)
+        case .cancel, .pause, .resume, .first, .retry, .pauseAll, .resumeAll: try await ask(act)
+        default: try await disturb(act)
+        }
+        try await Task.sleep(for: .milliseconds(Int.random(in: 0...300, using: &random)))
+    }
+
+    /// Ends all faults and pauses, so that everything can be finished.
+    mutating func calmDown() async throws {
+        server.setFaults { _, _ in nil }
+        board.failing = false
+        board.moveClocks(wall: 0)
+        if !isRunning { try await agent.start() }
+        isRunning = true
+        try await Poll.until("the agent to resume everything", lastState: { agent.log }) {
+            try await agent.command("resume", "--all").code == 0
+        }
+    }
+
+    // MARK: Files
+
+    private mutating func newName() -> String {
+        names += 1
+        return (Self.places.randomElement(using: &random) ?? "") + "\(names).jpg"
+    }
+
+    private mutating func write(_ act: Act) throws {
+        switch act {
+        case .overwrite, .replace:
+            guard let path = model.paths.randomElement(using: &random) else { return }
+            let bytes = [UInt8].jpeg(Int.random(in: 500...400_000, using: &random), seed: random.next())
+            if act == .overwrite {
+                try agent.drop(path, bytes)
+            } else {
+                try agent.drop(path + ".part", bytes)
+                try Files.rename(agent.path(path + ".part"), to: agent.path(path))
+            }
+            model.stands(Digest.md5(bytes), at: path)
+            log(path)
+        case .copy:
+            let originals = model.paths.filter { model.files[$0]?.isCancelled == false }
+            guard let path = originals.randomElement(using: &random), let file = model.files[path],
+                let bytes = Files.read(Array(agent.path(path).utf8))
+            else { return }
+            let copy = newName()
+            try agent.drop(copy, bytes)
+            model.stands(file.key, at: copy)
+            log("\(path) to \(copy)")
+        default:
+            let size = act == .dropLarge ? 2_000_000...6_000_000 : 500...900_000
+            let path = newName()
+            let bytes = [UInt8].jpeg(Int.random(in: size, using: &random), seed: random.next())
+            try agent.drop(path, bytes)
+            model.stands(Digest.md5(bytes), at: path)
+            log(path)
+        }
+    }
+
+    private mutating func change(_ act: Act) throws {
+        if act == .renameDirectory { return try renameDirectory() }
+        guard let path = model.paths.randomElement(using: &random) else { return }
+        if act == .remove {
+            agent.remove(path)
+            model.removed(path)
+            return log(path)
+        }
+        var target = newName()
+        if act != .move {
+            // In the same directory.
+            let directory = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+            target = directory + (target.split(separator: "/").last.map(String.init) ?? target)
+        }
+        try Files.makeDirectory(URL(fileURLWithPath: agent.path(target)).deletingLastPathComponent().path)
+        try Files.rename(agent.path(path), to: agent.path(target))
+        model.renamed(path, to: target)
+        log("\(path) to \(target)")
+    }
+
+    private mutating func renameDirectory() throws {
+        guard let directory = model.directories.randomElement(using: &random) else { return }
+        names += 1
+        let target = "moved-\(names)"
+        try Files.rename(agent.path(directory), to: agent.path(target))
+        model.renamed(directory: directory, to: target)
+        log("\(directory) to \(target)")
+    }
+
+    // MARK: What a user asks
+
+    private mutating func ask(_ act: Act) async throws {
+        // An action is answered once it is durable: with a full disk, a minute of waiting ends in "try again later".
+        guard isRunning, !board.failing else { return }
+        switch act {
+        case .pauseAll, .resumeAll:
+            let output = try await agent.command(act == .pauseAll ? "pause" : "resume", "--all")
+            expectSense(output, "\(act)")
+        case .cancel: try await cancel()
+        default:
+            guard let path = model.paths.filter({ model.files[$0]?.isCancelled == false }).randomElement(using: &random)
+            else { return }
+            let output = try await agent.command(act.rawValue, path)
+            log("\(path): \(output.ending)")
+            expectSense(output, "\(act) \(path)")
+        }
+    }
+
+    /// Cancels a file whose content stands nowhere else; once the agent agreed and says so, it must stay cancelled.
+    private mutating func cancel() async throws {
+        let paths = model.paths.filter { model.files[$0]?.isCancelled == false && !model.hasCopy($0) }
+        guard let path = paths.randomElement(using: &random) else { return }
+        let output = try await agent.command("cancel", path)
+        log("\(path): \(output.ending)")
+        expectSense(output, "cancel \(path)")
+        guard output.code == 0 else { return }
+        // It may have been done already, or its sidecar cannot be written just now: `status` says how it stands.
+        let status = try await agent.command("status", path, "--json")
+        if status.standardOutput.contains("\"cancelled\"") { model.cancelled(path) }
+    }
+
+    /// A command may say no, find nothing or nobody, or come too early; it never fails in another way.
+    private mutating func expectSense(_ output: Program.Output, _ what: String) {
+        let codes: [Int32] = [0, 1, 66, 69, 74, 75]
+        if let code = output.code, codes.contains(code) { return }
+        complaints.append("\(what) ended with \(output.ending): \(output.standardError)")
+    }
+
+    // MARK: What the world does
+
+    private mutating func disturb(_ act: Act) async throws {
+        switch act {
+        case .kill, .stop: try await end(act)
+        case .start, .startAgain:
+            guard !isRunning else { return }
+            isRunning = true
+            try agent.launch()
+        case .takeOutboxAway:
+            try Files.rename(agent.outbox, to: agent.outbox + ".away")
+            try await Task.sleep(for: .milliseconds(Int.random(in: 10...4000, using: &random)))
+            try Files.rename(agent.outbox + ".away", to: agent.outbox)
+        case .failServer:
+            let faults: [FaultServer.Fault] = [
+                .status(503), .reset, .lostReply, .garbage, .truncated, .assembling, .status(429, retryAfter: "1"),
+            ]
+            guard let fault = faults.randomElement(using: &random) else { return }
+            let share = Int.random(in: 1...3, using: &random)
+            server.setFaults { _, number in number % share == 0 ? fault : nil }
+        case .healServer, .healServerAgain: server.setFaults { _, _ in nil }
+        case .fillDisk: board.failing = true
+        case .freeDisk, .freeDiskAgain: board.failing = false
+        case .stepClock: board.moveClocks(wall: [-86_400, 0, 3600, 86_400].randomElement(using: &random) ?? 0)
+        default: try await Task.sleep(for: .milliseconds(Int.random(in: 500...4000, using: &random)))
+        }
+    }
+
+    /// Ends the agent. Never with a full disk: a start then says so and ends.
+    private mutating func end(_ act: Act) async throws {
+        board.failing = false
+        guard isRunning else { return }
+        isRunning = false
+        if act == .kill { return try await agent.kill() }
+        guard let ending = try await agent.stop() else { return }
+        // A start that is stopped before it has taken over its signals ends by the signal.
+        if ending != .exited(0), ending != .killed(15) { complaints.append("a stop ended it with \(ending)") }
+    }
+
+    private mutating func log(_ detail: String) {
+        guard let last = history.popLast() else { return }
+        history.append("\(last) (\(detail))")
+    }
+}

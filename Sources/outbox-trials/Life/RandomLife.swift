@@ -1,0 +1,64 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+
+/// R29: everything that may happen to an outbox in a year happens to it at random, and a model says what must be left.
+struct RandomLife: Trial {
+    let name = "R29"
+    let title = "random life against a model"
+    let bar =
+        "0 lost, 0 duplicates, 0 mixtures; cancelled files stay cancelled; no sidecar or temporary file is left over; no "
+        + "descriptor leaks"
+
+    func run(_ context: TrialContext) async throws -> Outcome {
+        let acts = context.count(quick: 70, usual: 500, long: 10_000)
+        var findings = Findings()
+        var life = try Life(context)
+        try await life.agent.start()
+        for _ in 0..<acts {
+            do {
+                try await life.act()
+            } catch {
+                findings.expect(false, "act \(life.acts): \(error)")
+                return findings.outcome("ended by act \(life.acts), \(life.recent)")
+            }
+        }
+        try await life.calmDown()
+        try await life.agent.outcomes(life.model.judge, timeout: context.patience)
+        for complaint in life.complaints { findings.expect(false, complaint) }
+        try await judgeEnd(life, context, &findings)
+        let verdict = try life.model.judge.verdict(stored: life.server.stored) { try life.agent.sidecar($0) }
+        findings.add(verdict)
+        return findings.outcome("\(life.summary): \(verdict.summary)")
+    }
+
+    /// What must hold once nothing is left to do.
+    private func judgeEnd(_ life: Life, _ context: TrialContext, _ findings: inout Findings) async throws {
+        let agent = life.agent
+        for path in life.model.cancelled {
+            let sidecar = try agent.sidecar(path)
+            findings.expect(
+                sidecar?.state == .cancelled, "\(path) was cancelled, and is \(sidecar?.brief ?? "without a sidecar")")
+        }
+        var leftovers: [String] = []
+        do {
+            try await Poll.until("no leftovers", timeout: context.atMost(.seconds(60)), every: .milliseconds(200)) {
+                leftovers = life.leftovers
+                return leftovers.isEmpty
+            }
+        } catch is Poll.TimedOut {
+            for name in leftovers {
+                let sidecar = name.hasSuffix(".outbox.json") ? try agent.sidecar(named: name) : nil
+                findings.expect(false, "left over: \(name), \(sidecar.map { "of \($0.path): \($0.brief)" } ?? "")")
+            }
+        }
+        let open = life.descriptors
+        let ending = try await agent.stop()
+        findings.expect(ending == .exited(0), "SIGTERM ended it with \(String(describing: ending))\n\(agent.log)")
+        try await agent.start()
+        try await agent.outcomes(life.model.judge, timeout: context.patience)
+        // Connections and picture workers come and go; a leak grows with every act.
+        let fresh = life.descriptors
+        findings.expect(open <= fresh + 24, "\(open) descriptors were open at the end, \(fresh) after a fresh start")
+    }
+}

@@ -137,7 +137,7 @@ extension Uploader {
     private func register(_ id: RequestID, _ keys: [ContentKey]) {
         let known = keys.compactMap { key in describe(key).map { (key, $0) } }
         start(id) { [remote = parts.remote] in
-            let results = await remote.register(known.map(\.1))
+            let results = known.isEmpty ? [] : await remote.register(known.map(\.1))
             var events = zip(known, results).map { upload, result -> MachineEvent in
                 switch result {
                 case .success(.registered(let remoteID, let point)):
@@ -185,7 +185,8 @@ extension Uploader {
     private func finish(_ id: RequestID, _ keys: [ContentKey]) {
         let known = keys.compactMap { remoteUpload($0) }
         start(id) { [remote = parts.remote] in
-            var events = zip(known, await remote.finish(known)).map { upload, result -> MachineEvent in
+            let results = known.isEmpty ? [] : await remote.finish(known)
+            var events = zip(known, results).map { upload, result -> MachineEvent in
                 switch result {
                 case .success(let outcome): .finished(id, upload.key, outcome)
                 case .failure(let failure): .failed(id, upload.key, failure)

@@ -7,6 +7,7 @@ struct Life {
     /// Weighted by how often each stands here.
     enum Act: String, CaseIterable {
         case drop, dropAgain, dropLarge, copy, overwrite, replace, rename, renameAgain, move, renameDirectory, remove
+        case post, hidePost, showPost, showPostAgain
         case cancel, pause, resume, first, retry, pauseAll, resumeAll
         case kill, stop, start, startAgain
         case takeOutboxAway, failServer, healServer, healServerAgain, fillDisk, freeDisk, freeDiskAgain, stepClock, rest
@@ -22,6 +23,8 @@ struct Life {
     private let board: FaultBoard
     private var random: SeededRandom
     private var names = 0
+    /// Posts that were moved out of the outbox, by their directory.
+    private var hidden: [String: [String: String]] = [:]
     private var isRunning = true
 
     private static let places = ["", "a/", "a/b/", "c/", "c/d/e/"]
@@ -48,7 +51,7 @@ struct Life {
     /// What was done, for the line of the report.
     var summary: String {
         let kills = counts[.kill] ?? 0
-        return "\(acts) acts on \(names) files, \(kills) kills, \(counts[.cancel] ?? 0) cancelled"
+        return "\(acts) acts on \(names) files and posts, \(kills) kills, \(counts[.cancel] ?? 0) cancelled"
     }
 
     /// The last acts, for a report of what went wrong.
@@ -64,7 +67,7 @@ struct Life {
     var leftovers: [String] {
         Files.regularFiles(agent.outbox).filter { name in
             guard let last = name.split(separator: "/").last else { return false }
-            if last.hasSuffix(".outbox.json") { return model.files[String(name.dropLast(".outbox.json".count))] == nil }
+            if last.hasSuffix(".outbox.json") { return !model.explains(String(name.dropLast(".outbox.json".count))) }
             return last.hasPrefix(".outbox-") || name.hasPrefix(".outbox-")
         }.sorted()
     }
@@ -81,6 +84,7 @@ struct Life {
         switch act {
         case .drop, .dropAgain, .dropLarge, .copy, .overwrite, .replace: try write(act)
         case .rename, .renameAgain, .move, .renameDirectory, .remove: try change(act)
+        case .post, .hidePost, .showPost, .showPostAgain: try change(postBy: act)
         case .cancel, .pause, .resume, .first, .retry, .pauseAll, .resumeAll: try await ask(act)
         default: try await disturb(act)
         }
@@ -167,6 +171,34 @@ struct Life {
         log("\(directory) to \(target)")
     }
 
+    /// Makes a post, or moves the directory of one out of the outbox or back to where it was.
+    private mutating func change(postBy act: Act) throws {
+        switch act {
+        case .post:
+            names += 1
+            let directory = "post-\(names)"
+            var files: [String: [UInt8]] = [:]
+            for number in 1...Int.random(in: 1...4, using: &random) {
+                files["\(number).jpg"] = .jpeg(Int.random(in: 500...900_000, using: &random), seed: random.next())
+            }
+            try agent.writeSource(directory, "title = \"\(directory)\"\n", files)
+            model.stands(post: files.mapValues { Digest.md5($0) }, in: directory)
+            log(directory)
+        case .hidePost:
+            guard let directory = model.posts.keys.sorted().randomElement(using: &random) else { return }
+            try Files.rename(agent.path(directory), to: agent.directory.path("hidden-\(directory)"))
+            hidden[directory] = model.removed(post: directory)
+            log(directory)
+        default:
+            guard let directory = hidden.keys.sorted().randomElement(using: &random),
+                let files = hidden.removeValue(forKey: directory)
+            else { return }
+            try Files.rename(agent.directory.path("hidden-\(directory)"), to: agent.path(directory))
+            model.stands(post: files, in: directory)
+            log(directory)
+        }
+    }
+
     // MARK: What a user asks
 
     private mutating func ask(_ act: Act) async throws {
@@ -221,7 +253,7 @@ struct Life {
             try Files.rename(agent.outbox + ".away", to: agent.outbox)
         case .failServer:
             let faults: [FaultServer.Fault] = [
-                .status(503), .reset, .lostReply, .garbage, .truncated, .assembling, .status(429, retryAfter: "1"),
+                .status(503), .reset, .lostReply, .garbage, .truncated, .status(429, retryAfter: "1"),
             ]
             guard let fault = faults.randomElement(using: &random) else { return }
             let share = Int.random(in: 1...3, using: &random)

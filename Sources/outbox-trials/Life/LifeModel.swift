@@ -10,6 +10,10 @@ struct LifeModel {
     }
 
     private(set) var files: [String: File] = [:]
+    /// By directory: the keys of its files, by name.
+    private(set) var posts: [String: [String: String]] = [:]
+    /// Contents of posts whose directory once went away: the server may have deleted them and got them again.
+    private(set) var returned: Set<String> = []
     /// Knows every content that ever stood anywhere, to tell a mixture.
     private(set) var judge = Judge()
 
@@ -47,6 +51,30 @@ struct LifeModel {
 
     mutating func renamed(directory old: String, to new: String) {
         for path in paths where path.hasPrefix(old + "/") { renamed(path, to: new + path.dropFirst(old.count)) }
+    }
+
+    /// A whole post stands in a directory now, new or as it was before it went away.
+    mutating func stands(post files: [String: String], in directory: String) {
+        posts[directory] = files
+        for (name, key) in files { judge.stands(key, at: "\(directory)/\(name)") }
+    }
+
+    /// The directory of a post went out of the outbox.
+    ///
+    /// - Returns: what it held.
+    mutating func removed(post directory: String) -> [String: String] {
+        let files = posts.removeValue(forKey: directory) ?? [:]
+        returned.formUnion(files.values)
+        for name in files.keys { judge.removed("\(directory)/\(name)") }
+        return files
+    }
+
+    /// Whether a file of the agent's beside `path` belongs to something that stands there.
+    func explains(_ path: String) -> Bool {
+        if files[path] != nil { return true }
+        guard let slash = path.lastIndex(of: "/"), let post = posts[String(path[..<slash])] else { return false }
+        let name = String(path[path.index(after: slash)...])
+        return name == "source" || post[name] != nil
     }
 
     /// The user cancelled the file, and the agent agreed.

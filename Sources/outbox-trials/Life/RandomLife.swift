@@ -7,7 +7,7 @@ struct RandomLife: Trial {
     let name = "R29"
     let title = "random life against a model"
     let bar =
-        "0 lost, 0 duplicates, 0 mixtures; cancelled files stay cancelled; no sidecar or temporary file is left over; no "
+        "0 files or posts lost, 0 duplicates, 0 mixtures; cancelled files stay cancelled; no sidecar or temporary file is left over; no "
         + "descriptor leaks"
 
     func run(_ context: TrialContext) async throws -> Outcome {
@@ -27,7 +27,9 @@ struct RandomLife: Trial {
         try await life.agent.outcomes(life.model.judge, timeout: context.patience)
         for complaint in life.complaints { findings.expect(false, complaint) }
         try await judgeEnd(life, context, &findings)
-        let verdict = try life.model.judge.verdict(stored: life.server.stored) { try life.agent.sidecar($0) }
+        var stored = life.server.stored
+        stored.finished = stored.finished.filter { !life.model.returned.contains($0) } + life.model.returned
+        let verdict = try life.model.judge.verdict(stored: stored) { try life.agent.sidecar($0) }
         findings.add(verdict)
         return findings.outcome("\(life.summary): \(verdict.summary)")
     }
@@ -39,6 +41,19 @@ struct RandomLife: Trial {
             let sidecar = try agent.sidecar(path)
             findings.expect(
                 sidecar?.state == .cancelled, "\(path) was cancelled, and is \(sidecar?.brief ?? "without a sidecar")")
+        }
+        var posts = PostJudge()
+        for (directory, files) in life.model.posts { posts.stands(Set(files.values), in: directory) }
+        do {
+            try await Poll.until("posts", timeout: context.patience, every: .milliseconds(100)) {
+                try posts.directories.allSatisfy { posts.isSettled($0, try agent.source($0)) }
+            }
+        } catch is Poll.TimedOut {
+            for directory in posts.directories {
+                let sidecar = try agent.source(directory)
+                findings.expect(
+                    posts.isSettled(directory, sidecar), "post lost: \(directory): \(sidecar?.brief ?? "no sidecar")")
+            }
         }
         var leftovers: [String] = []
         do {

@@ -41,7 +41,7 @@ struct AvatarGetCommand: AsyncParsableCommand {
         help: "How it is drawn.", completion: .list(["original", "rect:", "round:"]))
     var style = "original"
 
-    @Option(help: "How long to wait at most: 500ms, 10s, 2m.")
+    @Option(help: "How long to wait at most: 500ms, 10s, 2m.", transform: TimeSpan.read)
     var timeout = TimeSpan.minute
 
     @Flag(help: "Print a JSON object: {\"url\", \"style\", \"path\", \"type\", \"size\"}.")
@@ -111,7 +111,9 @@ struct AvatarClearCommand: AsyncParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Option(help: "Only pictures that were fetched, or confirmed by their server, longer ago: 12h, 30d.")
+    @Option(
+        help: "Only pictures that were fetched, or confirmed by their server, longer ago: 12h, 30d.",
+        transform: TimeSpan.read)
     var olderThan: TimeSpan?
 
     @Flag(help: "Print a JSON object: {\"removed\": [URL, …], \"bytes\": …}.")

@@ -11,7 +11,8 @@ struct WaitCommand: AsyncParsableCommand {
             for in the current directory, then in the outbox; one that is there and that the agent has not seen yet is \
             waited for. A directory stands for all the agent knows below it; one with a source.toml for the post alone, which \
             is done once the server confirmed it. Without names it waits for everything but drafts: until the agent has \
-            looked through the whole outbox and nothing has been under way for 0.3 s.
+            looked through the whole outbox and nothing has been under way for 0.3 s; files that were rejected before do \
+            not count, unless --all-time is given.
 
             Ends with 0 if all are done, 1 if one is not, 66 for a file that is not in the outbox and that the agent does \
             not know, 69 when no agent is running, 75 when the --timeout is over.
@@ -30,7 +31,10 @@ struct WaitCommand: AsyncParsableCommand {
         completion: .file())
     var names: [String] = []
 
-    @Option(help: "How long to wait at most: 500ms, 60s, 10m, 2h.")
+    @Flag(help: "Without names: count files that were rejected before, too.")
+    var allTime = false
+
+    @Option(help: "How long to wait at most: 500ms, 60s, 10m, 2h.", transform: TimeSpan.read)
     var timeout: TimeSpan?
 
     @Flag(
@@ -43,14 +47,17 @@ struct WaitCommand: AsyncParsableCommand {
         let output: Output? = json ? (Output.error.look(environment).isLive ? .error : nil) : .standard
         let display = ProgressDisplay(output: output, environment: environment)
         let targets = try await targets(link)
-        var waiting = Waiting(link: link, targets: targets, display: display)
+        var waiting = Waiting(
+            link: link, targets: targets, passesOverOldRejections: names.isEmpty && !allTime, display: display)
         let isOver = try await waiting.run(timeout: timeout?.duration)
 
         if json {
             try Output.standard.write(json: WaitReport(waiting.course, isOver: isOver))
         } else if isOver {
             let look = Output.standard.look(environment)
-            try Output.standard.write(lines: [waiting.summary.line(look)])
+            let old = waiting.course.passedOver
+            let note = old == 0 ? "" : " (and \(old) rejected earlier; --all-time counts them)"
+            try Output.standard.write(lines: [waiting.summary.line(look) + note])
         }
         guard isOver else { throw CommandFailure.tryAgain(lateness(waiting.course)) }
         guard waiting.course.allDone else { throw CommandFailure.answerIsNo }
@@ -95,23 +102,22 @@ struct WaitCommand: AsyncParsableCommand {
 }
 
 /// A duration on the command line.
-struct TimeSpan: ExpressibleByArgument {
+struct TimeSpan: CustomStringConvertible {
     let text: String
     let duration: Duration
 
     static let minute = TimeSpan(text: "60s", duration: .seconds(60))
 
-    private init(text: String, duration: Duration) {
-        self.text = text
-        self.duration = duration
-    }
-
     /// What help shows as the default.
-    var defaultValueDescription: String { text }
+    var description: String { text }
 
-    init?(argument: String) {
-        guard let duration = Duration(written: argument) else { return nil }
-        self.duration = duration
-        text = argument
+    /// Reads an argument.
+    ///
+    /// - Throws: `ValidationError` that says how durations are written.
+    static func read(_ argument: String) throws -> TimeSpan {
+        guard let duration = Duration(written: argument) else {
+            throw ValidationError("write a number with its unit, such as 500ms, 60s, 10m, 2h or 30d")
+        }
+        return TimeSpan(text: argument, duration: duration)
     }
 }

@@ -23,10 +23,10 @@ struct Waiting {
     /// More named files than this are not asked for one by one.
     private static let mostQuestions = 32
 
-    init(link: AgentLink, targets: Set<WaitTarget>, display: ProgressDisplay) {
+    init(link: AgentLink, targets: Set<WaitTarget>, passesOverOldRejections: Bool, display: ProgressDisplay) {
         self.link = link
         self.display = display
-        course = WaitCourse(for: targets)
+        course = WaitCourse(for: targets, passesOverOldRejections: passesOverOldRejections)
         needsScan = targets.contains { if case .below = $0 { true } else { false } }
         let files = targets.compactMap { if case .file(let path) = $0 { path } else { nil } }
         namedSources = Set(targets.compactMap { if case .source(let path) = $0 { path } else { nil } })

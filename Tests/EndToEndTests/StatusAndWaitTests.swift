@@ -59,6 +59,25 @@ struct StatusAndWaitTests {
         #expect(failed.count == 1)
     }
 
+    @Test("wait for everything passes over what was rejected earlier, unless --all-time is given")
+    func waitOldRejections() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop("words.jpg", Array("words".utf8))
+        try await agent.reached("words.jpg", .rejected)
+        try agent.drop("good.jpg", .jpeg, size: 2000)
+        try await agent.reached("good.jpg", .done)
+
+        let usual = try await agent.command("wait")
+        #expect(usual.code == 0, "\(usual)")
+        #expect(usual.standardOutput.contains("1 rejected earlier"), "\(usual)")
+        let json = try await agent.command("wait", "--json")
+        #expect(try lists(json).failed.isEmpty)
+        #expect(try await agent.command("wait", "--all-time").code == 1)
+        #expect(try await agent.command("wait", "words.jpg").code == 1)
+    }
+
     @Test("wait returns 75 when its time is over")
     func waitTimeout() async throws {
         let agent = try Agent(remote: Self.nowhere)

@@ -45,9 +45,18 @@ public struct WaitCourse: Sendable {
     private var current: [RelativePath: FileEntry] = [:]
     private var absent: Set<RelativePath> = []
     private var hasLooked = false
+    private let passesOverOldRejections: Bool
+    /// Files that were rejected before the waiting began and don't count, with the time they ended.
+    private var oldRejections: [RelativePath: String?] = [:]
 
     /// A wait that has not looked yet.
-    public init(for targets: Set<WaitTarget>) {
+    ///
+    /// - Parameters:
+    ///   - targets: what is waited for.
+    ///   - passesOverOldRejections: whether files that were rejected before the first look don't count. One such file would
+    ///     otherwise fail every wait for everything from then on.
+    public init(for targets: Set<WaitTarget>, passesOverOldRejections: Bool = false) {
+        self.passesOverOldRejections = passesOverOldRejections
         var files: Set<RelativePath> = []
         var directories: [RelativePath] = []
         for target in targets {
@@ -73,7 +82,7 @@ public struct WaitCourse: Sendable {
         var look = Look()
         current = [:]
         for entry in entries {
-            guard let path = entry.droppedPath, isWaitedFor(path) else { continue }
+            guard let path = entry.droppedPath, isWaitedFor(path), !isPassedOver(entry, at: path) else { continue }
             current[path] = entry
             note(entry, at: path, in: &look)
         }
@@ -86,6 +95,17 @@ public struct WaitCourse: Sendable {
 
     private func isWaitedFor(_ path: RelativePath) -> Bool {
         files.contains(path) || directories.contains { path.isWithin($0) }
+    }
+
+    /// Whether the file was rejected before the waiting began. One that is judged again counts.
+    private mutating func isPassedOver(_ entry: FileEntry, at path: RelativePath) -> Bool {
+        guard passesOverOldRejections else { return false }
+        let isRejected = entry.state == FileState.rejected.rawValue
+        if !hasLooked, isRejected { oldRejections[path] = .some(entry.finished_at) }
+        guard let end = oldRejections[path] else { return false }
+        if isRejected, end == entry.finished_at { return true }
+        oldRejections[path] = nil
+        return false
     }
 
     private mutating func note(_ entry: FileEntry, at path: RelativePath, in look: inout Look) {
@@ -127,6 +147,9 @@ public struct WaitCourse: Sendable {
     public var known: [FileEntry] {
         current.sorted { $0.key < $1.key }.map(\.value)
     }
+
+    /// How many files were rejected before the waiting began and don't count.
+    public var passedOver: Int { oldRejections.count }
 
     /// Whether the server confirmed the content of every file that is waited for.
     public var allDone: Bool { absent.isEmpty && current.values.allSatisfy(\.isDone) }

@@ -83,6 +83,25 @@ struct WaitCourseTests {
         #expect(!course.allDone)
     }
 
+    @Test("a file that was rejected before the waiting began does not fail it, unless it is judged again")
+    func oldRejections() throws {
+        var course = WaitCourse(for: [.below(.root)], passesOverOldRejections: true)
+        let old = try entry("old", "rejected", finishedAt: "2026-11-21T10:00:00.000Z")
+        let failed = try entry("failed", "failed", finishedAt: "2026-11-21T10:00:00.000Z")
+        #expect(!look(&course, [old, try entry("new", "done")], at: 0).isOver)
+        #expect(look(&course, [old, try entry("new", "done")], at: 300).isOver)
+        #expect(course.allDone && course.passedOver == 1)
+        #expect(WaitReport(course, isOver: true).failed.isEmpty)
+
+        _ = look(&course, [old, failed], at: 400)
+        #expect(!course.allDone, "a failed file counts")
+        _ = look(&course, [old, try entry("late", "rejected")], at: 500)
+        #expect(!course.allDone, "a file that was rejected since counts")
+        let again = try entry("old", "rejected", finishedAt: "2026-11-21T11:00:00.000Z")
+        _ = look(&course, [again], at: 600)
+        #expect(WaitReport(course, isOver: true).failed == ["old"])
+    }
+
     @Test("a directory stands for what is below it")
     func below() throws {
         var course = WaitCourse(for: [.below(try path("trip"))])

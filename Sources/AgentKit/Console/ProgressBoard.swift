@@ -26,7 +26,8 @@ public struct ProgressBoard: Sendable {
     public func lines(
         _ files: [FileEntry], sources: [SourceEntry] = [], notes: [String] = [], last: String
     ) -> [String] {
-        let rows = rows(files, sources)
+        let layout = layout(files, sources)
+        let rows = rows(files, sources, layout)
         let notes = notes.prefix(max(0, min(Self.mostNotes, look.rows - 4))).map { note in
             look.paint(DisplayText.truncated(DisplayText.escaped(note), to: columns, ellipsis: look.ellipsis), .yellow)
         }
@@ -34,7 +35,7 @@ public struct ProgressBoard: Sendable {
         let hasRoomForAll = rows.reduce(0) { $0 + 1 + $1.below.count } <= room
         let shown = rows.count <= room ? rows : Array(rows.prefix(max(room - 1, 0)))
         var lines = shown.flatMap { row in
-            [row.head] + (hasRoomForAll ? row.below.map { line($0, names: ["  " + $0.shownPath]) } : [])
+            [row.head] + (hasRoomForAll ? row.below.map { line($0, names: ["  " + $0.shownPath], layout) } : [])
         }
         if shown.count < rows.count, room > 0 {
             lines.append(look.paint("\(look.ellipsis) and \(rows.count - shown.count) more", .dim))
@@ -48,12 +49,14 @@ public struct ProgressBoard: Sendable {
         var below: [FileEntry] = []
     }
 
-    private func rows(_ files: [FileEntry], _ sources: [SourceEntry]) -> [Row] {
+    private func rows(_ files: [FileEntry], _ sources: [SourceEntry], _ layout: Layout) -> [Row] {
         let split = SourceGroups(sources).split(files.filter { !$0.isFinal })
-        let loose = (split[""] ?? []).map { (file: $0, row: Row(head: line($0, names: [$0.shownPath]))) }
+        let loose = (split[""] ?? []).map { (file: $0, row: Row(head: line($0, names: [$0.shownPath], layout))) }
         let posts = sources.filter { !$0.isFinal }.map { source in
             let below = (split[source.id] ?? []).filter { Self.inFlight.contains($0.state) }
-            return (file: source.asFile, row: Row(head: line(source), below: below))
+            return (
+                file: source.asFile, row: Row(head: line(source.asFile, names: names(of: source), layout), below: below)
+            )
         }
         return (posts + loose).enumerated()
             .sorted { (Self.rank($0.element.file), $0.offset) < (Self.rank($1.element.file), $1.offset) }
@@ -73,14 +76,39 @@ public struct ProgressBoard: Sendable {
         let pace = self.pace(speed: summary.speed, seconds: summary.secondsLeft)
         let ended = "\(files.count { $0.isFinal }) of \(files.count)"
         return row(
-            names: [ended + " through", ended], share: share, size: "", infos: pace.map { sent + "  " + $0 } + pace)
+            names: [ended + " through", ended], share: share, size: "", infos: pace.map { sent + "  " + $0 } + pace,
+            layout(files, []))
     }
 
-    private func line(_ source: SourceEntry) -> String {
-        line(source.asFile, names: ["\(source.shownPath)/ \(source.filesDone)", source.shownPath + "/"])
+    private func names(of source: SourceEntry) -> [String] {
+        ["\(source.shownPath)/ \(source.filesDone)", source.shownPath + "/"]
     }
 
-    private func line(_ file: FileEntry, names: [String]) -> String {
+    /// Widths of the columns that depend on the terminal and on what is shown.
+    private struct Layout {
+        var name: Int
+        var bar: Int
+        var info: Int
+    }
+
+    /// Gives names the width they need, as far as there is one, and bars what is left.
+    private func layout(_ files: [FileEntry], _ sources: [SourceEntry]) -> Layout {
+        let bars = columns >= 100 ? 10...30 : columns >= 72 ? 10...12 : columns >= 50 ? 8...8 : 0...0
+        let info = columns >= 72 ? 26 : 12
+        let room = columns - Self.percentWidth - Self.sizeWidth - 8
+        let widths =
+            files.filter { !$0.isFinal }.map { DisplayText.width($0.shownPath) + ($0.source == nil ? 0 : 2) }
+            + sources.filter { !$0.isFinal }.map { source in
+                names(of: source).map { DisplayText.width($0) }.max() ?? 0
+            }
+        // The line about everything begins with `1234 of 5678 through`.
+        let longest = max(widths.max() ?? 0, 20)
+        let name = max(min(longest, room - info - bars.lowerBound), 10)
+        let bar = max(bars.lowerBound, min(bars.upperBound, room - info - name))
+        return Layout(name: name, bar: bar, info: max(info, room - name - bar))
+    }
+
+    private func line(_ file: FileEntry, names: [String], _ layout: Layout) -> String {
         var infos = pace(speed: file.speed ?? 0, seconds: file.eta)
         if file.speed == nil || file.error != nil {
             let reason = file.error.map { " (\(DisplayText.escaped($0.code)))" } ?? ""
@@ -88,7 +116,7 @@ public struct ProgressBoard: Sendable {
         }
         // An empty bar says no more than the state beside it.
         let share = file.progress > 0 || file.speed != nil ? file.progress : nil
-        return row(names: names, share: share, size: file.size.map(Quantity.size) ?? "", infos: infos)
+        return row(names: names, share: share, size: file.size.map(Quantity.size) ?? "", infos: infos, layout)
     }
 
     /// Speed and remaining time, from the longest way to say them to the shortest.
@@ -100,19 +128,15 @@ public struct ProgressBoard: Sendable {
     }
 
     /// Name, bar, per cent, size and the rest; a narrow terminal shows a shorter bar, then none.
-    private func row(names: [String], share: Double?, size: String, infos: [String]) -> String {
-        let barWidth = columns >= 100 ? 30 : columns >= 72 ? 12 : columns >= 50 ? 8 : 0
-        let infoWidth = columns >= 100 ? 32 : columns >= 72 ? 26 : 12
-        let fixed = barWidth + Self.percentWidth + Self.sizeWidth + infoWidth + 8
-        let nameWidth = max(columns - fixed, 10)
-        let name = DisplayText.truncated(fitting(names, nameWidth), to: nameWidth, ellipsis: look.ellipsis)
-        var cells = [DisplayText.padded(name, to: nameWidth)]
-        if barWidth > 0 {
-            cells.append(DisplayText.padded(share.map { bar($0, barWidth) } ?? "", to: barWidth))
+    private func row(names: [String], share: Double?, size: String, infos: [String], _ layout: Layout) -> String {
+        let name = DisplayText.truncated(fitting(names, layout.name), to: layout.name, ellipsis: look.ellipsis)
+        var cells = [DisplayText.padded(name, to: layout.name)]
+        if layout.bar > 0 {
+            cells.append(DisplayText.padded(share.map { bar($0, layout.bar) } ?? "", to: layout.bar))
         }
         cells.append(DisplayText.padded(share.map(Quantity.percent) ?? "", to: Self.percentWidth, right: true))
         if !size.isEmpty { cells.append(DisplayText.padded(size, to: Self.sizeWidth, right: true)) }
-        cells.append(fitting(infos, size.isEmpty ? infoWidth + Self.sizeWidth + 2 : infoWidth))
+        cells.append(fitting(infos, size.isEmpty ? layout.info + Self.sizeWidth + 2 : layout.info))
         return cells.joined(separator: "  ")
     }
 

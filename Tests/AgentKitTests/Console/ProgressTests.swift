@@ -40,6 +40,20 @@ struct ProgressTests {
         #expect(lines[2].hasSuffix("waiting (dns)"), "\(lines[2])")
     }
 
+    @Test("a name has the width it needs where there is one, and the bar what is left")
+    func nameWidth() throws {
+        let name = "holidays/2026-11 island/DSC_0042 sunset.jpg"
+        let long = try entry(name, "uploading", progress: 0.5, speed: 1_000_000, eta: 125)
+        for columns in [100, 120, 160] {
+            let line = ProgressBoard(look: .terminal(columns)).lines([long], last: "last")[0]
+            #expect(line.hasPrefix(name + "  "), "\(line)")
+            #expect(line.hasSuffix("1.0 MB/s  2 min 5 s left"), "\(line)")
+        }
+        let short = try entry("a.jpg", "uploading", progress: 0.5, speed: 1_000_000, eta: 125)
+        let line = ProgressBoard(look: .terminal(100)).lines([short], last: "last")[0]
+        #expect(line.contains(String(repeating: "█", count: 15) + String(repeating: "░", count: 15)), "\(line)")
+    }
+
     @Test("a board is lower and no wider than the terminal", arguments: [1, 12, 40, 55, 80, 200], [2, 3, 5, 24])
     func fits(columns: Int, rows: Int) throws {
         let files = try (0..<30).map { index in

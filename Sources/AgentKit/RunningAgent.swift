@@ -55,6 +55,11 @@ struct RunningAgent: Service {
             logger.warning(
                 "remote.token_file is missing; it is read as soon as it is there", metadata: ["path": "\(file)"])
         }
+        if let file = configuration.remote.caFile, access(file, R_OK) != 0 {
+            logger.error(
+                "remote.ca_file can't be read, so no https connection works; correct the path, or remove the key",
+                metadata: ["path": "\(file)", "reason": "\(Errno(rawValue: errno))"])
+        }
         let account = Account.current(
             session: SessionStore(stateDirectory: configuration.state), ledger: ledger, origin: credentials.origin,
             change: { end.raise(.accountChanged) })
@@ -91,6 +96,8 @@ struct RunningAgent: Service {
         let upkeep = Task { await pictures.run() }
         for await _ in controlIsUp.stream {}
         await notifier.ready { [uploader] in await uploader.statusLine() }
+        let looks = [Task { await claimOutbox() }, Task { await sayWhetherServerAnswers() }]
+        defer { for look in looks { look.cancel() } }
         await end.wait()
         network.stop()
         watch.stop()

@@ -69,14 +69,16 @@ static inline int outbox_has_access_list(int descriptor) {
     return fgetxattr(descriptor, "system.posix_acl_access", NULL, 0) > 0;
 }
 
-/// man 7 unix, SO_PEERCRED: the user that listens at the other end of a connected Unix socket. Returns -1 and sets errno.
+struct outbox_peer {
+    int32_t process;
+    uint32_t user, group;
+};
+
+/// man 7 unix, SO_PEERCRED: who listens at the other end of a connected Unix socket. Returns -1 and sets errno.
 /// <sys/socket.h> clashes with Swift's Glibc module, hence the system call.
-static inline int outbox_peer_user(int socket, uint32_t *user) {
-    struct { int32_t process; uint32_t user, group; } peer = {0};
-    uint32_t size = sizeof peer;
-    if (syscall(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
-    *user = peer.user;
-    return 0;
+static inline int outbox_peer_of(int socket, struct outbox_peer *peer) {
+    uint32_t size = sizeof *peer;
+    return (int)syscall(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, peer, &size);
 }
 
 /// man 2 prctl, PR_SET_NAME: names the calling thread.

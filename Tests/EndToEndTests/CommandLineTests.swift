@@ -12,7 +12,12 @@ struct CommandLineTests {
         "wrong usage ends with 64 and one line that names the command's help",
         arguments: [
             (["--nonsense"], "outbox: unknown option '--nonsense'; see `outbox --help`"),
-            (["no-such-command"], "outbox: unexpected argument 'no-such-command'; see `outbox --help`"),
+            (["no-such-command"], "outbox: unknown command 'no-such-command'; see `outbox --help`"),
+            (["statsu", "--json"], "outbox: unknown command 'statsu'. Did you mean 'status'? See `outbox --help`"),
+            (
+                ["config", "chekc"],
+                "outbox: config: unknown command 'chekc'. Did you mean 'check'? See `outbox config --help`"
+            ),
             (["run", "--nonsense"], "outbox: run: unknown option '--nonsense'; see `outbox run --help`"),
             (
                 ["status", "--jsno"],
@@ -20,7 +25,13 @@ struct CommandLineTests {
             ),
             (
                 ["wait", "--timeout", "soon"],
-                "outbox: wait: the value 'soon' is invalid for '--timeout <timeout>'; see `outbox wait --help`"
+                "outbox: wait: the value 'soon' is invalid for '--timeout <timeout>': write a number with its unit, such as "
+                    + "500ms, 60s, 10m, 2h or 30d; see `outbox wait --help`"
+            ),
+            (
+                ["wait", "--timeout", "10"],
+                "outbox: wait: the value '10' is invalid for '--timeout <timeout>': write a number with its unit, such as "
+                    + "500ms, 60s, 10m, 2h or 30d; see `outbox wait --help`"
             ),
             (["submit"], "outbox: submit: missing expected argument '<dir> ...'; see `outbox submit --help`"),
             (["pause", "x", "--all"], "outbox: pause: give either names or --all; see `outbox pause --help`"),
@@ -105,6 +116,50 @@ struct CommandLineTests {
         #expect(output.code == 75)
         #expect(output.standardError.contains(String(pid)), "\(output.standardError)")
         #expect(agent.program?.ending == nil)
+    }
+
+    @Test("a second agent on the same outbox with another state directory says so, until the first has ended")
+    func sharedOutbox() async throws {
+        let first = try Agent(remote: Self.nowhere)
+        try await first.start()
+        let pid = try #require(first.program?.pid)
+        let second = try Agent(remote: Self.nowhere, ["outbox": .string(first.outbox)])
+        try await second.start()
+
+        try await second.hasSaid("error", "another agent (pid \(pid)) works on the same outbox")
+        #expect(try await second.problems().contains { $0.contains("works on the same outbox") })
+        try await first.stop()
+        try await second.hasSaid("notice", "no other agent works on the outbox any more")
+        #expect(try await !second.problems().contains { $0.contains("works on the same outbox") })
+    }
+
+    @Test("run names the configuration in force, and says whether the server can be reached")
+    func start() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try await agent.hasSaid("info", "outbox is watching", "configuration=\(agent.config)")
+        try await agent.hasSaid("info", "the server can be reached", server.url)
+        #expect(server.records.isEmpty, "nothing was sent")
+        try await agent.stop()
+
+        try agent.configure(["remote.url": .string(Self.nowhere)])
+        try await agent.start()
+        try await agent.hasSaid("warning", "the server can't be reached now", Self.nowhere)
+    }
+
+    @Test("a file outside of the outbox is told apart from none, with the command that copies it")
+    func outside() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        try await agent.start()
+        let file = agent.directory.path("cat.jpg")
+        try Files.write([0xFF, 0xD8, 0xFF], to: file)
+        for command in ["status", "wait", "pause"] {
+            let output = try await agent.command(command, file)
+            #expect(output.code == 66, "\(output)")
+            #expect(output.standardError.contains("not in the outbox; copy it into"), "\(output.standardError)")
+            #expect(output.standardError.contains("cp \(file) \(agent.outbox)/"), "\(output.standardError)")
+        }
     }
 
     @Test("config check prints the effective configuration, also from the environment, with secrets masked")

@@ -34,8 +34,8 @@ enum UnixSocket {
     /// - Throws: `Errno` of getsockopt(2).
     static func listener(of socket: borrowing Descriptor) throws(Errno) -> UInt32 {
         let number = socket.rawValue
-        var user: UInt32 = 0
-        try retryingOnInterrupt { outbox_peer_user(number, &user) }
-        return user
+        var peer = outbox_peer()
+        try retryingOnInterrupt { outbox_peer_of(number, &peer) }
+        return peer.user
     }
 }

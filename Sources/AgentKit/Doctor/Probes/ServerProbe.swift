@@ -26,7 +26,7 @@ struct ServerProbe: Sendable {
             found += name.findings(host: address.host)
             guard case .found = name else { return found + clock(nil, address) }
         }
-        let connection = await connect(url, address)
+        guard let connection = await Self.connection(to: configuration.remote) else { return found }
         found += connection.findings
         guard connection.isConnected, configuration.remote.protocol == .filesection else {
             return found + clock(nil, address)
@@ -74,11 +74,15 @@ struct ServerProbe: Sendable {
 
     // MARK: Connection
 
-    private func connect(_ url: String, _ address: WebAddress) async -> ConnectionFacts {
-        let caFile = configuration.remote.caFile
-        let outcome = await TimeLimit.run("doctor-connect", Self.limit + .seconds(1)) { () -> ConnectionFacts.Outcome in
+    /// Connects to a server, does the TLS handshake and sends nothing.
+    ///
+    /// - Returns: nil where its URL is none.
+    static func connection(to remote: Configuration.Remote) async -> ConnectionFacts? {
+        guard let address = try? WebAddress(remote.url) else { return nil }
+        let outcome = await TimeLimit.run("server-connect", limit + .seconds(1)) { () -> ConnectionFacts.Outcome in
             do throws(TransportError) {
-                return .connected(try ConnectionProbe.connect(to: url, caFile: caFile, timeout: Self.limit))
+                return .connected(
+                    try ConnectionProbe.connect(to: remote.url, caFile: remote.caFile, timeout: limit))
             } catch {
                 return .failed(error)
             }

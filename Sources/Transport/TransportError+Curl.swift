@@ -16,7 +16,7 @@ extension TransportError {
             case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
                 CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
                 CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED, CURLE_SSL_CRL_BADFILE:
-                .tls(message)
+                .tls(Self.explained(message))
             case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: .reset(message)
             case CURLE_FILESIZE_EXCEEDED: .replyTooLong(message)
             // Unsupported is what libcurl calls HTTP/0.9, that is any bytes at all: the URL's scheme was checked before.
@@ -24,6 +24,19 @@ extension TransportError {
                 .badReply(message)
             default: .other(message)
             }
+    }
+
+    /// Says in words what the commonest mistakes in a configuration lead to. OpenSSL takes the first bytes of an HTTP reply for
+    /// a TLS record of an unknown version, or of an odd length.
+    private static func explained(_ message: String) -> String {
+        let text = message.lowercased()
+        // The words changed between versions of libcurl.
+        let words = ["certificate verify locations", "setting certificate file", "trust anchors"]
+        if words.contains(where: text.contains) {
+            return "the file with certificate authorities can't be read; correct remote.ca_file (\(message))"
+        }
+        guard text.contains("wrong version number") || text.contains("packet length too long") else { return message }
+        return "the server speaks no TLS on this port; use http:// or the port for https:// (\(message))"
     }
 
     /// Messages about a proxy quote its URL from the environment, password and all: what may be one is replaced.

@@ -21,8 +21,7 @@ struct AgentLink {
     func noSuchFile(_ name: String) -> CommandFailure {
         .noSuchFile(
             name: name,
-            reason: "no such file in \(DisplayText.escaped(configuration.outbox)), and no key of an upload; "
-                + "`outbox status` lists what there is")
+            reason: place.reasonForUnknown(name, bytes: surroundings.bytes(of: name)))
     }
 
     /// Why nothing can be said of a file that is there.

@@ -97,7 +97,7 @@ struct FileFinder {
 
     private func filesBelow(_ directory: RelativePath?) async throws(ControlError) -> [FileEntry] {
         guard let directory else { return [] }
-        return try await link.client.files().filter { $0.relativePath.map { $0.isWithin(directory) } ?? false }
+        return try await link.client.files().filter { $0.isWithin(directory) }
     }
 
     /// A directory that is gone may have files the agent still knows.
@@ -105,7 +105,7 @@ struct FileFinder {
         let candidates = link.place.candidates(for: bytes).map(\.path)
         guard !candidates.isEmpty else { return nil }
         if everything == nil { everything = try await link.client.files() }
-        let paths = everything?.compactMap(\.relativePath) ?? []
-        return candidates.first { candidate in paths.contains { $0.isWithin(candidate) } }.map(Found.below)
+        return candidates.first { candidate in everything?.contains { $0.isWithin(candidate) } ?? false }
+            .map(Found.below)
     }
 }

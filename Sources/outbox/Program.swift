@@ -65,13 +65,19 @@ enum Program {
         if code == .success {
             Output.standard.attempt(Outbox.fullMessage(for: error))
         } else {
-            Output.error.attempt(UsageLine.text(Outbox.message(for: error), command: command(arguments)))
+            let (type, words) = command(arguments)
+            let next = arguments.dropFirst(words.count - 1).first
+            let names = type.configuration.subcommands.compactMap { $0.configuration.commandName }
+            let line =
+                UsageLine.unknownCommand(next, among: names, command: words)
+                ?? UsageLine.text(Outbox.message(for: error), command: words)
+            Output.error.attempt(line)
         }
         return code.rawValue
     }
 
-    /// The words that name the command asked for, as far as there is one.
-    private static func command(_ arguments: [String]) -> [String] {
+    /// The command asked for, as far as there is one, and the words that name it.
+    private static func command(_ arguments: [String]) -> (type: any ParsableCommand.Type, words: [String]) {
         var type: any ParsableCommand.Type = Outbox.self
         var words = ["outbox"]
         for argument in arguments {
@@ -80,6 +86,6 @@ enum Program {
             type = next
             words.append(argument)
         }
-        return words
+        return (type, words)
     }
 }

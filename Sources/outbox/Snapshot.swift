@@ -48,8 +48,10 @@ struct Snapshot {
             }
         }
         let isNamed = { (path: RelativePath?) in path.map { path in targets.contains { $0.includes(path) } } ?? false }
+        let below = targets.compactMap { if case .below(let directory) = $0 { directory } else { nil } }
         return Snapshot(
-            isRunning: isRunning, problems: problems, files: files.filter { isNamed($0.relativePath) },
+            isRunning: isRunning, problems: problems,
+            files: files.filter { file in isNamed(file.relativePath) || below.contains(where: file.isWithin) },
             sources: sources.filter { isNamed($0.relativePath) })
     }
 

@@ -64,6 +64,17 @@ struct ReplyJudgeTests {
         #expect(judge(reply(status), .noID) == .expected(status, knownIDs: false))
     }
 
+    @Test("says that there is no such server where it knows no endpoint", arguments: [404, 405, 410])
+    func noServer(status: Int) throws {
+        let judge = ReplyJudge(endpoint: "preLoad.do", subject: .noID)
+        let error = #expect(throws: RemoteFailure.self) { try judge.accept(reply(status)) }
+        guard case .temporary(let told, _, slow: true) = error else { throw Surprise() }
+        #expect(told.code == "wrong_url")
+        #expect(told.message.hasPrefix("preLoad.do: no fileSection server at this address (it answered \(status))"))
+    }
+
+    private struct Surprise: Error {}
+
     @Test("goes by the code where the status is fine", arguments: 400...599)
     func code(code: Int) {
         let body = #"{"code":\#(code),"message":"no","data":{}}"#

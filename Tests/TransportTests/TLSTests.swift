@@ -36,6 +36,7 @@ struct TLSTests {
         async let error = failure(of: request, over: transport)
         try await listener.acceptAndSend("HTTP/1.1 400 Bad Request\r\n\r\n")
         #expect(await error?.kind == "tls")
+        #expect(await error?.description.hasPrefix("the server speaks no TLS on this port; use http://") == true)
         transport.shutdown()
     }
 
@@ -44,6 +45,7 @@ struct TLSTests {
         let error = await server.failure(caFile: "/nowhere/ca.pem")
         #expect(error?.kind == "tls")
         #expect(error?.description.contains("/nowhere/ca.pem") == true)
+        #expect(error?.description.contains("correct remote.ca_file") == true)
     }
 }
 

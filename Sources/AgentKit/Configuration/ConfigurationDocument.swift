@@ -20,9 +20,10 @@ struct ConfigurationDocument {
             table = try TOMLTable(string: String(decoding: text, as: UTF8.self))
         } catch let error as TOMLParseError {
             let line = error.source.begin.line
+            let reason = Self.unquotedText(in: text, line: line) ?? Self.oneLine(error.description)
             throw ConfigurationError(
                 kind: .syntax, origin: .file(name, line: line > 0 ? line : nil), key: nil,
-                reason: "is not TOML: \(Self.oneLine(error.description))")
+                reason: "is not TOML: \(reason)")
         } catch {
             throw ConfigurationError(kind: .syntax, origin: .file(name, line: nil), key: nil, reason: "is not TOML")
         }
@@ -50,6 +51,25 @@ struct ConfigurationDocument {
             return (hazard.reason, hazard.line)
         }
         return nil
+    }
+
+    /// What to write instead of a text without quotes, in a line that the parser does not understand; nil where that is
+    /// not what is wrong.
+    private static func unquotedText(in text: [UInt8], line: Int) -> String? {
+        let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard lines.indices.contains(line - 1) else { return nil }
+        let parts = String(decoding: lines[line - 1], as: UTF8.self).split(separator: "=", maxSplits: 1)
+        guard parts.count == 2 else { return nil }
+        let key = parts[0].split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        // A comment begins at a # behind a blank; one within a URL is part of it.
+        let value = parts[1].split(whereSeparator: \.isWhitespace).prefix { !$0.hasPrefix("#") }.joined(separator: " ")
+        guard let first = value.first, !"\"'[{".contains(first), !value.contains("\""), !key.isEmpty,
+            value.contains(where: { !"0123456789+-_.:".contains($0) }), !["true", "false"].contains(value)
+        else { return nil }
+        if ["yes", "no", "on", "off", "true", "false"].contains(value.lowercased()) {
+            return "write \(key.shortened) = true or \(key.shortened) = false"
+        }
+        return "a text must stand in quotes: write \(key.shortened) = \(value.shortened.quoted)"
     }
 
     private static func firstLine(of text: [UInt8], where isBad: (ArraySlice<UInt8>) -> Bool) -> Int? {

@@ -15,6 +15,11 @@ extension FileEntry {
         moved_from.flatMap { RelativePath(shown: $0) ?? RelativePath($0) } ?? relativePath
     }
 
+    /// Whether the file is, or was dropped, in a directory or below it.
+    public func isWithin(_ directory: RelativePath) -> Bool {
+        [relativePath, droppedPath].contains { $0?.isWithin(directory) ?? false }
+    }
+
     /// Whether nothing more happens to the path unless a person acts. A state that a newer agent may have is not final.
     public var isFinal: Bool { FileState(rawValue: state)?.isFinal ?? false }
 

@@ -55,7 +55,10 @@ public struct FileNames: Sendable {
             case .missing:
                 if let path = byDroppedPath[candidate.path] { return .known([path]) }
                 // A directory that is gone may have files in the ledger.
-                if paths.contains(where: { $0.isWithin(candidate.path) }) { return .below(candidate.path) }
+                let isWithin = { (path: RelativePath) in path.isWithin(candidate.path) }
+                if paths.contains(where: isWithin) || byDroppedPath.keys.contains(where: isWithin) {
+                    return .below(candidate.path)
+                }
             }
         }
         let text = String(decoding: word, as: UTF8.self)

@@ -61,6 +61,22 @@ public struct OutboxPlace: Sendable {
             && kind(of: path.appending(SourceReport.descriptionName.utf8)) == .file
     }
 
+    /// Why a name that means nothing in the outbox means nothing, with what to do.
+    ///
+    /// - Parameters:
+    ///   - name: as it was typed.
+    ///   - bytes: the name's bytes.
+    public func reasonForUnknown(_ name: String, bytes: [UInt8]) -> String {
+        let shown = DisplayText.escaped(String(decoding: outbox, as: UTF8.self))
+        let path = bytes.first == Self.slash ? bytes : currentDirectory + [Self.slash] + bytes
+        if !bytes.isEmpty, !bytes.contains(0), Self.kind(path) != .missing {
+            let target = ShellWord.text(String(decoding: outbox, as: UTF8.self))
+            let recursive = Self.kind(path) == .directory ? "-r " : ""
+            return "not in the outbox; copy it into \(shown) first: cp \(recursive)\(ShellWord.text(name)) \(target)/"
+        }
+        return "no such file in \(shown), and no key of an upload; `outbox status` lists what there is"
+    }
+
     private func candidate(_ absolute: [UInt8]) -> Candidate? {
         // While the outbox is away, its files are known all the same.
         guard let root = Self.realPath(outbox) ?? Self.resolvingDirectories(of: outbox) else { return nil }

@@ -12,6 +12,19 @@ public enum UsageLine {
         return (subject + [ended(complaint, help)]).joined(separator: ": ")
     }
 
+    /// The line for a word that should be a command and is none, with the command that was probably meant.
+    ///
+    /// - Parameters:
+    ///   - word: what stands where a command should; nil where nothing does.
+    ///   - names: the commands there are; empty where none is expected.
+    ///   - command: the words before it, the program's name first.
+    /// - Returns: nil where the word is not what is wrong.
+    public static func unknownCommand(_ word: String?, among names: [String], command: [String]) -> String? {
+        guard let word, !word.hasPrefix("-"), !names.isEmpty, !(names + ["help"]).contains(word) else { return nil }
+        let hint = Spelling.nearest(to: word, among: names + ["help"]).map { ". Did you mean '\($0)'?" } ?? ""
+        return text("unknown command '\(word)'\(hint)", command: command)
+    }
+
     /// A sentence goes on after a semicolon; one that asks has ended.
     private static func ended(_ complaint: String, _ help: String) -> String {
         if complaint.isEmpty { return help }

@@ -14,7 +14,7 @@ public enum ControlError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What failed, and what to do.
     public var description: String {
         switch self {
-        case .notRunning(let socket): "outbox is not running (no answer on \(socket)); start it with `outbox run`"
+        case .notRunning(let socket): "the agent is not running (no answer on \(socket)); start it with `outbox run`"
         case .notAllowed(let socket, let reason):
             "the control socket \(socket) can't be used: \(reason); run this as the agent's user"
         case .notTrusted(let socket, let user):

@@ -115,8 +115,10 @@ struct FileHasher {
         while true {
             let count = try file.read(into: buffer, at: offset)
             if offset == 0 {
-                type = MediaSignatures.sniff(UnsafeRawBufferPointer(rebasing: buffer[..<count])) ?? .other
-                if let objection = rules.objection(toType: type) {
+                let prefix = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+                type = MediaSignatures.sniff(prefix) ?? .other
+                let picture = type == .other ? MediaSignatures.nameOfUnknownPicture(prefix) : nil
+                if let objection = rules.objection(toType: type, picture: picture) {
                     return .rejected(FileIdentity(before), type, objection)
                 }
                 sniffed?(path, FileIdentity(before), type, file)

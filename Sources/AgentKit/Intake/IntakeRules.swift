@@ -43,9 +43,14 @@ struct IntakeRules: Equatable, Sendable {
     }
 
     /// Why a file is not taken, as far as its type tells; nil when it may be.
-    func objection(toType type: MediaType) -> FileError? {
+    ///
+    /// - Parameter picture: the name of the picture's format, where it is one that is not taken.
+    func objection(toType type: MediaType, picture: String? = nil) -> FileError? {
         guard mediaOnly, type.kind == .other else { return nil }
-        let message = "neither a picture nor a video; intake.media_only = false takes any file"
+        let what =
+            picture.map { "a picture in a format that is not taken (\($0)); convert it, or note that" }
+            ?? "neither a picture nor a video;"
+        let message = "\(what) intake.media_only = false takes any file"
         return FileError(code: "unsupported_type", message: message, retryable: false)
     }
 

@@ -81,7 +81,11 @@ struct ReplyJudge {
 
     private func failure(status: Int, reply: HTTPReply) -> RemoteFailure {
         let said = envelope(of: reply)?.message.map { ": " + String($0.prefix(300)) } ?? ""
-        let message = "\(endpoint): the server answered \(status)\(said)"
+        let message =
+            subject == .noID && [404, 405, 410].contains(status)
+            ? "\(endpoint): no fileSection server at this address (it answered \(status)\(said)); check host, port and path of "
+                + "remote.url"
+            : "\(endpoint): the server answered \(status)\(said)"
         let retryAfter = RetryAfter.duration(in: reply.headers)
         func temporary(_ code: String, slow: Bool = false) -> RemoteFailure {
             .temporary(FileError(code: code, message: message, retryable: true), retryAfter: retryAfter, slow: slow)

@@ -44,6 +44,17 @@ struct MediaPrefix {
         return index == expected.count
     }
 
+    /// Whether it begins like a drawing in SVG: its root element, perhaps behind an XML declaration, comments and a document
+    /// type (W3C SVG 2, section 5.1).
+    var isSVG: Bool {
+        let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        var start = has(byteOrderMark) ? 3 : 0
+        while let byte = self[start], [0x20, 0x09, 0x0A, 0x0D].contains(byte) { start += 1 }
+        if has("<svg", at: start) { return true }
+        guard has("<?xml", at: start) || has("<!--", at: start) || has("<!DOCTYPE svg", at: start) else { return false }
+        return (start..<count).contains { has("<svg", at: $0) }
+    }
+
     /// A four-character code of printable ASCII.
     func code(at offset: Int) -> String? {
         var text = ""

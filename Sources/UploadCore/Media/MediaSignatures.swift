@@ -71,6 +71,20 @@ public enum MediaSignatures {
         prefix.withUnsafeBytes { sniff($0) }
     }
 
+    /// The name of a picture format that is not among the types that are known: so that a person is not told that it is no
+    /// picture at all.
+    ///
+    /// - Parameter prefix: the first bytes of a file that ``sniff(_:)-(UnsafeRawBufferPointer)`` does not know.
+    /// - Returns: nil for anything else.
+    public static func nameOfUnknownPicture(_ prefix: UnsafeRawBufferPointer) -> String? {
+        let prefix = MediaPrefix(prefix)
+        // ISO 15444-1: annex I.5.1 (the signature box), annex A (SOC, then SIZ).
+        if prefix.has(jpeg2000Box) || prefix.has([0xFF, 0x4F, 0xFF, 0x51]) { return "JPEG 2000" }
+        return prefix.isSVG ? "SVG" : nil
+    }
+
+    private static let jpeg2000Box: [UInt8] = [0, 0, 0, 0x0C, 0x6A, 0x50, 0x20, 0x20, 0x0D, 0x0A, 0x87, 0x0A]
+
     /// What a file of this type is called in protocols: `[a-z0-9]{1,8}`, `bin` for what is not known.
     public static func fileExtension(for type: MediaType) -> String {
         extensions[type.mime] ?? "bin"

@@ -99,6 +99,14 @@ import Testing
         ("[[upload]]", "1: upload: is a table; write [upload] on a line of its own"),
         ("[outbox]", "1: outbox: must be a string, is a table"),
         ("a = ", "1: is not TOML: Error while parsing"),
+        (
+            "[remote]\nurl = https://a.example/#x  # here",
+            "2: is not TOML: a text must stand in quotes: write url = \"https://a.example/#x\""
+        ),
+        ("outbox = ~/My Outbox", "1: is not TOML: a text must stand in quotes: write outbox = \"~/My Outbox\""),
+        ("[intake]\nsettle = 250ms", "2: is not TOML: a text must stand in quotes: write settle = \"250ms\""),
+        ("protocol = filesection", "1: is not TOML: a text must stand in quotes: write protocol = \"filesection\""),
+        ("[intake]\nmedia_only = Yes", "2: is not TOML: write media_only = true or media_only = false"),
         ("a = 1\na = 2", "2: is not TOML: Error while parsing key-value pair: cannot redefine existing integer 'a'"),
     ])
     func `a bad value is refused in one line that says what to do`(text: String, message: String) throws {

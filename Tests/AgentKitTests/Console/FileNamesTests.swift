@@ -72,6 +72,31 @@ struct FileNamesTests {
         }
     }
 
+    @Test("a file outside of the outbox is told apart from none, with what to do")
+    func outside() throws {
+        #expect(manager.createFile(atPath: directory.path("elsewhere/my cat.jpg"), contents: nil))
+        let outbox = directory.path("outbox")
+        let place = OutboxPlace(outbox: outbox, currentDirectory: directory.path("elsewhere"))
+        func reason(_ name: String) -> String { place.reasonForUnknown(name, bytes: Array(name.utf8)) }
+        #expect(
+            reason("my cat.jpg") == "not in the outbox; copy it into \(outbox) first: cp 'my cat.jpg' \(outbox)/")
+        let folder = directory.path("elsewhere")
+        #expect(reason(folder) == "not in the outbox; copy it into \(outbox) first: cp -r \(folder) \(outbox)/")
+        for name in ["no.jpg", "", "a\0b", "/no/such/file"] {
+            #expect(reason(name).hasPrefix("no such file in \(outbox)"), "\(name)")
+        }
+    }
+
+    @Test("a directory from which files were moved stands for them")
+    func movedDirectory() throws {
+        let files = [
+            try entry("Sent/trip/x.jpg", "done", movedFrom: "trip/x.jpg"),
+            try entry("Sent/old/y.jpg", "done", movedFrom: "old/y.jpg"),
+        ]
+        #expect(find("trip", knowing: files) == .below(try path("trip")))
+        #expect(find("old", knowing: files) == .below(try path("old")), "also once the directory is gone")
+    }
+
     @Test("a link in the outbox is a file of its own")
     func link() throws {
         try manager.createSymbolicLink(atPath: directory.path("outbox/to-b.jpg"), withDestinationPath: "b.jpg")

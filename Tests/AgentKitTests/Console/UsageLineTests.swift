@@ -33,6 +33,20 @@ struct UsageLineTests {
     }
 
     @Test(
+        "a mistyped command is told with the one that was probably meant",
+        arguments: [
+            ("statsu", "outbox: unknown command 'statsu'. Did you mean 'status'? See `outbox --help`"),
+            ("cofnig", "outbox: unknown command 'cofnig'. Did you mean 'config'? See `outbox --help`"),
+            ("upload", "outbox: unknown command 'upload'; see `outbox --help`"), ("--all", nil), ("help", nil),
+            ("status", nil), (nil, nil),
+        ] as [(String?, String?)])
+    func unknownCommand(word: String?, line: String?) {
+        let names = ["run", "status", "wait", "config"]
+        #expect(UsageLine.unknownCommand(word, among: names, command: ["outbox"]) == line)
+        #expect(UsageLine.unknownCommand(word, among: [], command: ["outbox", "run"]) == nil)
+    }
+
+    @Test(
         "several lines become one, and a list of values stays one",
         arguments: [
             (

@@ -111,6 +111,8 @@ struct ServerFactsTests {
             ("SSL: no alternative certificate subject name matches target host name 'x'", "another name"),
             ("SSL: certificate subject name does not match target IP address", "another name"),
             ("error setting certificate verify locations: CAfile: /nowhere.pem", "certificate authorities"),
+            ("error setting certificate file: /nowhere.pem", "certificate authorities"),
+            ("error adding trust anchors from file: /nowhere.pem", "certificate authorities"),
             ("OpenSSL/3.0.19: error:0A00010B:SSL routines::wrong version number", "no TLS"),
             ("connected, but no TLS handshake within 5.0 seconds", "does not answer in TLS"),
             ("something new", "handshake failed"),

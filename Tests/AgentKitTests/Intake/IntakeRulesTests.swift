@@ -47,6 +47,13 @@ struct IntakeRulesTests {
         #expect(any.objection(toType: .other) == nil)
     }
 
+    @Test("a picture in a format that is not taken is called one, with what to do")
+    func unknownPicture() {
+        let objection = rules.objection(toType: .other, picture: "JPEG 2000")
+        #expect(objection?.code == "unsupported_type")
+        #expect(objection?.message.hasPrefix("a picture in a format that is not taken (JPEG 2000)") == true)
+    }
+
     @Test(
         "object to what is no regular file",
         arguments: [

@@ -34,6 +34,20 @@ import Testing
         #expect(MediaSignatures.sniff(sample.bytes) == nil, "\(sample.name)")
     }
 
+    @Test(
+        arguments: [
+            (Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8), "SVG"),
+            (Array("\u{FEFF}\n <?xml version='1.0'?>\n<!-- a drawing -->\n<svg>".utf8), "SVG"),
+            (Array("<!DOCTYPE svg PUBLIC ''><svg>".utf8), "SVG"),
+            ([0, 0, 0, 0x0C, 0x6A, 0x50, 0x20, 0x20, 0x0D, 0x0A, 0x87, 0x0A], "JPEG 2000"),
+            ([0xFF, 0x4F, 0xFF, 0x51, 0], "JPEG 2000"), (Array("<?xml version='1.0'?><html>".utf8), nil),
+            (Array("a text about <svg>".utf8), nil), ([], nil),
+        ] as [([UInt8], String?)])
+    func `a picture in a format that is not taken has a name`(bytes: [UInt8], name: String?) {
+        #expect(MediaSignatures.sniff(bytes) == nil)
+        #expect(bytes.withUnsafeBytes { MediaSignatures.nameOfUnknownPicture($0) } == name)
+    }
+
     @Test func `a file extension fits the type and the protocol`() {
         for sample in MediaSamples.all {
             let type = MediaSignatures.sniff(sample.bytes) ?? .other

@@ -96,7 +96,8 @@ struct CertificateTrouble {
             what: "the certificate is signed by an authority this machine does not know",
             remedy: "set remote.ca_file to that authority's certificate (PEM), or `sudo apt install ca-certificates`"),
         Meaning(
-            parts: ["certificate verify locations"], what: "the file of certificate authorities can't be used",
+            parts: ["certificate verify locations", "setting certificate file", "trust anchors"],
+            what: "the file of certificate authorities can't be used",
             remedy: "correct remote.ca_file"),
         Meaning(
             parts: ["no tls handshake"], what: "the server is there, and does not answer in TLS",

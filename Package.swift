@@ -20,8 +20,10 @@ let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 
 func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: strict)
@@ -54,6 +56,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.30.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
         // Without its traits: the default ones pull in full Foundation with ICU, tens of megabytes of memory.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0", traits: []),
@@ -111,8 +114,8 @@ let package = Package(
         room(
             "OutboxReceiver",
             [
-                "CDisk", crypto, httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
-                systemPackage,
+                "CDisk", crypto, httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTPTypes, nioPosix,
+                serviceLifecycle, systemPackage,
             ]),
         program("outbox-receiver", ["OutboxReceiver", argumentParser, logging]),
 
@@ -171,7 +174,10 @@ let package = Package(
             ]),
         tests(
             "OutboxReceiverTests",
-            ["OutboxReceiver", crypto, hummingbird, logging, httpTypes, nioCore, systemPackage]),
+            [
+                "OutboxReceiver", crypto, hummingbird, logging, httpTypes, nioCore, nioEmbedded, nioHTTPTypes,
+                systemPackage,
+            ]),
         tests("EndToEndSupportTests", ["EndToEndSupport"]),
         tests("EndToEndTests", ["EndToEndSupport", "TestSupport"]),
     ]

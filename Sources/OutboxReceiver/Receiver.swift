@@ -11,8 +11,6 @@ public final class Receiver: Sendable {
     private static let expiryInterval = Duration.seconds(600)
     /// Connections that are silent for this long are closed.
     private static let idleTimeout = TimeAmount.seconds(120)
-    /// More wait until one of these ends.
-    private static let mostConnections = 1000
     /// How long requests that are being answered get at shutdown.
     private static let shutdownGrace = Duration.seconds(1)
 
@@ -72,20 +70,20 @@ public final class Receiver: Sendable {
         _ stop: @escaping @Sendable () async -> Void
     ) async throws {
         let listen = configuration.listen
-        let links = Links(base: configuration.publicURL ?? listen.url(port: listen.port))
-        let publicURL = configuration.publicURL
+        let addresses = Addresses(listen: listen, publicURL: configuration.publicURL)
+        let visitors = Visitors(
+            total: configuration.maximumConnections, perAddress: configuration.maximumConnectionsPerAddress)
         let application = Application(
-            responder: Responder(store: store, tokens: tokens, links: links),
+            responder: Responder(store: store, tokens: tokens, addresses: addresses, visitors: visitors),
             server: HTTPServerBuilder { responder in
-                Connections(http: HTTP1Channel(responder: responder, configuration: Self.connection))
+                Connections(http: HTTP1Channel(responder: responder, configuration: Self.connection(visitors)))
             },
             configuration: .init(
-                address: .hostname(listen.host, port: listen.port), serverName: "outbox-receiver",
-                availableConnectionsDelegate: MaximumAvailableConnections(Self.mostConnections, logger: logger)),
+                address: .hostname(listen.host, port: listen.port), serverName: "outbox-receiver"),
             onServerRunning: { channel in
-                let url = listen.url(port: channel.localAddress?.port ?? listen.port)
-                if publicURL == nil { links.setBase(url) }
-                await onReady(url)
+                let port = channel.localAddress?.port ?? listen.port
+                addresses.setPort(port)
+                await onReady(ListenAddress(host: listen.host, port: port).url)
             },
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: logger)
         var services = ServiceGroupConfiguration(
@@ -107,9 +105,10 @@ public final class Receiver: Sendable {
 }
 
 extension Receiver {
-    private static var connection: HTTP1Channel.Configuration {
+    private static func connection(_ visitors: Visitors) -> HTTP1Channel.Configuration {
         HTTP1Channel.Configuration(
-            additionalChannelHandlers: [SocketOptions(sendTimeout: idleTimeout)], idleTimeout: idleTimeout,
+            additionalChannelHandlers: [SocketOptions(sendTimeout: idleTimeout), RequestGuard(visitors: visitors)],
+            idleTimeout: idleTimeout,
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))
     }

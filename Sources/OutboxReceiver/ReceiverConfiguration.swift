@@ -4,7 +4,7 @@ public struct ReceiverConfiguration: Sendable {
     public var root: String
     /// The address to listen on.
     public var listen: ListenAddress
-    /// What URLs begin with, without a slash at the end. Nil: the address listened on.
+    /// What URLs begin with. Nil: the address listened on, or where that is 0.0.0.0 or ::, the `Host` of the request.
     public var publicURL: String?
     /// `token user` a line, or separated by commas.
     public var tokens: String?
@@ -16,6 +16,10 @@ public struct ReceiverConfiguration: Sendable {
     public var maximumFileSize: Int64 = 64 << 30
     /// Unfinished uploads one user may have.
     public var maximumOpenUploads = 10_000
+    /// Connections at a time.
+    public var maximumConnections = 1000
+    /// Connections at a time from one IPv4 address, or one IPv6 network of 64 bits.
+    public var maximumConnectionsPerAddress = 200
 
     /// Whether what is confirmed is on the disk itself, or only with the kernel.
     public var synchronizes = true
@@ -25,6 +29,12 @@ public struct ReceiverConfiguration: Sendable {
         self.root = root
         self.listen = listen
     }
+}
+
+/// The receiver's version.
+public enum ReceiverVersion {
+    /// Semantic version, the same as the agent's.
+    public static let current = "0.1.0"
 }
 
 /// A TCP address: `127.0.0.1:8787`, `[::1]:8787`, `localhost:0`.
@@ -62,7 +72,10 @@ public struct ListenAddress: Sendable, Equatable {
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
-    func url(port: Int) -> String { "http://\(ListenAddress(host: host, port: port))" }
+    /// Whether it stands for all addresses of the machine.
+    var isWildcard: Bool { IPAddress.bytes(host)?.allSatisfy { $0 == 0 } ?? false }
+
+    var url: String { "http://\(self)" }
 }
 
 extension ListenAddress: CustomStringConvertible {

@@ -30,7 +30,8 @@ struct ReceiverCommand: AsyncParsableCommand {
 
             Exit codes: 0 stopped by a signal, 64 usage, 73 cannot create the root or listen, 74 cannot read the \
             storage, 75 another receiver uses the root, 78 the configuration cannot be used.
-            """)
+            """,
+        version: ReceiverVersion.current)
 
     @Option(help: "The directory everything is stored in; created when missing.")
     var root: String
@@ -41,7 +42,9 @@ struct ReceiverCommand: AsyncParsableCommand {
     @Option(help: "A file with lines \"token user\"; read again when it changes. Needed for other than loopback.")
     var tokenFile: String?
 
-    @Option(name: .customLong("public-url"), help: "What the URLs given out begin with (default: the address).")
+    @Option(
+        name: .customLong("public-url"),
+        help: "What links begin with (default: the address listened on; with 0.0.0.0 or [::] the one the client uses).")
     var publicURL: String?
 
     @Option(help: "Space that stays free on the disk; uploads beyond it are answered with 507.")
@@ -52,6 +55,9 @@ struct ReceiverCommand: AsyncParsableCommand {
 
     @Option(help: "Unfinished uploads one user may have.")
     var maxOpenUploads = 10_000
+
+    @Option(help: "Connections at a time from one address. Raise it behind a proxy that serves many.")
+    var maxConnectionsPerAddress = 200
 
     @Flag(
         name: .customLong("no-sync"),
@@ -69,12 +75,16 @@ struct ReceiverCommand: AsyncParsableCommand {
             throw ValidationError("--log-level: there is no level \(logLevel)")
         }
         guard maxOpenUploads > 0 else { throw ValidationError("--max-open-uploads must be positive") }
+        guard maxConnectionsPerAddress > 0 else {
+            throw ValidationError("--max-connections-per-address must be positive")
+        }
         if let publicURL, !publicURL.hasPrefix("http://"), !publicURL.hasPrefix("https://") {
             throw ValidationError("--public-url must begin with http:// or https://")
         }
     }
 
     mutating func run() async throws {
+        DescriptorLimit.raise()
         guard let address = ListenAddress(listen) else { throw ExitCode(64) }
         var configuration = ReceiverConfiguration(root: root, listen: address)
         configuration.publicURL = publicURL
@@ -83,6 +93,7 @@ struct ReceiverCommand: AsyncParsableCommand {
         configuration.freeSpaceFloor = freeSpaceFloor.bytes
         configuration.maximumFileSize = maxFileSize.bytes
         configuration.maximumOpenUploads = maxOpenUploads
+        configuration.maximumConnectionsPerAddress = maxConnectionsPerAddress
         configuration.synchronizes = !skipsSync
         var logger = Logger(label: "outbox-receiver", factory: StreamLogHandler.standardError(label:))
         logger.logLevel = Logger.Level(rawValue: logLevel) ?? .info

@@ -13,9 +13,11 @@ final class ReceiverClient {
 
     private static let boundary = "outbox-boundary"
     private let descriptor: Int32
+    private let port: Int
     private var received = Data()
 
     init(port: Int) throws {
+        self.port = port
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -72,7 +74,8 @@ final class ReceiverClient {
     // MARK: HTTP
 
     private func request(_ path: String, _ headers: [String: String], body: Data) throws -> Reply {
-        var head = "POST /fileSection/\(path) HTTP/1.1\r\nHost: test\r\nContent-Length: \(body.count)\r\n"
+        var head = "POST /fileSection/\(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
+        head += "Content-Length: \(body.count)\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         try send(Data((head + "\r\n").utf8) + body)
         while received.range(of: Data("\r\n\r\n".utf8)) == nil { try fill() }

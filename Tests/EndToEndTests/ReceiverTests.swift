@@ -60,6 +60,14 @@ struct ReceiverTests {
         #expect(output.standardError.isEmpty)
     }
 
+    @Test("it tells its version, which is the agent's")
+    func version() async throws {
+        let output = try await Self.run(["--version"])
+        #expect(output.code == 0)
+        let agent = try await Program.run("outbox", ["--version"], environment: Self.environment, directory: "/")
+        #expect(output.standardOutput == agent.standardOutput)
+    }
+
     @Test("tokens in the environment are enough to listen beyond this machine")
     func tokensInEnvironment() async throws {
         let directory = try TemporaryDirectory()

@@ -15,9 +15,11 @@ final class HTTPConnection {
     struct Closed: Error {}
 
     private let descriptor: Int32
+    private let port: Int
     private var received = Data()
 
     init(port: Int) throws {
+        self.port = port
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -49,7 +51,8 @@ final class HTTPConnection {
     func send(
         _ method: String, _ path: String, _ headers: [String: String] = [:], body: Data = Data(), length: Int? = nil
     ) throws {
-        var head = "\(method) \(path) HTTP/1.1\r\nHost: test\r\nContent-Length: \(length ?? body.count)\r\n"
+        let host = headers["Host"] == nil ? "Host: 127.0.0.1:\(port)\r\n" : ""
+        var head = "\(method) \(path) HTTP/1.1\r\n\(host)Content-Length: \(length ?? body.count)\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         try send(Data((head + "\r\n").utf8) + body)
     }
@@ -71,6 +74,12 @@ final class HTTPConnection {
         let body = Data(received.prefix(length))
         received = Data(received.dropFirst(length))
         return Reply(status: status, headers: headers, body: body)
+    }
+
+    /// Whether the peer sends nothing more, having sent nothing but what was read.
+    func hasEnded() -> Bool {
+        var byte: UInt8 = 0
+        return received.isEmpty && recv(descriptor, &byte, 1, 0) == 0
     }
 
     private func fill() throws {

@@ -1,17 +1,7 @@
-import Synchronization
-
 /// The URLs this server gives out. Each bears 128 random bits and is all that is needed to read what it names.
-final class Links: Sendable {
-    private let base: Mutex<String>
-
-    init(base: String) {
-        self.base = Mutex(Self.withoutSlash(base))
-    }
-
-    /// Sets the address once the port is known.
-    func setBase(_ text: String) {
-        base.withLock { $0 = Self.withoutSlash(text) }
-    }
+struct Links {
+    /// What all of them begin with, without a slash at the end.
+    let prefix: String
 
     func file(_ content: Content) -> String { "\(prefix)/f/\(content.token)/\(Self.encoded(content.name))" }
     func portrait(_ token: Hex128) -> String { "\(prefix)/u/\(token).jpg" }
@@ -29,12 +19,6 @@ final class Links: Sendable {
             }
         }
         return isExpression ? "\(prefix)/f/" : "'self'"
-    }
-
-    private var prefix: String { base.withLock { $0 } }
-
-    private static func withoutSlash(_ text: String) -> String {
-        text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
     /// Percent-encodes all but the unreserved characters of RFC 3986, 2.3.

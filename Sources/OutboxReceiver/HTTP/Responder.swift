@@ -10,11 +10,10 @@ struct Responder: HTTPResponder {
 
     let store: Store
     let tokens: Tokens
-    let links: Links
+    let addresses: Addresses
+    let visitors: Visitors
 
     func respond(to request: Request, context: Context) async throws -> Response {
-        let deadline = RequestDeadline(for: request, on: context.channel)
-        defer { deadline.cancel() }
         let response = try await reply(to: request, context)
         return request.method == .head ? response.createHeadResponse() : response
     }
@@ -22,7 +21,7 @@ struct Responder: HTTPResponder {
     private func reply(to request: Request, _ context: Context) async throws -> Response {
         var user: String?
         do {
-            let response = try await answer(request, &user)
+            let response = try await answer(request, context, &user)
             context.logger.debug(
                 "request", metadata: ["path": "\(Self.shown(request))", "status": "\(response.status.code)"])
             return response
@@ -48,22 +47,30 @@ struct Responder: HTTPResponder {
         return first == "f" || first == "u" || first == "s" ? "\"/\(first ?? "")/…\"" : LogText.quoted(path)
     }
 
-    /// - Parameter known: Set as soon as it is known who asks.
-    private func answer(_ request: Request, _ known: inout String?) async throws -> Response {
+    /// - Parameter known: Set as soon as the user is known.
+    private func answer(_ request: Request, _ context: Context, _ known: inout String?) async throws -> Response {
+        let channel = context.channel
+        if !tokens.areNeeded {
+            try addresses.check(host: request.head.authority, origin: request.headers[.origin])
+        }
+        let links = addresses.links(host: request.head.authority, reached: channel.localAddress)
         let path = request.uri.path
-        if let action = action(path) {
+        if let action = action(path, links) {
             guard request.method == .post else { throw Refusal.methodNotAllowed("POST") }
             let user = try tokens.user(authorization: request.headers[.authorization], now: store.now())
             known = user
+            if tokens.areNeeded { visitors.vouch(for: channel) }
             return try await action(request, user)
         }
-        guard let document = document(path) else { throw Refusal.notFound }
+        guard let document = document(path, links) else { throw Refusal.notFound }
         guard request.method == .get || request.method == .head else { throw Refusal.methodNotAllowed("GET, HEAD") }
-        return try document(request)
+        let response = try document.answer(request)
+        if document.isSecret { visitors.vouch(for: channel) }
+        return response
     }
 
     /// What a `POST` to this path does; nil where it is no path for that.
-    private func action(_ path: String) -> ((Request, String) async throws -> Response)? {
+    private func action(_ path: String, _ links: Links) -> ((Request, String) async throws -> Response)? {
         let fileSection = FileSectionRoutes(store: store, links: links)
         return switch path {
         case "/fileSection/upload.do": fileSection.upload
@@ -76,17 +83,24 @@ struct Responder: HTTPResponder {
         }
     }
 
+    private struct Document {
+        /// Whether only somebody who was given the URL can have asked.
+        var isSecret = true
+        let answer: (Request) throws -> Response
+    }
+
     /// What a `GET` of this path answers; nil where nothing could ever be.
-    private func document(_ path: String) -> ((Request) throws -> Response)? {
+    private func document(_ path: String, _ links: Links) -> Document? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         switch parts.first {
-        case "health" where parts.count == 1: return { _ in .json() }
+        case nil: return Document(isSecret: false) { HomePage.response(to: $0) }
+        case "health" where parts.count == 1: return Document(isSecret: false) { _ in .json() }
         case "f" where parts.count == 2 || parts.count == 3:
-            return { try Download(store: store).content(parts[1], $0) }
+            return Document { try Download(store: store).content(parts[1], $0) }
         case "u" where parts.count == 2:
-            return { try PortraitRoutes(store: store, links: links).picture(parts[1], $0) }
+            return Document { try PortraitRoutes(store: store, links: links).picture(parts[1], $0) }
         case "s" where parts.count == 2:
-            return { try SourceRoutes(store: store, links: links).page(parts[1], $0) }
+            return Document { try SourceRoutes(store: store, links: links).page(parts[1], $0) }
         default: return nil
         }
     }

@@ -17,6 +17,14 @@ struct Refusal: Error, Equatable {
     static func methodNotAllowed(_ allowed: String) -> Refusal {
         Refusal(status: .methodNotAllowed, message: "This address takes \(allowed) only.", allowed: allowed)
     }
+    /// - Parameter field: The header field that shows it.
+    static func foreign(_ field: String, expected: String) -> Refusal {
+        Refusal(
+            status: .forbidden,
+            message:
+                "A receiver without tokens takes no requests with \(field). Use \(expected), start the receiver with "
+                + "--public-url, or give it tokens.")
+    }
     static let notExpectedJSON = badRequest("The body is not the JSON expected here.")
     static let unknownID = Refusal(status: .notFound, message: "No such file id.")
     static let notFound = Refusal(status: .notFound, message: "There is nothing here.")

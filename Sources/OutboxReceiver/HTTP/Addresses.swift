@@ -1,0 +1,109 @@
+import NIOCore
+import Synchronization
+
+/// The addresses of this server: those its links begin with, and those a receiver without tokens answers to.
+final class Addresses: Sendable {
+    private let listen: ListenAddress
+    /// Without a slash at the end.
+    private let publicURL: String?
+    private let port: Mutex<Int>
+
+    init(listen: ListenAddress, publicURL: String?) {
+        self.listen = listen
+        self.publicURL = publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+        port = Mutex(listen.port)
+    }
+
+    /// Sets the port once the system has chosen one.
+    func setPort(_ number: Int) {
+        port.withLock { $0 = number }
+    }
+
+    // MARK: Links
+
+    /// Links for the reply to a request.
+    ///
+    /// They begin with the public URL, else with the address listened on. Where that is 0.0.0.0 or ::, which name no
+    /// machine, they begin with the address the client used: only it knows how to reach this machine.
+    ///
+    /// - Parameters:
+    ///   - host: The request's `Host`.
+    ///   - reached: This machine's end of the connection, for a client that sent no `Host`.
+    func links(host: String?, reached: SocketAddress?) -> Links {
+        if let publicURL { return Links(prefix: publicURL) }
+        let address = ListenAddress(host: listen.host, port: port.withLock { $0 })
+        guard listen.isWildcard else { return Links(prefix: address.url) }
+        if let host, HostField(host) != nil { return Links(prefix: "http://\(host)") }
+        guard let reached, let ip = reached.ipAddress, let port = reached.port else {
+            return Links(prefix: address.url)
+        }
+        return Links(prefix: ListenAddress(host: ip, port: port).url)
+    }
+
+    // MARK: Web pages
+
+    /// Refuses what a web page made a browser send to a receiver without tokens.
+    ///
+    /// A page of another site shows itself by its `Origin` (RFC 6454). A page whose own name was made to lead here (DNS
+    /// rebinding) shows itself by its `Host`. A client that is no browser may leave out both.
+    ///
+    /// The port of `Host` may be another one than that listened on, as behind an SSH tunnel: no page chooses it freely.
+    func check(host: String?, origin: String?) throws(Refusal) {
+        let known = host.flatMap { HostField($0) }
+        if let host, known.map({ !isOurs($0) }) ?? true {
+            throw .foreign("Host \(LogText.quoted(host))", expected: expected)
+        }
+        guard let origin else { return }
+        let authority = Self.authority(of: origin)
+        let isSame = authority != nil && (authority == known?.text || authority == publicURL.flatMap(Self.authority))
+        guard isSame else { throw .foreign("Origin \(LogText.quoted(origin))", expected: expected) }
+    }
+
+    private func isOurs(_ host: HostField) -> Bool {
+        if ListenAddress(host: host.name, port: 0).isLoopback || host.name == listen.host.lowercased() { return true }
+        return host.name == publicURL.flatMap(Self.authority).flatMap { HostField($0) }?.name
+    }
+
+    private var expected: String { publicURL ?? ListenAddress(host: listen.host, port: port.withLock { $0 }).url }
+
+    /// `photos.example.org:8787` of `http://photos.example.org:8787/box`; nil where there is none, as in `null`.
+    private static func authority(of url: String) -> String? {
+        guard let scheme = ["http://", "https://"].first(where: { url.lowercased().hasPrefix($0) }) else { return nil }
+        return url.dropFirst(scheme.count).prefix { $0 != "/" }.lowercased()
+    }
+}
+
+/// A well-formed `Host` field (RFC 9110, 7.2).
+struct HostField: Equatable {
+    /// As it was sent, in lower case.
+    let text: String
+    /// Without port and brackets.
+    let name: String
+
+    /// Nil for anything that may not stand in the authority of a URL.
+    init?(_ field: String) {
+        text = field.lowercased()
+        guard text.utf8.count <= 255 else { return nil }
+        var rest = text[...]
+        if rest.first == "[" {
+            guard let end = rest.firstIndex(of: "]") else { return nil }
+            name = String(rest[rest.index(after: rest.startIndex)..<end])
+            guard name.contains(":"), name.utf8.allSatisfy({ "0123456789abcdef:.".utf8.contains($0) }) else {
+                return nil
+            }
+            rest = rest[rest.index(after: end)...]
+        } else {
+            let end = rest.firstIndex(of: ":") ?? rest.endIndex
+            name = String(rest[..<end])
+            guard !name.isEmpty, name.utf8.allSatisfy(Self.isNamePart) else { return nil }
+            rest = rest[end...]
+        }
+        guard rest.isEmpty || rest.first == ":" && rest.dropFirst().utf8.allSatisfy(Self.isDigit) else { return nil }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    private static func isNamePart(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || isDigit(byte) || "-._".utf8.contains(byte)
+    }
+}

@@ -1,0 +1,144 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Bounds what one connection can cost: how long a request's body may take, and what happens to a body that nobody
+/// reads.
+///
+/// - A body has a deadline from its head to its end. Silence has a limit of its own; the deadline is for peers that
+///   send a byte now and then.
+/// - A reply that begins before the body has ended is a refusal, so the connection ends with it. To let the client read
+///   the reply, the guard shuts down only the sending side at first, and discards a bounded rest of the body: closing
+///   a socket with unread bytes resets the connection, and takes the reply with it (RFC 9112, 9.6).
+final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    struct Limits {
+        /// Bytes a second that any link has.
+        var slowest: Int64 = 512
+        /// What a body may take beside that.
+        var allowance = TimeAmount.seconds(120)
+        /// How long, and how many bytes of, the rest of a refused body are discarded.
+        var lingerTime = TimeAmount.seconds(5)
+        var lingerBytes = 1 << 20
+    }
+
+    private enum Phase {
+        case serving
+        /// The reply to come is the last one.
+        case refusing
+        /// The last reply was sent; counts the bytes that were discarded since.
+        case lingering(discarded: Int)
+    }
+
+    private let visitors: Visitors
+    private let limits: Limits
+    private var phase = Phase.serving
+    private var bodiesEnded = 0
+    private var repliesEnded = 0
+    /// The peer sent what is not HTTP: nothing more is read.
+    private var isBroken = false
+    private var deadline: Scheduled<Void>?
+
+    init(visitors: Visitors, limits: Limits = Limits()) {
+        self.visitors = visitors
+        self.limits = limits
+    }
+
+    // MARK: The connection
+
+    func channelActive(context: ChannelHandlerContext) {
+        visitors.arrive(context.channel)
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        deadline?.cancel()
+        visitors.leave(context.channel)
+        context.fireChannelInactive()
+    }
+
+    private func close(_ channel: any Channel, in time: TimeAmount) {
+        deadline?.cancel()
+        deadline = channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
+    }
+
+    // MARK: Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = Self.unwrapInboundIn(data)
+        if case .lingering(let discarded) = phase { return discard(part, after: discarded, context) }
+        switch part {
+        case .head(let head): close(context.channel, in: time(for: head))
+        case .body: break
+        case .end:
+            bodiesEnded += 1
+            deadline?.cancel()
+        }
+        context.fireChannelRead(data)
+    }
+
+    private func time(for head: HTTPRequest) -> TimeAmount {
+        let length = head.headerFields[.contentLength].flatMap { Int64($0) } ?? 0
+        return limits.allowance + .seconds(min(max(length, 0), 1 << 30) / limits.slowest)
+    }
+
+    private func discard(_ part: HTTPRequestPart, after discarded: Int, _ context: ChannelHandlerContext) {
+        guard case .body(let bytes) = part, discarded + bytes.readableBytes <= limits.lingerBytes else {
+            return context.close(promise: nil)
+        }
+        phase = .lingering(discarded: discarded + bytes.readableBytes)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        // Nobody else asks for what nobody gets.
+        if case .lingering = phase { read(context: context) }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if !isBroken { context.read() }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .lingering = phase, event as? ChannelEvent == .inputClosed { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        isBroken = true
+        context.fireErrorCaught(error)
+    }
+
+    // MARK: Replies
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch Self.unwrapOutboundIn(data) {
+        case .head(var head) where bodiesEnded <= repliesEnded:
+            phase = .refusing
+            head.headerFields[.connection] = "close"
+            context.write(Self.wrapOutboundOut(.head(head)), promise: promise)
+        case .end:
+            repliesEnded += 1
+            visitors.rest(context.channel)
+            guard case .refusing = phase else { return context.write(data, promise: promise) }
+            linger(context, data, promise)
+        default: context.write(data, promise: promise)
+        }
+    }
+
+    private func linger(_ context: ChannelHandlerContext, _ end: NIOAny, _ promise: EventLoopPromise<Void>?) {
+        phase = .lingering(discarded: 0)
+        let channel = context.channel
+        let isBodyOver = bodiesEnded >= repliesEnded
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.cascade(to: promise)
+        written.futureResult.whenComplete { _ in channel.close(mode: isBodyOver ? .all : .output, promise: nil) }
+        context.writeAndFlush(end, promise: written)
+        close(channel, in: limits.lingerTime)
+        read(context: context)
+    }
+}

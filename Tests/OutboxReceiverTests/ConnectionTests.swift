@@ -1,0 +1,144 @@
+import Foundation
+import Testing
+
+@testable import OutboxReceiver
+
+/// What peers without a token can't do to the others.
+@Suite struct ConnectionTests {
+    private static let head = Data(
+        "POST /user/portrait.do HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
+
+    private static func refused(by server: TestServer) throws -> HTTPConnection {
+        let connection = try server.connection()
+        try connection.send(head)
+        let reply = try connection.reply()
+        #expect(reply.status == 401)
+        #expect(reply.headers["connection"] == "close")
+        return connection
+    }
+
+    @Test func anEarlyRefusalClosesTheConnection() async throws {
+        try await TestServer.run(configure: { $0.tokens = "secret anna" }) { server in
+            let connection = try Self.refused(by: server)
+            try connection.send(Data("1\r\nx\r\n".utf8))
+            #expect(connection.hasEnded())
+        }
+    }
+
+    @Test func aRefusalAfterTheBodyKeepsTheConnection() async throws {
+        try await TestServer.run(configure: { $0.tokens = "secret anna" }) { server in
+            let connection = try server.connection()
+            for _ in 0..<2 {
+                try connection.send("POST", "/fileSection/isFinish.do", body: Data("{}".utf8))
+                let reply = try connection.reply()
+                #expect(reply.status == 401)
+                #expect(reply.headers["connection"] == nil)
+            }
+        }
+    }
+
+    @Test func theRestOfARefusedBodyIsDiscardedWithinLimits() async throws {
+        try await TestServer.run(configure: { $0.tokens = "secret anna" }) { server in
+            let connection = try Self.refused(by: server)
+            let chunk = Data("10000\r\n".utf8) + Data(count: 0x10000) + Data("\r\n".utf8)
+            #expect(throws: HTTPConnection.Closed.self) {
+                // More than all buffers between the two can hold.
+                for _ in 0..<4096 { try connection.send(chunk) }
+            }
+        }
+    }
+
+    @Test func peersWithoutATokenDoNotLockOutOthers() async throws {
+        try await TestServer.run(configure: {
+            $0.tokens = "secret anna"
+            $0.maximumConnections = 8
+        }) { server in
+            var peers: [HTTPConnection] = []
+            for _ in 0..<40 {
+                peers.append(try Self.refused(by: server))
+                for peer in peers { try? peer.send(Data("1\r\nx\r\n".utf8)) }
+            }
+            #expect(try server.get("/health").status == 200)
+            #expect(try server.isFinish(["x"], token: "secret").status == 404)
+        }
+    }
+
+    @Test func aRequestWithATokenOutlastsAFlood() async throws {
+        try await TestServer.run(configure: {
+            $0.tokens = "secret anna"
+            $0.maximumConnectionsPerAddress = 4
+        }) { server in
+            let content = TestServer.content(100_000)
+            let (id, _) = try server.preLoad(content, token: "secret")
+            let body = TestServer.multipart(content)
+            let upload = try server.connection()
+            try upload.send(
+                "POST", "/fileSection/upload.do",
+                try server.uploadHeaders(
+                    ["id": id, "totalSize": content.count, "blockTotal": 1, "blockNo": 1], "secret"),
+                body: body.prefix(50_000), length: body.count)
+            // The data file shows that the token was looked at.
+            let deadline = ContinuousClock.now + .seconds(60)
+            while server.files("uploads").isEmpty, ContinuousClock.now < deadline { await Task.yield() }
+            let peers = try (0..<40).map { _ in try server.connection() }
+            #expect(try server.get("/health").status == 200)
+            try upload.send(body.dropFirst(50_000))
+            #expect(try upload.reply().status == 200)
+            _ = peers
+        }
+    }
+}
+
+@Suite struct SeatPlanTests {
+    private final class Guest {}
+
+    private static let here = VisitorAddress("192.0.2.1")
+    private static let there = VisitorAddress("192.0.2.2")
+
+    @Test func theOldestOfTheSameAddressGivesWay() {
+        var plan = SeatPlan(total: 10, perAddress: 2)
+        let guests = (0..<5).map { _ in Guest() }
+        let ids = guests.map { ObjectIdentifier($0) }
+        #expect(plan.seat(ids[0], from: Self.there) == nil)
+        #expect(plan.seat(ids[1], from: Self.here) == nil)
+        #expect(plan.seat(ids[2], from: Self.here) == nil)
+        #expect(plan.seat(ids[3], from: Self.here) == ids[1])
+        #expect(plan.seat(ids[4], from: Self.here) == ids[2])
+    }
+
+    @Test func thoseWhoShowedATokenStay() {
+        var plan = SeatPlan(total: 10, perAddress: 2)
+        let guests = (0..<5).map { _ in Guest() }
+        let ids = guests.map { ObjectIdentifier($0) }
+        _ = plan.seat(ids[0], from: Self.here)
+        _ = plan.seat(ids[1], from: Self.here)
+        plan.vouch(true, for: ids[0])
+        #expect(plan.seat(ids[2], from: Self.here) == ids[1])
+        plan.vouch(true, for: ids[2])
+        #expect(plan.seat(ids[3], from: Self.here) == ids[3])
+        plan.vouch(false, for: ids[0])
+        #expect(plan.seat(ids[4], from: Self.here) == ids[0])
+    }
+
+    @Test func theTotalHoldsForAllAddresses() {
+        var plan = SeatPlan(total: 3, perAddress: 2)
+        let guests = (0..<5).map { _ in Guest() }
+        let ids = guests.map { ObjectIdentifier($0) }
+        for (index, id) in ids.prefix(3).enumerated() {
+            #expect(plan.seat(id, from: VisitorAddress("192.0.2.\(index)")) == nil)
+        }
+        #expect(plan.seat(ids[3], from: VisitorAddress("192.0.2.9")) == ids[0])
+        plan.free(ids[1])
+        plan.free(ids[1])
+        #expect(plan.seat(ids[4], from: VisitorAddress("192.0.2.8")) == nil)
+    }
+
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false), ("192.0.2.1", "::ffff:192.0.2.1", true),
+        ("2001:db8::1", "2001:db8::2", true), ("2001:db8::1", "2001:db8:0:1::1", false),
+        ("fe80::1%eth0", "fe80::2%eth1", true), ("::1", "127.0.0.1", false),
+    ])
+    func addressesOfOneHostAreOne(first: String, second: String, areOne: Bool) {
+        #expect((VisitorAddress(first) == VisitorAddress(second)) == areOne)
+    }
+}

@@ -43,7 +43,7 @@ public final class Receiver: Sendable {
             path: configuration.root,
             limits: Store.Limits(
                 freeSpaceFloor: configuration.freeSpaceFloor, maximumFileSize: configuration.maximumFileSize,
-                maximumOpenUploads: configuration.maximumOpenUploads),
+                maximumOpenUploads: configuration.maximumOpenUploads, quota: configuration.quota),
             synchronizes: configuration.synchronizes, logger: logger,
             now: now ?? { Int64(time(nil)) })
         store.expire()

@@ -16,6 +16,8 @@ public struct ReceiverConfiguration: Sendable {
     public var maximumFileSize: Int64 = 64 << 30
     /// Unfinished uploads one user may have.
     public var maximumOpenUploads = 10_000
+    /// Bytes of finished and unfinished files one user may have; nil: any number.
+    public var quota: Int64?
     /// Connections at a time.
     public var maximumConnections = 1000
     /// Connections at a time from one IPv4 address, or one IPv6 network of 64 bits.

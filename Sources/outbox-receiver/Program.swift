@@ -53,6 +53,9 @@ struct ReceiverCommand: AsyncParsableCommand {
     @Option(help: "The largest file taken.")
     var maxFileSize: ByteCount = ByteCount(64 << 30)
 
+    @Option(help: "What one user may store, unfinished uploads included (default: any amount).")
+    var quota: ByteCount?
+
     @Option(help: "Unfinished uploads one user may have.")
     var maxOpenUploads = 10_000
 
@@ -93,6 +96,7 @@ struct ReceiverCommand: AsyncParsableCommand {
         configuration.freeSpaceFloor = freeSpaceFloor.bytes
         configuration.maximumFileSize = maxFileSize.bytes
         configuration.maximumOpenUploads = maxOpenUploads
+        configuration.quota = quota?.bytes
         configuration.maximumConnectionsPerAddress = maxConnectionsPerAddress
         configuration.synchronizes = !skipsSync
         var logger = Logger(label: "outbox-receiver", factory: StreamLogHandler.standardError(label:))

@@ -12,13 +12,17 @@ final class ReceiverClient {
     }
 
     private static let boundary = "outbox-boundary"
-    private let descriptor: Int32
+    private var descriptor: Int32
     private let port: Int
     private var received = Data()
 
     init(port: Int) throws {
         self.port = port
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        descriptor = try Self.connected(to: port)
+    }
+
+    private static func connected(to port: Int) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(UInt16(port).bigEndian)
@@ -28,7 +32,11 @@ final class ReceiverClient {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard result == 0 else { throw Closed() }
+        guard result == 0 else {
+            close(descriptor)
+            throw Closed()
+        }
+        return descriptor
     }
 
     deinit { close(descriptor) }
@@ -87,6 +95,11 @@ final class ReceiverClient {
         while received.count < length ?? 0 { try fill() }
         let json = try? JSONSerialization.jsonObject(with: received.prefix(length ?? 0)) as? [String: Any]
         received = Data(received.dropFirst(length ?? 0))
+        if lines.contains(where: { $0.lowercased() == "connection: close" }) {
+            close(descriptor)
+            descriptor = try Self.connected(to: port)
+            received = Data()
+        }
         let status = lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
         return Reply(status: status ?? 0, data: json?["data"] as? [String: Any] ?? [:])
     }

@@ -16,6 +16,7 @@ import Testing
                 key: plan.content, token: .random(), object: ObjectName(md5: plan.md5, variant: 2), name: "n",
                 type: "video/mp4")),
         .finished(.random(), user: "a", content: .random(), at: 3), .forgotten(.random()),
+        .portrait(.random(), user: "a", at: 4),
         .committed(
             Commit(
                 source: Commit.Source(user: "a", id: "s"), revision: 2, token: .random(), title: "", createDate: "d",

@@ -61,29 +61,6 @@ import Testing
         }
     }
 
-    @Test func eachPortraitHasAURLOfItsOwn() async throws {
-        try await TestServer.run { server in
-            let picture = Data([0xff, 0xd8, 0xff, 0xe0]) + TestServer.content(5000)
-            let first = try Self.sendPortrait(picture, to: server)
-            let second = try Self.sendPortrait(picture, to: server)
-            #expect(first != second)
-            #expect(first.hasSuffix(".jpg!150x150"))
-            #expect(try server.get(first).body == picture)
-            #expect(try server.get(String(first.prefix { $0 != "!" })).body == picture)
-        }
-    }
-
-    @Test func aPortraitThatIsNoJPEGIsRefused() async throws {
-        try await TestServer.run { server in
-            let connection = try server.connection()
-            try connection.send(
-                "POST", "/user/portrait.do", ["Content-Type": "multipart/form-data; boundary=\(TestServer.boundary)"],
-                body: TestServer.multipart(TestServer.content(5000), name: "portrait"))
-            #expect(try connection.reply().status == 415)
-            #expect(server.files("portraits").isEmpty)
-        }
-    }
-
     // MARK: Listening
 
     @Test func anAddressThatIsTakenIsSaidPlainly() async throws {
@@ -111,17 +88,5 @@ import Testing
 
     @Test func otherErrorsAreNotBlamedOnTheAddress() {
         #expect(StartFailure(CancellationError(), listeningOn: ListenAddress(host: "::1", port: 80)) == nil)
-    }
-
-    // MARK: Help
-
-    private static func sendPortrait(_ picture: Data, to server: TestServer) throws -> String {
-        let connection = try server.connection()
-        try connection.send(
-            "POST", "/user/portrait.do", ["Content-Type": "multipart/form-data; boundary=\(TestServer.boundary)"],
-            body: TestServer.multipart(picture, name: "portrait"))
-        let url = try #require(try connection.reply().data["userImg"] as? String)
-        let path = try #require(url.range(of: "/u/"))
-        return String(url[path.lowerBound...])
     }
 }

@@ -3,9 +3,9 @@ import NIOCore
 
 /// Takes the one part out of a `multipart/form-data` body (RFC 7578, RFC 2046) as it arrives.
 ///
-/// It is strict: exactly one part, of the expected name and length, closed by the final boundary. As the length is
+/// It is strict: exactly one part, of the expected name and length, closed by the final boundary. Where the length is
 /// known, the payload is handed on without being searched; that the boundary stands right behind it is what proves
-/// the length.
+/// the length. Where it is not, the payload ends at the first boundary.
 struct SectionParser {
     /// A preamble and the part's header fields must fit in this many bytes.
     private static let longestHead = 16 * 1024
@@ -15,20 +15,22 @@ struct SectionParser {
     private enum State {
         case head(ByteBuffer)
         case payload(missing: Int)
+        /// The length is unknown. `held` may be the beginning of the boundary.
+        case search(held: ByteBuffer)
         case end(ByteBuffer)
         case done(epilogue: Int)
     }
 
     private let delimiter: [UInt8]
     private let name: String
-    private let length: Int
+    private let length: Int?
     private var state = State.head(ByteBuffer())
 
     /// - Parameters:
     ///   - contentType: The request's header field.
     ///   - name: The name the part must have.
-    ///   - length: The number of bytes it must have.
-    init(contentType: String?, name: String, length: Int) throws(Refusal) {
+    ///   - length: The number of bytes it must have; nil: any.
+    init(contentType: String?, name: String, length: Int?) throws(Refusal) {
         guard let contentType, let boundary = MultipartBoundary(contentType: contentType) else {
             throw .badRequest("The body must be multipart/form-data with a boundary of 1 to 70 characters.")
         }
@@ -50,6 +52,8 @@ struct SectionParser {
                 let count = min(missing, chunk.readableBytes)
                 payload = chunk.readSlice(length: count)
                 state = missing == count ? .end(ByteBuffer()) : .payload(missing: missing - count)
+            case .search(var held):
+                payload = search(&held, &chunk)
             case .end(var end):
                 state = .done(epilogue: 0)
                 try takeEnd(&end, &chunk)
@@ -93,7 +97,23 @@ struct SectionParser {
         try check(fields: String(decoding: bytes[line.upperBound..<end.upperBound], as: UTF8.self))
         let used = bytes.distance(from: bytes.startIndex, to: end.upperBound) - before
         chunk.moveReaderIndex(forwardBy: used)
-        state = length == 0 ? .end(ByteBuffer()) : .payload(missing: length)
+        state = length.map { $0 == 0 ? .end(ByteBuffer()) : .payload(missing: $0) } ?? .search(held: ByteBuffer())
+    }
+
+    // MARK: Payload
+
+    /// Returns the bytes before the boundary, or those that can't be part of it. What follows is left in `chunk`.
+    private mutating func search(_ held: inout ByteBuffer, _ chunk: inout ByteBuffer) -> ByteBuffer? {
+        held.writeBuffer(&chunk)
+        if let boundary = held.readableBytesView.firstRange(of: delimiter) {
+            let payload = held.readSlice(length: boundary.lowerBound - held.readerIndex)
+            chunk = held
+            state = .end(ByteBuffer())
+            return payload
+        }
+        let payload = held.readSlice(length: max(0, held.readableBytes - delimiter.count + 1))
+        state = .search(held: held)
+        return payload
     }
 
     /// `fields` begins behind the boundary and ends with the empty line.

@@ -46,6 +46,7 @@ enum JournalLine {
             ]
         case .finished(let id, let user, let content, let time): ["F", "\(id)", user, "\(content)", "\(time)"]
         case .forgotten(let id): ["X", "\(id)"]
+        case .portrait(let token, let user, let time): ["P", "\(token)", user, "\(time)"]
         case .committed(let commit):
             [
                 "S", "\(commit.token)", commit.source.user, commit.source.id, "\(commit.revision)", commit.title,
@@ -68,6 +69,9 @@ enum JournalLine {
             guard let user = fields.text(), let content = fields.hex(), let time = fields.number() else { return nil }
             return .finished(id, user: user, content: content, at: time)
         case "X": return .forgotten(id)
+        case "P":
+            guard let user = fields.text(), let time = fields.number() else { return nil }
+            return .portrait(id, user: user, at: time)
         case "S": return committed(id, &fields)
         default: return nil
         }

@@ -84,4 +84,6 @@ enum JournalEntry: Equatable, Sendable {
     /// The id means nothing any more.
     case forgotten(Hex128)
     case committed(Commit)
+    /// The user's portrait is the one with this token.
+    case portrait(Hex128, user: String, at: Int64)
 }

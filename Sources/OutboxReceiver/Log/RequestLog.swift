@@ -58,7 +58,7 @@ struct RequestLog: Sendable {
             ])
     }
 
-    func portrait(md5: Hex128, bytes: Int, user: String) {
+    func portrait(md5: Hex128, bytes: Int64, user: String) {
         logger.info("portrait", metadata: ["user": "\(user)", "md5": "\(md5)", "bytes": "\(bytes)"])
     }
 

@@ -15,14 +15,20 @@ struct Catalog: Sendable {
     private(set) var contents: [Hex128: Content] = [:]
     /// The highest revision of each post, by token.
     private(set) var commits: [Hex128: Commit] = [:]
-    /// Bytes that open uploads have been promised and did not send yet.
-    private(set) var promised: Int64 = 0
+    private(set) var reservations = Reservations()
+    var portraits = PortraitBook()
+    /// Bytes of contents, by user.
+    private var stored: [String: Int64] = [:]
 
     private var tokens: [ContentKey: Hex128] = [:]
     private var commitTokens: [Commit.Source: Hex128] = [:]
     private var openCounts: [String: Int] = [:]
+    private var openSizes: [String: Int64] = [:]
 
     func openCount(of user: String) -> Int { openCounts[user, default: 0] }
+
+    /// Bytes of the user's contents and of the uploads that will be some.
+    func usage(of user: String) -> Int64 { stored[user, default: 0] + openSizes[user, default: 0] }
 
     func content(_ key: ContentKey) -> Content? { tokens[key].flatMap { contents[$0] } }
 
@@ -32,22 +38,38 @@ struct Catalog: Sendable {
     mutating func add(_ upload: Upload) {
         uploads[upload.id] = upload
         openCounts[upload.plan.user, default: 0] += 1
-        promised += upload.plan.size
+        openSizes[upload.plan.user, default: 0] += upload.plan.size
+        reservations.promise(upload.plan.size, to: upload.id, of: upload.plan.user)
     }
 
-    mutating func remove(_ upload: Upload, missing: Int64) {
+    mutating func remove(_ upload: Upload) {
         guard uploads.removeValue(forKey: upload.id) != nil else { return }
         openCounts[upload.plan.user, default: 0] -= 1
-        promised -= missing
+        openSizes[upload.plan.user, default: 0] -= upload.plan.size
+        reservations.release(upload.id)
     }
 
-    mutating func received(_ count: Int64) { promised -= count }
+    /// So many bytes of the upload arrived; negative: were forgotten.
+    mutating func received(_ count: Int64, of upload: Upload) { reservations.receive(count, for: upload.id) }
+
+    mutating func lapse(_ id: Hex128) { reservations.lapse(id) }
 
     mutating func add(_ content: Content) {
         if let old = tokens.updateValue(content.token, forKey: content.key), old != content.token {
-            contents[old] = nil
+            if let old = contents.removeValue(forKey: old) { stored[old.key.user, default: 0] -= old.key.size }
         }
-        contents[content.token] = content
+        if contents.updateValue(content, forKey: content.token) == nil {
+            stored[content.key.user, default: 0] += content.key.size
+        }
+    }
+
+    /// Counts what users have stored once more.
+    /// - Parameter gone: Contents whose objects somebody removed.
+    mutating func recount(without gone: Set<Hex128>) {
+        stored = [:]
+        for content in contents.values where !gone.contains(content.token) {
+            stored[content.key.user, default: 0] += content.key.size
+        }
     }
 
     mutating func add(_ id: Hex128, _ finishedID: FinishedID) { finished[id] = finishedID }
@@ -79,7 +101,7 @@ struct Catalog: Sendable {
 
     /// The number of entries it takes to say all this.
     var entryCount: Int {
-        contents.count + finished.count + commits.count
+        contents.count + finished.count + commits.count + portraits.entries.count
             + uploads.values.reduce(into: 0) { $0 += 1 + $1.arrivedCount }
     }
 
@@ -89,6 +111,7 @@ struct Catalog: Sendable {
             body(.finished(id, user: finished.user, content: finished.content, at: finished.at))
         }
         for commit in commits.values { body(.committed(commit)) }
+        for entry in portraits.entries { body(entry) }
         for upload in uploads.values {
             body(.opened(upload.id, upload.plan, at: upload.lastActivity))
             for index in upload.arrivedBlocks { body(.block(upload.id, index)) }

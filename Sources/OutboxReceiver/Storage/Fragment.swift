@@ -14,6 +14,7 @@ struct Fragment {
     static func begin(_ index: Int, of upload: Upload, in store: Store) throws -> Fragment? {
         guard let ticket = try upload.begin(index, at: store.now()) else { return nil }
         do {
+            try store.checkSpace(for: Int64(upload.plan.length(of: index)))
             let file = try store.uploads.open(upload.dataName, O_RDWR | O_CREAT, mode: 0o600)
             return Fragment(upload: upload, ticket: ticket, file: file, digest: ticket.digest)
         } catch {
@@ -50,7 +51,7 @@ struct Fragment {
         try upload.complete(ticket, digest: digest) { isLast in
             try store.withBooks { books in
                 if !isLast { try books.journal.append([.block(upload.id, ticket.block)]) }
-                books.catalog.received(Int64(length))
+                books.catalog.received(Int64(length), of: upload)
             }
         }
     }

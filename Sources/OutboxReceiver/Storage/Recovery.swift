@@ -36,12 +36,13 @@ struct Recovery {
             forget(id, &catalog)
             catalog.forget(id)
         case .committed(let commit): catalog.add(commit)
+        case .portrait(let token, let user, let time): catalog.portraits.add(token, user: user, at: time)
         }
     }
 
     private func forget(_ id: Hex128, _ catalog: inout Catalog) {
         guard let upload = catalog.uploads[id] else { return }
-        catalog.remove(upload, missing: upload.plan.size)
+        catalog.remove(upload)
     }
 
     private func removeStrayFiles(_ catalog: Catalog) throws(Errno) {
@@ -64,7 +65,7 @@ struct Recovery {
                 upload.restoreReset()
                 wasCut = true
             }
-            catalog.received(upload.arrivedBytes)
+            catalog.received(upload.arrivedBytes, of: upload)
         }
         return wasCut
     }

@@ -34,6 +34,11 @@ struct Refusal: Error, Equatable {
     static let diskFull = Refusal(
         status: .init(code: 507, reasonPhrase: "Insufficient Storage"), message: "The server's disk is too full.",
         retryAfter: 300)
+    static func overQuota(_ quota: Int64) -> Refusal {
+        Refusal(
+            status: .init(code: 507, reasonPhrase: "Insufficient Storage"),
+            message: "This would pass your quota of \(FileSize.text(quota)) on this server.", retryAfter: 300)
+    }
     static let superseded = Refusal(
         status: .serviceUnavailable, message: "The same fragment is being received again.", retryAfter: 1)
     static let storageFailed = Refusal(

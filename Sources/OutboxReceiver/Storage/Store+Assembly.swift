@@ -83,6 +83,6 @@ extension Store {
             return upload.assemblyFailed(at: now())
         }
         let bytes = upload.reset()
-        withBooks { $0.catalog.received(-bytes) }
+        withBooks { $0.catalog.received(-bytes, of: upload) }
     }
 }

@@ -105,7 +105,7 @@ extension Store {
                 books.catalog.add(
                     item.upload.id,
                     Catalog.FinishedID(user: item.upload.plan.user, content: item.content.token, at: time))
-                books.catalog.remove(item.upload, missing: 0)
+                books.catalog.remove(item.upload)
             }
         }
         for item in placed {

@@ -7,6 +7,7 @@ extension Store {
     func keepHouse() {
         noticeClock()
         expire()
+        recountStored()
         do {
             let isLong = withBooks { $0.journal.lines > 10_000 + 2 * $0.catalog.entryCount }
             if isLong { try compactJournal() }
@@ -25,6 +26,23 @@ extension Store {
             drop(upload)
         }
         withBooks { $0.catalog.forgetFinished(before: oldest) }
+        removeFormerPortraits()
+    }
+
+    /// Space that was promised to uploads no byte comes for is anybody's again.
+    func lapseReservations() {
+        let oldest = now() - Reservations.patience
+        let silent = open.filter { $0.lastActivity < oldest }.map(\.id)
+        withBooks { books in
+            for id in silent { books.catalog.lapse(id) }
+        }
+    }
+
+    /// A quota does not count what was removed from `objects/`.
+    func recountStored() {
+        guard limits.quota != nil else { return }
+        let gone = withBooks { Array($0.catalog.contents.values) }.filter { !objects.holds($0) }.map(\.token)
+        withBooks { $0.catalog.recount(without: Set(gone)) }
     }
 
     private func noticeClock() {
@@ -32,7 +50,10 @@ extension Store {
         guard jump != 0 else { return }
         logger.notice("the system's clock was set", metadata: ["seconds": "\(jump)"])
         for upload in open { upload.shiftActivity(by: jump) }
-        withBooks { $0.catalog.shiftFinished(by: jump) }
+        withBooks { books in
+            books.catalog.shiftFinished(by: jump)
+            books.catalog.portraits.shift(by: jump)
+        }
         do {
             // The journal has the times by the old clock.
             try compactJournal()

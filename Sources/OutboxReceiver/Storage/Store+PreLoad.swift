@@ -18,14 +18,18 @@ extension Store {
         }
         for case (_, let plan, let content?) in opened { link(content, plan) }
         let uploads = opened.filter { $0.existing == nil }.map { Upload(id: $0.id, plan: $0.plan, at: time) }
-        let free = uploads.isEmpty ? .max : try root.freeSpace()
         let wanted = uploads.reduce(into: Int64(0)) { $0 += $1.plan.size }
+        let free = uploads.isEmpty ? .max : try spaceAboveFloor()
+        if wanted > withBooks({ $0.catalog.reservations.space(for: user, free: free) }) { lapseReservations() }
         try withBooks { books in
             if !uploads.isEmpty {
                 guard books.catalog.openCount(of: user) + uploads.count <= limits.maximumOpenUploads else {
                     throw Refusal.tooManyUploads
                 }
-                guard free - books.catalog.promised - wanted >= limits.freeSpaceFloor else { throw Refusal.diskFull }
+                if let quota = limits.quota, books.catalog.usage(of: user) + wanted > quota {
+                    throw Refusal.overQuota(quota)
+                }
+                guard wanted <= books.catalog.reservations.space(for: user, free: free) else { throw Refusal.diskFull }
             }
             try books.journal.append(
                 opened.map { item in

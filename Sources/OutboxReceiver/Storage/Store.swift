@@ -29,6 +29,8 @@ final class Store: Sendable {
         var maximumFileSize: Int64
         /// Unfinished uploads one user may have.
         var maximumOpenUploads: Int
+        /// Bytes one user may store; nil: any number.
+        var quota: Int64?
     }
 
     struct Books: ~Copyable {
@@ -59,13 +61,16 @@ final class Store: Sendable {
     let uptime: @Sendable () -> Int64
     let clock: Mutex<ClockWatch>
 
+    /// Stands in for what the file system says of its free space.
+    private let measuredSpace: (@Sendable () -> Int64)?
     private let books: Mutex<Books>
     private let lock: OpenFile
 
     /// Opens the storage in the directory `path`, creating it when missing.
     init(
         path: String, limits: Limits, synchronizes: Bool = true, logger: Logger,
-        now: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Int64 = Store.systemUptime
+        now: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Int64 = Store.systemUptime,
+        freeSpace: (@Sendable () -> Int64)? = nil
     ) throws(StartFailure) {
         self.limits = limits
         self.synchronizes = synchronizes
@@ -73,6 +78,7 @@ final class Store: Sendable {
         requests = RequestLog(logger)
         self.now = now
         self.uptime = uptime
+        measuredSpace = freeSpace
         clock = Mutex(ClockWatch(time: now(), uptime: uptime()))
         do throws(Errno) {
             root = try Folder.root(at: path)
@@ -99,12 +105,24 @@ final class Store: Sendable {
             throw .inputOutput("cannot read the storage in \(path): \(error)")
         }
         for upload in open { advance(upload) }
+        recountStored()
     }
 
     private static func systemUptime() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
         return Int64(time.tv_sec)
+    }
+
+    /// Free bytes of the file system beyond those that must stay free.
+    func spaceAboveFloor() throws(Errno) -> Int64 {
+        if let measuredSpace { return measuredSpace() - limits.freeSpaceFloor }
+        return try root.freeSpace() - limits.freeSpaceFloor
+    }
+
+    /// Throws where so many bytes would take the free space under the floor.
+    func checkSpace(for bytes: Int64) throws {
+        guard try spaceAboveFloor() >= bytes else { throw Refusal.diskFull }
     }
 
     var open: [Upload] { books.withLock { Array($0.catalog.uploads.values) } }
@@ -146,10 +164,10 @@ final class Store: Sendable {
     }
 
     func drop(_ upload: Upload) {
-        guard let missing = upload.drop() else { return }
+        guard upload.drop() else { return }
         do {
             try withBooks { books in
-                books.catalog.remove(upload, missing: missing)
+                books.catalog.remove(upload)
                 try books.journal.append([.forgotten(upload.id)])
             }
             try uploads.remove(upload.dataName)

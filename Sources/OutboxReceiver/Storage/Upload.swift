@@ -269,14 +269,14 @@ final class Upload: Sendable {
     }
 
     /// Drops the upload, unless it is being assembled at this moment.
-    /// - Returns: How many bytes are missing, nil when it was not dropped.
-    func drop() -> Int64? {
+    /// - Returns: Whether it was dropped.
+    func drop() -> Bool {
         state.withLock { state in
-            guard state.phase == .open else { return nil }
+            guard state.phase == .open else { return false }
             state.phase = .gone
             state.receiving = [:]
             state.digesting = nil
-            return plan.size - arrivedBytes(state)
+            return true
         }
     }
 }

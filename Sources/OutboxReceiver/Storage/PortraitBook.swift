@@ -1,0 +1,60 @@
+/// Whose portrait is which. A superseded one stays for a while, since pages that show it may still be open.
+struct PortraitBook: Sendable {
+    /// How long a superseded portrait is kept, in seconds.
+    static let memory: Int64 = 24 * 3600
+    /// How many of them a user has at most.
+    static let mostFormer = 10
+
+    private struct Portrait {
+        let user: String
+        var at: Int64
+        var supersededAt: Int64?
+    }
+
+    /// By the secret part of the URL.
+    private var portraits: [Hex128: Portrait] = [:]
+    private var current: [String: Hex128] = [:]
+
+    /// The user's portrait from now on.
+    mutating func add(_ token: Hex128, user: String, at time: Int64) {
+        if let former = current[user], former != token { portraits[former]?.supersededAt = time }
+        portraits[token] = Portrait(user: user, at: time)
+        current[user] = token
+    }
+
+    /// The superseded portraits whose time is over, and those beyond the limit of their user.
+    func expired(at time: Int64) -> [Hex128] {
+        var former: [String: [(token: Hex128, since: Int64)]] = [:]
+        for (token, portrait) in portraits {
+            guard let since = portrait.supersededAt else { continue }
+            former[portrait.user, default: []].append((token, since))
+        }
+        return former.values.flatMap { former in
+            let newestFirst = former.sorted { $0.since > $1.since }
+            let kept = newestFirst.prefix(Self.mostFormer).prefix { $0.since >= time - Self.memory }
+            return newestFirst.dropFirst(kept.count).map(\.token)
+        }
+    }
+
+    mutating func forget(_ token: Hex128) {
+        guard let portrait = portraits.removeValue(forKey: token), current[portrait.user] == token else { return }
+        current[portrait.user] = nil
+    }
+
+    /// The system's clock was set forward by so many seconds.
+    mutating func shift(by seconds: Int64) {
+        for token in portraits.keys {
+            portraits[token]?.at += seconds
+            if let since = portraits[token]?.supersededAt { portraits[token]?.supersededAt = since + seconds }
+        }
+    }
+
+    /// Replayed in this order they make the same book.
+    var entries: [JournalEntry] {
+        let ordered = portraits.sorted { first, second in
+            let isFormer = (first.value.supersededAt != nil, second.value.supersededAt != nil)
+            return isFormer.0 == isFormer.1 ? first.value.at < second.value.at : isFormer.0
+        }
+        return ordered.map { .portrait($0.key, user: $0.value.user, at: $0.value.at) }
+    }
+}

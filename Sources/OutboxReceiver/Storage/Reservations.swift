@@ -1,0 +1,61 @@
+/// The space that open uploads were promised and have not filled yet.
+///
+/// A promise is no claim: every fragment checks the free space again. It only keeps uploads from being begun that can't
+/// be finished, within two bounds that keep one user from starving the others:
+///
+/// - What others were promised takes at most half of the free space from a user.
+/// - A promise to an upload that no byte came for, for ``patience`` seconds, lapses until a fragment arrives.
+struct Reservations: Sendable {
+    static let patience: Int64 = 600
+
+    private struct Promise {
+        let user: String
+        var missing: Int64
+        var hasLapsed = false
+    }
+
+    private var promises: [Hex128: Promise] = [:]
+    /// What has not lapsed, by user.
+    private var totals: [String: Int64] = [:]
+    private var total: Int64 = 0
+
+    /// How many bytes the user may be promised now.
+    /// - Parameter free: The free space above the floor.
+    func space(for user: String, free: Int64) -> Int64 {
+        let own = totals[user, default: 0]
+        return free - own - min(total - own, max(free, 0) / 2)
+    }
+
+    mutating func promise(_ bytes: Int64, to id: Hex128, of user: String) {
+        release(id)
+        promises[id] = Promise(user: user, missing: bytes)
+        count(bytes, of: user)
+    }
+
+    /// So many bytes of the upload arrived; negative: were forgotten.
+    mutating func receive(_ bytes: Int64, for id: Hex128) {
+        guard var promise = promises[id] else { return }
+        count(promise.hasLapsed ? promise.missing - bytes : -bytes, of: promise.user)
+        promise.missing -= bytes
+        promise.hasLapsed = false
+        promises[id] = promise
+    }
+
+    mutating func lapse(_ id: Hex128) {
+        guard let promise = promises[id], !promise.hasLapsed else { return }
+        count(-promise.missing, of: promise.user)
+        promises[id]?.hasLapsed = true
+    }
+
+    /// The upload is over.
+    mutating func release(_ id: Hex128) {
+        lapse(id)
+        promises[id] = nil
+    }
+
+    private mutating func count(_ bytes: Int64, of user: String) {
+        total += bytes
+        let sum = totals[user, default: 0] + bytes
+        totals[user] = sum == 0 ? nil : sum
+    }
+}

@@ -1,0 +1,83 @@
+import Crypto
+import Glibc
+import HTTPTypes
+import Logging
+import NIOCore
+import SystemPackage
+
+extension Store {
+    /// Makes a portrait that is in its file the user's. On the disk itself when this returns.
+    func recordPortrait(_ token: Hex128, user: String) async throws {
+        let time = now()
+        try withBooks { books in
+            try books.journal.append([.portrait(token, user: user, at: time)])
+            books.catalog.portraits.add(token, user: user, at: time)
+        }
+        removeFormerPortraits()
+        try await settle()
+    }
+
+    func removeFormerPortraits() {
+        let time = now()
+        for token in withBooks({ $0.catalog.portraits.expired(at: time) }) {
+            do throws(Errno) {
+                try portraits.remove(PortraitDraft.name(of: token))
+                withBooks { $0.catalog.portraits.forget(token) }
+            } catch {
+                logger.warning("cannot remove a former portrait", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+}
+
+/// A portrait on its way from a request to its file.
+struct PortraitDraft {
+    private static let largest: Int64 = 20 << 20
+    private static let signature: [UInt8] = [0xff, 0xd8, 0xff]
+
+    let token = Hex128.random()
+    private(set) var size: Int64 = 0
+    private let store: Store
+    private let file: OpenFile
+    private var head: [UInt8] = []
+    private var digest = Insecure.MD5()
+
+    init(in store: Store) throws {
+        self.store = store
+        file = try store.portraits.open(
+            Self.name(of: token) + ".part", O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
+    }
+
+    static func name(of token: Hex128) -> String { "\(token).jpg" }
+
+    var md5: Hex128 { Hex128(digest.finalize()) }
+
+    mutating func append(_ bytes: ByteBuffer) throws {
+        let count = Int64(bytes.readableBytes)
+        guard size + count <= Self.largest else {
+            throw Refusal.tooLarge("A portrait may have at most \(Self.largest) bytes.")
+        }
+        head += bytes.readableBytesView.prefix(Self.signature.count - head.count)
+        guard Self.signature.starts(with: head) else { throw Self.notJPEG }
+        try store.checkSpace(for: count)
+        try bytes.withUnsafeReadableBytes { bytes in
+            try file.write(bytes, at: size)
+            digest.update(bufferPointer: bytes)
+        }
+        size += count
+    }
+
+    /// Gives the file its name.
+    func finish() throws {
+        guard head == Self.signature else { throw Self.notJPEG }
+        if store.synchronizes { try file.finishWriting() }
+        let name = Self.name(of: token)
+        try store.portraits.rename(name + ".part", into: store.portraits, as: name)
+    }
+
+    func discard() {
+        try? store.portraits.remove(Self.name(of: token) + ".part")
+    }
+
+    private static let notJPEG = Refusal(status: .unsupportedMediaType, message: "The portrait must be a JPEG.")
+}

@@ -34,7 +34,9 @@ struct DropTable: Sendable {
         _ record: DropRecord, in transaction: borrowing WriteTransaction, encoder: inout RecordEncoder
     ) throws(LMDBError) {
         let slot = try slot(of: record.path, in: transaction.reading)
-        let old = (try? slot.record?.get())?.key
+        let known = try? slot.record?.get()
+        if known == nil { try directories.add(record.path, slot.key, in: transaction) }
+        let old = known?.key
         if old != record.key {
             if let old { try transaction.remove(LedgerTable.contents.table, LedgerKeys.content(old) + slot.key) }
             if let new = record.key {
@@ -53,5 +55,8 @@ struct DropTable: Sendable {
             try transaction.remove(LedgerTable.contents.table, LedgerKeys.content(key) + slot.key)
         }
         try transaction.remove(LedgerTable.drops.table, slot.key)
+        try directories.remove(path, slot.key, in: transaction)
     }
+
+    private var directories: DirectoryIndex { DirectoryIndex(hash: hash) }
 }

@@ -57,6 +57,40 @@ extension Ledger {
         try forEach(DropRecord.self, body, damaged: damaged)
     }
 
+    /// Calls `body` with the drop at a path and every drop below it, in no particular order, until it returns false; see
+    /// `forEachDrop`. The cost grows with what lies below the path, not with the ledger.
+    public func forEachDrop(
+        within directory: RelativePath, _ body: (DropRecord) -> Bool, damaged: (LedgerError) -> Void = { _ in }
+    ) throws(LedgerError) {
+        if directory == .root { return try forEachDrop(body, damaged: damaged) }
+        if let record = try drop(at: directory), !body(record) { return }
+        var buckets = [drops.hash(directory.bytes)]
+        // Paths of the same hash could lead in a circle.
+        var seen = Set(buckets)
+        while let bucket = buckets.popLast() {
+            var start = bucket
+            while true {
+                var page = DirectoryPage()
+                _ = try read { transaction throws(LMDBError) -> Result<Void, LedgerError>? in
+                    page = try DirectoryIndex.page(of: bucket, from: start, in: transaction)
+                    return nil
+                }
+                for record in page.drops {
+                    switch record {
+                    case .success(let record):
+                        if record.path != directory, record.path.isWithin(directory), !body(record) { return }
+                    case .failure(let found):
+                        damage.note(found)
+                        damaged(found)
+                    }
+                }
+                buckets += page.directories.filter { seen.insert($0).inserted }
+                guard let next = page.next else { break }
+                start = next
+            }
+        }
+    }
+
     /// What is known of an upload; nil where nothing is.
     public func upload(_ key: ContentKey) throws(LedgerError) -> UploadRecord? {
         try record(LedgerKeys.content(key))

@@ -75,6 +75,9 @@ public enum LedgerTable: String, CaseIterable, Sendable {
     case sources
     /// Uploads of other accounts with their fragment states, by content key and a 64-bit hash of the scope.
     case parked
+    /// What lies directly in a directory: by a 128-bit hash of the directory's path, and either the key in `drops` of a
+    /// path in it or the hash of a directory in it. The values hold a checksum and nothing else.
+    case directories
 
     /// The table's place in the environment's list.
     var table: Table { Table(index: number, name: rawValue) }
@@ -91,6 +94,7 @@ public enum LedgerTable: String, CaseIterable, Sendable {
         case .meta: 7
         case .sources: 8
         case .parked: 9
+        case .directories: 10
         }
     }
 }

@@ -130,7 +130,7 @@ private struct SalvageImport {
             let value = record.value.withUnsafeBytes { try? MetaRecord.decode($0, key: record.key).get().value }
             if record.key == LedgerSchema.secretKey, value?.count == LedgerSchema.secretSize { secret = value }
             return false
-        case .contents:
+        case .contents, .directories:
             return false
         case .fragments:
             // States that outlive the upload they tell of would be believed of the next one with the same content.
@@ -143,6 +143,7 @@ private struct SalvageImport {
             if let key = drop.key {
                 try transaction.put(LedgerTable.contents.table, LedgerKeys.content(key) + record.key, [])
             }
+            try DirectoryIndex().add(drop.path, record.key, in: transaction)
         case .uploads, .confirmations, .settings, .sources, .parked: break
         }
         try transaction.put(record.table.table, record.key, record.value)

@@ -5,7 +5,8 @@ import SystemPackage
 enum LedgerSchema {
     /// 1: the first. 2: drops may hold the number of attempts, which a program of version 1 can't read. 3: drops may hold
     /// what is known of a picture. 4: drops may hold an account; there are tables of sources and of uploads set aside.
-    static let current: UInt32 = 4
+    /// 5: there is an index of directories.
+    static let current: UInt32 = 5
     /// Bytes in the secret that keys the block digests: what XXH3 takes at its best (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192
 
@@ -17,12 +18,14 @@ enum LedgerSchema {
         2: { _ throws(LMDBError) in },
         // Missing tables are made when the file is opened.
         3: { _ throws(LMDBError) in },
+        4: { transaction throws(LMDBError) in try DirectoryIndex().build(in: transaction) },
     ]
 
     /// The first version that has a table.
     static func version(introducing table: LedgerTable) -> UInt32 {
         switch table {
         case .sources, .parked: 4
+        case .directories: 5
         default: 1
         }
     }
@@ -34,33 +37,44 @@ enum LedgerSchema {
     ///
     /// - Throws: `newerSchema`, a damaged record, or what LMDB reports.
     static func prepare(_ environment: Environment, newSecret: [UInt8]) throws(LedgerError) {
-        let outcome: Result<Void, LedgerError>
-        do throws(LMDBError) {
-            outcome = try environment.write { transaction throws(LMDBError) in
-                let stored: UInt32
-                switch try value(versionKey, in: transaction.reading) {
-                case nil:
-                    guard try transaction.reading.isEmpty else {
-                        return .failure(.damagedRecord(table: .meta, key: versionKey))
-                    }
-                    try put(newSecret, secretKey, in: transaction)
-                    try putVersion(in: transaction)
-                    stored = current
-                case .success(let bytes): stored = version(bytes)
-                case .failure(let damage): return .failure(damage)
-                }
-                if stored > current { return .failure(.newerSchema(found: stored, supported: current)) }
-                guard try hasSecret(transaction.reading) else {
-                    return .failure(.damagedRecord(table: .meta, key: secretKey))
-                }
-                for version in stored..<current { try migrations[version]?(transaction) }
-                if stored < current { try putVersion(in: transaction) }
-                return .success(())
+        while true {
+            let outcome: Result<Void, LedgerError>
+            do throws(LMDBError) {
+                outcome = try attempt(environment, newSecret: newSecret)
+            } catch {
+                // A migration may need more room than the process's limits left to the map.
+                guard error.code == MDBCode.mapFull else { throw .storage(error) }
+                do throws(LMDBError) { try environment.grow() } catch { throw .storage(error) }
+                continue
             }
-        } catch {
-            throw .storage(error)
+            return try outcome.get()
         }
-        try outcome.get()
+    }
+
+    private static func attempt(
+        _ environment: Environment, newSecret: [UInt8]
+    ) throws(LMDBError) -> Result<Void, LedgerError> {
+        try environment.write { transaction throws(LMDBError) in
+            let stored: UInt32
+            switch try value(versionKey, in: transaction.reading) {
+            case nil:
+                guard try transaction.reading.isEmpty else {
+                    return .failure(.damagedRecord(table: .meta, key: versionKey))
+                }
+                try put(newSecret, secretKey, in: transaction)
+                try putVersion(in: transaction)
+                stored = current
+            case .success(let bytes): stored = version(bytes)
+            case .failure(let damage): return .failure(damage)
+            }
+            if stored > current { return .failure(.newerSchema(found: stored, supported: current)) }
+            guard try hasSecret(transaction.reading) else {
+                return .failure(.damagedRecord(table: .meta, key: secretKey))
+            }
+            for version in stored..<current { try migrations[version]?(transaction) }
+            if stored < current { try putVersion(in: transaction) }
+            return .success(())
+        }
     }
 
     /// Notes that the ledger is of the present version.

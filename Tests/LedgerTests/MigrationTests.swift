@@ -17,7 +17,7 @@ struct MigrationTests {
     ///
     /// - Parameter fields: encodes the drop's fields as that version did.
     private func write(
-        version: UInt8, _ drop: DropRecord, leavingOut missing: Set<LedgerTable> = [.sources, .parked],
+        version: UInt8, _ drop: DropRecord, leavingOut missing: Set<LedgerTable> = [.sources, .parked, .directories],
         fields: (inout RecordEncoder) -> Void
     ) throws {
         // Another table's name in its place leaves one out without moving those behind it.
@@ -53,7 +53,8 @@ struct MigrationTests {
 
     /// Version 3: drops end with what is known of a picture.
     private func writeVersionThree(
-        _ drop: DropRecord, as version: UInt8 = 3, leavingOut missing: Set<LedgerTable> = [.sources, .parked]
+        _ drop: DropRecord, as version: UInt8 = 3,
+        leavingOut missing: Set<LedgerTable> = [.sources, .parked, .directories]
     ) throws {
         try write(version: version, drop, leavingOut: missing) { encoder in
             encoder.append(bytes: drop.path.bytes)
@@ -113,16 +114,16 @@ struct MigrationTests {
         #expect(try allParked(in: again) == [ParkedUpload(upload: sampleUpload(), pages: [])])
     }
 
-    @Test(arguments: [LedgerTable.sources, .parked]) func aTableThatThePresentVersionHasMustBeThere(
+    @Test(arguments: [LedgerTable.sources, .parked, .directories]) func aTableThatThePresentVersionHasMustBeThere(
         table: LedgerTable
     ) throws {
-        try writeVersionThree(try sample(), as: 4, leavingOut: [table])
+        try writeVersionThree(try sample(), as: 5, leavingOut: [table])
         #expect(
             try LedgerFile(directory: directory.path).inspect() == .damaged("table \(table.rawValue) is missing"))
     }
 
     @Test func aTableThatEveryVersionHasMustBeThereInAnOlderOneToo() throws {
-        try writeVersionThree(try sample(), leavingOut: [.sources, .parked, .settings])
+        try writeVersionThree(try sample(), leavingOut: [.sources, .parked, .directories, .settings])
         #expect(try LedgerFile(directory: directory.path).inspect() == .damaged("table settings is missing"))
     }
 
@@ -142,7 +143,25 @@ struct MigrationTests {
         let stored = try environment.read { transaction throws(LMDBError) in
             try LedgerSchema.value(LedgerSchema.versionKey, in: transaction)
         }
-        #expect(try stored?.get() == [4, 0, 0, 0])
+        #expect(try stored?.get() == [5, 0, 0, 0])
+    }
+
+    @Test func anOlderLedgerFindsItsDropsByTheirDirectories() throws {
+        var drop = try sample()
+        drop.path = try path("trip/day/a.jpg")
+        drop.attempts = 2
+        drop.facts = MediaFacts(width: 640, height: 480)
+        drop.isExamined = true
+        try writeVersionThree(drop, as: 4, leavingOut: [.directories])
+        let ledger = try openLedger(directory.path)
+        for name in ["trip", "trip/day"] {
+            var found: [DropRecord] = []
+            try ledger.forEachDrop(within: path(name)) {
+                found.append($0)
+                return true
+            }
+            #expect(found == [drop])
+        }
     }
 
     @Test func everyOlderVersionHasAWayToThePresentOne() {
@@ -161,7 +180,7 @@ struct MigrationTests {
             try transaction.put(LedgerTable.drops.table, [1], [1, 2, 3])
         }
         environment.close()
-        #expect(throws: LedgerError.newerSchema(found: 9, supported: 4)) {
+        #expect(throws: LedgerError.newerSchema(found: 9, supported: 5)) {
             try LedgerFile(directory: directory.path).inspect()
         }
     }

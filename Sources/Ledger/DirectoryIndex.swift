@@ -1,0 +1,119 @@
+import UploadCore
+
+/// The index of directories: finds the drops below a directory without a walk through all of them.
+///
+/// An entry is the hash of a directory and what lies directly in it: the key of a drop, or the hash of a directory that
+/// holds some drop, at any depth. So `a/b/c.jpg` makes two entries, `hash(a/b) · key(a/b/c.jpg)` and `hash(a) · hash(a/b)`, and
+/// `a/b/d.jpg` one more. The outbox itself has no entries.
+struct DirectoryIndex {
+    /// The 16-byte hash of a path; another one only in tests.
+    var hash: @Sendable ([UInt8]) -> [UInt8] = LedgerKeys.pathHash
+
+    private static let table = LedgerTable.directories.table
+    private static let hashSize = 16
+    private static let entriesPerPage = 512
+
+    /// Enters a drop; does nothing where it stands there already.
+    func add(_ path: RelativePath, _ slot: [UInt8], in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        var entry = slot
+        var directory = path.parent
+        var encoder = RecordEncoder()
+        while directory != .root {
+            let bucket = hash(directory.bytes)
+            let key = bucket + entry
+            if try transaction.reading.get(Self.table, key, { _ in true }) != nil {
+                // A directory that stands there has its own directories above it.
+                if entry.count == Self.hashSize { return }
+            } else {
+                DirectoryEntry().encode(into: &encoder, key: key)
+                try transaction.put(Self.table, key, encoder.bytes)
+            }
+            entry = bucket
+            directory = directory.parent
+        }
+    }
+
+    /// Removes a drop, and the directories that hold nothing any more.
+    func remove(_ path: RelativePath, _ slot: [UInt8], in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        var entry = slot
+        var directory = path.parent
+        while directory != .root {
+            let bucket = hash(directory.bytes)
+            try transaction.remove(Self.table, bucket + entry)
+            var isEmpty = true
+            try transaction.reading.scan(Self.table, from: bucket) { key, _ in
+                isEmpty = !key.starts(with: bucket)
+                return false
+            }
+            if !isEmpty { return }
+            entry = bucket
+            directory = directory.parent
+        }
+    }
+
+    /// Enters every drop of the ledger.
+    func build(in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        var start: [UInt8] = []
+        while true {
+            // Collected first: a value is valid only until the next change.
+            var found: [(path: RelativePath, slot: [UInt8])] = []
+            var last: [UInt8]?
+            var count = 0
+            try transaction.reading.scan(LedgerTable.drops.table, from: start) { key, value in
+                let slot = Array(key)
+                last = slot
+                // A damaged record is entered when it is replaced.
+                if let path = DropRecord.path(in: value, key: slot).flatMap({ RelativePath($0) }) {
+                    found.append((path, slot))
+                }
+                count += 1
+                return count < Self.entriesPerPage
+            }
+            for drop in found { try add(drop.path, drop.slot, in: transaction) }
+            guard let last, count == Self.entriesPerPage else { return }
+            start = last + [0]
+        }
+    }
+
+    /// Some entries of a directory, with the records of its drops.
+    ///
+    /// - Parameter start: the first key to read.
+    static func page(
+        of bucket: [UInt8], from start: [UInt8], in transaction: borrowing ReadTransaction
+    ) throws(LMDBError) -> DirectoryPage {
+        var slots: [[UInt8]] = []
+        var page = DirectoryPage()
+        var count = 0
+        try transaction.scan(table, from: start) { key, _ in
+            guard key.starts(with: bucket) else { return false }
+            let entry = Array(key.dropFirst(bucket.count))
+            if entry.count == hashSize { page.directories.append(entry) } else { slots.append(entry) }
+            count += 1
+            if count == entriesPerPage { page.next = Array(key) + [0] }
+            return count < entriesPerPage
+        }
+        for slot in slots {
+            let record = try transaction.get(LedgerTable.drops.table, slot) { DropRecord.decode($0, key: slot) }
+            if let record { page.drops.append(record) }
+        }
+        return page
+    }
+}
+
+/// Some entries of a directory in the index.
+struct DirectoryPage {
+    var drops: [Result<DropRecord, LedgerError>] = []
+    /// Hashes of the directories in it.
+    var directories: [[UInt8]] = []
+    /// Where the directory's entries go on; nil at their end.
+    var next: [UInt8]?
+}
+
+/// The value of an entry: its checksum covers the key, so that a flipped bit there is found.
+private struct DirectoryEntry: StoredRecord {
+    static var table: LedgerTable { .directories }
+
+    func encodeFields(into encoder: inout RecordEncoder) {}
+
+    static func decodeFields(from decoder: inout RecordDecoder) -> DirectoryEntry? { DirectoryEntry() }
+}

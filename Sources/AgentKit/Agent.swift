@@ -66,7 +66,12 @@ public struct Agent: Sendable {
         group.maximumGracefulShutdownDuration = .seconds(4)
         defer { withExtendedLifetime(state) {} }
         let signals = Task { [end = running.end] in
-            for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { end.isToldToEnd = true }
+            for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) where !end.isToldToEnd {
+                end.isToldToEnd = true
+                // Before the control interface ends, which waits for answers of the uploader.
+                running.uploader.beginToEnd()
+                Self.endInTime(logger)
+            }
         }
         defer { signals.cancel() }
         do {
@@ -83,6 +88,16 @@ public struct Agent: Sendable {
         }
         logger.info("outbox has ended; what is left goes on with the next start")
         return false
+    }
+
+    /// Ends the process where the ordinary end takes too long: on a disk or a network file system that does not answer.
+    /// What is on the disk is always enough to go on, and a supervisor kills after 20 s (`TimeoutStopSec`).
+    private static func endInTime(_ logger: Logger) {
+        startThread(name: "last-resort") {
+            sleep(15)
+            logger.error("the agent did not end within 15 s and is cut off; the next start goes on with what is stored")
+            _exit(0)
+        }
     }
 
     /// The service group tells each of its steps; only what goes wrong is of interest here.

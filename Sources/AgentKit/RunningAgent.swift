@@ -229,7 +229,7 @@ struct RunningAgent: Service {
             })
         do {
             return try FileWatch(root: configuration.outbox, options: options) { events in
-                uploader.run { $0.take(events) }
+                uploader.hear(events)
             }
         } catch {
             throw .inputOutput(path: configuration.outbox, reason: "\(error); set `outbox` to a readable directory")

@@ -52,7 +52,7 @@ struct Settler {
 
     private let settle: Duration
     private let unknownWriterWait: Duration
-    private var entries: [RelativePath: Entry] = [:]
+    private var entries = PathMap<Entry>()
     private var heap = DeadlineHeap<RelativePath>()
 
     init(settle: Duration, unknownWriterWait: Duration) {
@@ -159,13 +159,13 @@ struct Settler {
     mutating func remove(_ path: RelativePath, isDirectory: Bool) {
         entries[path] = nil
         if !isDirectory || entries.isEmpty { return }
-        for key in entries.keys where key.isWithin(path) { entries[key] = nil }
+        for key in entries.paths(within: path) { entries[key] = nil }
     }
 
     /// Carries a path, and everything below a directory, over to a new name.
     mutating func move(from old: RelativePath, to new: RelativePath, isDirectory: Bool) {
         remove(new, isDirectory: isDirectory)
-        let keys = isDirectory ? entries.keys.filter { $0.isWithin(old) } : [old]
+        let keys = isDirectory ? entries.paths(within: old) : [old]
         for key in keys {
             guard var entry = entries.removeValue(forKey: key), let target = key.moved(from: old, to: new) else {
                 continue
@@ -178,7 +178,7 @@ struct Settler {
 
     /// Forgets everything.
     mutating func removeAll() {
-        entries = [:]
+        entries = PathMap()
         heap = DeadlineHeap()
     }
 

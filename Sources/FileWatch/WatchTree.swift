@@ -20,6 +20,8 @@ struct WatchTree {
     private var nodes: [ID: Node] = [root: Node(parent: nil, name: [])]
     private var byWatch: [Int32: ID] = [:]
     private var nextID = 1
+    /// How many directories were not listed yet: mostly none, and then nobody looks for them.
+    private var unlistedCount = 1
 
     /// Number of directories, the root included.
     var count: Int { nodes.count }
@@ -67,7 +69,11 @@ struct WatchTree {
     func isListed(_ id: ID) -> Bool { nodes[id]?.isListed ?? false }
 
     /// Remembers that the directory was listed.
-    mutating func markListed(_ id: ID) { nodes[id]?.isListed = true }
+    mutating func markListed(_ id: ID) {
+        guard nodes[id]?.isListed == false else { return }
+        nodes[id]?.isListed = true
+        unlistedCount -= 1
+    }
 
     /// Adds a directory, or finds it.
     ///
@@ -79,6 +85,7 @@ struct WatchTree {
         nextID += 1
         nodes[id] = Node(parent: parent, name: name)
         nodes[parent]?.children[name] = id
+        unlistedCount += 1
         return (id, true)
     }
 
@@ -116,6 +123,7 @@ struct WatchTree {
         while let next = rest.popLast() {
             guard let removed = nodes.removeValue(forKey: next) else { continue }
             rest.append(contentsOf: removed.children.values)
+            if !removed.isListed { unlistedCount -= 1 }
             if let watch = removed.watch {
                 byWatch[watch] = nil
                 watches.append(watch)
@@ -149,6 +157,7 @@ struct WatchTree {
 
     /// The directories at and below one that were not listed yet.
     func unlisted(at id: ID) -> [ID] {
+        if unlistedCount == 0 { return [] }
         var result: [ID] = []
         var rest = [id]
         while let next = rest.popLast() {

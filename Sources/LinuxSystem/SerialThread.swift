@@ -39,15 +39,21 @@ public final class SerialThread: SerialExecutor, TaskExecutor {
     public func run(_ work: @escaping @Sendable () -> Void) {
         queue.add(work)
     }
+
+    /// Queues a plain closure before all jobs that wait already, behind other closures of this kind.
+    public func runFirst(_ work: @escaping @Sendable () -> Void) {
+        queue.addFirst(work)
+    }
 }
 
 /// A queue of closures with one consumer that sleeps while it is empty.
 final class JobQueue: @unchecked Sendable {
-    // Unchecked: `jobs` and `closed` are only touched with `mutex` held; the condition needs a stable address, which
+    // Unchecked: `jobs`, `urgent` and `closed` are only touched with `mutex` held; the condition needs a stable address, which
     // Swift's own Mutex does not offer.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var jobs: [@Sendable () -> Void] = []
+    private var urgent: [@Sendable () -> Void] = []
     private var closed = false
     private var consumer: pthread_t?
 
@@ -72,6 +78,13 @@ final class JobQueue: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
+    func addFirst(_ job: @escaping @Sendable () -> Void) {
+        pthread_mutex_lock(mutex)
+        urgent.append(job)
+        pthread_cond_signal(condition)
+        pthread_mutex_unlock(mutex)
+    }
+
     func close() {
         pthread_mutex_lock(mutex)
         closed = true
@@ -93,12 +106,27 @@ final class JobQueue: @unchecked Sendable {
         var batch: [@Sendable () -> Void] = []
         while true {
             pthread_mutex_lock(mutex)
-            while jobs.isEmpty && !closed { pthread_cond_wait(condition, mutex) }
+            while jobs.isEmpty && urgent.isEmpty && !closed { pthread_cond_wait(condition, mutex) }
+            let isOver = jobs.isEmpty && urgent.isEmpty
             swap(&batch, &jobs)
             pthread_mutex_unlock(mutex)
-            if batch.isEmpty { return }
-            for job in batch { job() }
+            if isOver { return }
+            runUrgent()
+            for job in batch {
+                job()
+                runUrgent()
+            }
             batch.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private func runUrgent() {
+        while true {
+            pthread_mutex_lock(mutex)
+            let first = urgent.isEmpty ? nil : urgent.removeFirst()
+            pthread_mutex_unlock(mutex)
+            guard let first else { return }
+            first()
         }
     }
 }

@@ -15,6 +15,22 @@ struct SerialThreadTests {
         #expect(seen.withLock { $0 } == Array(0..<1000))
     }
 
+    @Test("runs an urgent job before all that wait")
+    func urgent() async {
+        let thread = SerialThread(name: "test")
+        let seen = Mutex<[Int]>([])
+        await withCheckedContinuation { done in
+            thread.run {
+                // Both queues fill while this job runs.
+                for number in 1...100 { thread.run { seen.withLock { $0.append(number) } } }
+                thread.runFirst { seen.withLock { $0.append(-2) } }
+                thread.runFirst { seen.withLock { $0.append(-1) } }
+                thread.run { done.resume() }
+            }
+        }
+        #expect(seen.withLock { $0 } == [-2, -1] + Array(1...100))
+    }
+
     @Test("is the one thread of an actor")
     func executor() async {
         let actor = OnThread()

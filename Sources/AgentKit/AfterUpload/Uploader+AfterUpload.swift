@@ -21,7 +21,8 @@ extension Uploader {
     func retire(_ path: RelativePath) {
         guard parts.afterUpload != .keep, retiring[path] == nil, hashing[path] == nil,
             let record = record(of: path), record.state == .done, record.disposal == .pending,
-            let identity = record.identity, !hasStopped, !isHeldForThumbnail(record), !isKeptBySource(record)
+            let identity = record.identity, !identity.isUntrusted, !hasStopped, !isHeldForThumbnail(record),
+            !isKeptBySource(record)
         else { return }
         do {
             guard try parts.holding.take(path, identity) else {

@@ -19,7 +19,7 @@ extension Uploader {
         // Nothing of the account before may be sent with the new token.
         if isOther {
             // Nor may anything that comes from now on be taken as theirs: the next start finds it, for whom it is.
-            hasStopped = true
+            beginToEnd()
             process([.stop])
             await parts.portrait?.service.stop()
             await keepOwners()

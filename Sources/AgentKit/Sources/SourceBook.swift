@@ -17,7 +17,7 @@ struct SourceBook: Sendable {
         var record: SourceRecord { machine.record }
     }
 
-    private(set) var entries: [RelativePath: Entry] = [:]
+    private(set) var entries = PathMap<Entry>()
     /// Those that have something to do when some time has passed: few of many.
     private(set) var waiting: Set<RelativePath> = []
 
@@ -53,7 +53,7 @@ struct SourceBook: Sendable {
 
     /// The sources at or below a directory.
     func directories(within directory: RelativePath) -> [RelativePath] {
-        entries.keys.filter { $0.isWithin(directory) }.sorted()
+        entries.paths(within: directory).sorted()
     }
 
     /// When the next source has something to do, of those that may have.

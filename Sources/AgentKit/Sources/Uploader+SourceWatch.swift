@@ -172,7 +172,9 @@ extension Uploader {
     private func readDescription(of directory: RelativePath, _ identity: FileIdentity?) {
         // Scans tell again of what is there.
         if let identity, sources[directory]?.descriptionFile == identity { return }
-        sources[directory]?.descriptionFile = identity
+        // One that may be overwritten without a trace is read again by the next scan.
+        let isRacy = identity?.isRacy(readAt: now.wall.milliseconds * 1_000_000) == true
+        sources[directory]?.descriptionFile = isRacy ? nil : identity
         switch SourceDescriptionReader(files: parts.files).read(directory) {
         case .success(let description): tell(directory, [.described(description)])
         // An editor is just about to put it in its place again; whether it does is told.

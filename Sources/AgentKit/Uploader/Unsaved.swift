@@ -2,7 +2,7 @@ import UploadCore
 
 /// What is on its way to the disk: the ledger tells it only once it is durable, and something older until then.
 struct Unsaved: Sendable {
-    private var drops: [RelativePath: (commit: UInt64, record: DropRecord?)] = [:]
+    private var drops = PathMap<(commit: UInt64, record: DropRecord?)>()
     private var confirmations: [ContentKey: (commit: UInt64, confirmation: Confirmation)] = [:]
     private var lastCommit: UInt64 = 0
 
@@ -48,6 +48,11 @@ struct Unsaved: Sendable {
 
     /// All records that are on their way, in no particular order.
     var records: [DropRecord] { drops.values.compactMap(\.record) }
+
+    /// The records that are on their way of a path and everything below it.
+    func records(within directory: RelativePath) -> [DropRecord] {
+        drops.paths(within: directory).compactMap { drops[$0]?.record }
+    }
 
     /// The paths that are being forgotten.
     var forgotten: [RelativePath] { drops.filter { $0.value.record == nil }.map(\.key) }

@@ -56,7 +56,9 @@ extension Uploader {
     func takeFacts(of key: ContentKey, into record: inout DropRecord) {
         let early = earlyFacts.removeValue(forKey: record.path)
         guard parts.media != nil, !record.isExamined, record.type?.kind != .other else { return }
-        if let early, early.identity == record.identity { record.facts = early.facts }
+        if let early, let identity = record.identity, early.identity.isSameFile(as: identity) {
+            record.facts = early.facts
+        }
         guard let other = try? anyRecord(of: key), let facts = other.facts else { return }
         record.facts = facts
         record.isExamined = other.isExamined

@@ -16,44 +16,30 @@ extension Uploader {
         } else if hashing[path] != nil {
             names.leaves(path, file: nil, now: now)
         } else {
-            goneDirectories.insert(path)
+            forEachDrop(within: path) { names.leaves($0.path, file: $0.identity, now: now) }
         }
     }
 
-    /// What was below directories that are gone is gone: one walk for all that were told together.
-    func followGoneDirectories() {
-        guard !goneDirectories.isEmpty else { return }
-        let directories = goneDirectories
-        goneDirectories = []
-        let now = self.now.monotonic
-        forEachDrop { record in
-            var parent = record.path.parent
-            while !parent.bytes.isEmpty {
-                if directories.contains(parent) { return names.leaves(record.path, file: record.identity, now: now) }
-                parent = parent.parent
-            }
-        }
-    }
-
-    /// Every drop as it is now.
-    func forEachDrop(_ body: (DropRecord) -> Void) {
-        for record in drops.values { body(record) }
-        forEachStoredDrop { if drops[$0.path] == nil { body($0) } }
+    /// Every drop as it is now, or those within a directory.
+    func forEachDrop(within directory: RelativePath = .root, _ body: (DropRecord) -> Void) {
+        for path in drops.paths(within: directory) { if let record = drops[path] { body(record) } }
+        forEachStoredDrop(within: directory) { if drops[$0.path] == nil { body($0) } }
     }
 
     func paths(within directory: RelativePath) -> [RelativePath] {
         var paths: [RelativePath] = []
-        forEachDrop { if $0.path.isWithin(directory) { paths.append($0.path) } }
+        forEachDrop(within: directory) { paths.append($0.path) }
         return paths
     }
 
-    func forEachStoredDrop(_ body: (DropRecord) -> Void) {
-        for record in unsaved.records { body(record) }
+    func forEachStoredDrop(within directory: RelativePath = .root, _ body: (DropRecord) -> Void) {
+        for record in unsaved.records(within: directory) { body(record) }
         do {
             let damaged: (LedgerError) -> Void = { error in
                 self.parts.logger.error("a record of the ledger is damaged", metadata: ["reason": "\(error)"])
             }
             try parts.ledger.forEachDrop(
+                within: directory,
                 { record in
                     if !unsaved.covers(record.path) { body(record) }
                     return true
@@ -120,6 +106,7 @@ extension Uploader {
     func forget(path: RelativePath) {
         let record = record(of: path)
         drops[path] = nil
+        racyFiles.forget(path)
         parts.sidecars.remove(path)
         events.publish(gone: path)
         process([], writes: [.forgetDrop(path)])

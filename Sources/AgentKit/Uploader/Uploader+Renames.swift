@@ -8,13 +8,20 @@ import UploadCore
 extension Uploader {
     /// A name changed within the outbox: uploads, records and sidecars go along.
     func renamed(_ old: RelativePath, _ new: RelativePath, isDirectory: Bool) {
-        let sources = isDirectory ? paths(within: old) : [old]
-        for source in sources {
-            guard let target = source.moved(from: old, to: new) else { continue }
-            names.stays(source)
-            names.stays(target)
-            move(source, to: target)
+        for source in isDirectory ? paths(within: old) : [old] {
+            if let target = source.moved(from: old, to: new) { moves.append((source, target)) }
         }
+    }
+
+    /// Gives one file of a renamed directory its new name.
+    ///
+    /// - Returns: false where none is left.
+    func moveNext() -> Bool {
+        guard let (source, target) = moves.popLast() else { return false }
+        names.stays(source)
+        names.stays(target)
+        move(source, to: target)
+        return true
     }
 
     /// Whether a file that was found under a new name is one whose old name is gone; then it takes its upload along.
@@ -43,6 +50,7 @@ extension Uploader {
         }
         releaseThumbnail(of: self.record(of: new)?.key)
         earlyFacts[old] = nil
+        racyFiles.forget(old)
         let wasHashing = hashing.removeValue(forKey: old) != nil
         hashing[new] = nil
         names.forgetArrival(old)
@@ -82,7 +90,9 @@ extension Uploader {
         // A rename changes ctime; where nothing else changed the hash still holds.
         let status = try? parts.files.status(of: path)
         if !wasHashing, let status, let identity = record.identity, identity.isSameFile(as: FileIdentity(status)) {
-            record.identity = FileIdentity(status)
+            let current = FileIdentity(status)
+            record.identity = identity.isUntrusted ? current.untrusted : current
+            if identity.isUntrusted { reconsider(path) }
         } else {
             reconsider(path)
         }

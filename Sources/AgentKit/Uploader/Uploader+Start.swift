@@ -1,5 +1,6 @@
 import FileWatch
 import Ledger
+import LinuxSystem
 import Logging
 import Remotes
 import UploadCore
@@ -167,16 +168,26 @@ extension Uploader {
             .map { String($0.name.dropFirst(UploadMachine.removalPrefix.count)) }
     }
 
-    /// Gives up what is under way and makes everything durable; nothing is lost by it.
-    func stop() async {
-        hasStopped = true
-        process([.stop])
+    /// Gives up what is under way and makes everything durable; nothing is lost by it. Comes before everything that is
+    /// queued for the uploader.
+    nonisolated func stop() async {
+        beginToEnd()
+        await withCheckedContinuation { continuation in
+            thread.runFirst {
+                self.assumeIsolated { $0.giveUp() }
+                continuation.resume()
+            }
+        }
         await parts.portrait?.service.stop()
+        await finishWriting()
+    }
+
+    private func giveUp() {
+        process([.stop])
         putBackHeldFiles()
         alarm.cancel()
         tokenPoll?.cancel()
         for request in requests.values { request.cancel() }
-        await finishWriting()
     }
 
     /// Waits until ledger and sidecars are written, or for as long as a supervisor has patience: with a full disk the

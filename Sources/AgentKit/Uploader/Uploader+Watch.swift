@@ -11,35 +11,71 @@ extension Uploader {
     /// How long a name must be gone before its removal counts.
     static let removalGrace = Duration.seconds(2)
 
-    func take(_ events: [WatchEvent]) {
-        guard !hasStopped else { return }
-        for event in events where !takeForSources(event) {
-            switch event {
-            case .seen(let path): seen(path)
-            case .ready(let path, let status): ready(path, status)
-            case .odd(let path, let status): odd(path, status)
-            case .unreadable(let path, let error): unreadable(path, error)
-            case .gone(let path): gone(path)
-            case .renamed(let old, let new, let isDirectory): renamed(old, new, isDirectory: isDirectory)
-            case .scanned(let summary): scanned(summary)
-            case .overflowed:
-                parts.logger.warning("events were lost; a full scan makes up for them")
-            case .watchLimit(let limit): watchLimit(limit)
-            case .mountLost(let path): mountLost(path)
-            case .mounted(let path, let isSame): mounted(path, isSame: isSame)
-            case .rootLost(let reason): rootLost(reason)
-            case .rootBack(let isSame): rootBack(isSame: isSame)
+    /// How long events of the watch may keep the uploader from everything else.
+    private static let slice = Duration.milliseconds(20)
+
+    /// Queues events of the watch; called on its thread, which waits while too many are queued.
+    nonisolated func hear(_ events: [WatchEvent]) {
+        if heard.add(events, merge: { WatchEvent.fold($0, into: &$1) }) { run { $0.takeSlice() } }
+    }
+
+    /// Handles some of what the watch told. Between two slices control requests, results and the end of the agent get
+    /// their turn.
+    private func takeSlice() {
+        let end = now.monotonic + Self.slice
+        while !hasStopped {
+            if !moveNext() {
+                guard let event = heard.next() else { return setAlarm() }
+                take(event)
+            }
+            if now.monotonic >= end {
+                setAlarm()
+                return run { $0.takeSlice() }
             }
         }
-        followGoneDirectories()
+    }
+
+    /// Handles events at once.
+    func take(_ events: [WatchEvent]) {
+        guard !hasStopped else { return }
+        for event in events {
+            take(event)
+            while moveNext() {}
+        }
         setAlarm()
+    }
+
+    private func take(_ event: WatchEvent) {
+        if takeForSources(event) { return }
+        switch event {
+        case .seen(let path): seen(path)
+        case .ready(let path, let status): ready(path, status)
+        case .odd(let path, let status): odd(path, status)
+        case .unreadable(let path, let error): unreadable(path, error)
+        case .gone(let path): gone(path)
+        case .renamed(let old, let new, let isDirectory): renamed(old, new, isDirectory: isDirectory)
+        case .scanned(let summary): scanned(summary)
+        case .overflowed: parts.logger.warning("events were lost; a full scan makes up for them")
+        case .watchLimit(let limit): watchLimit(limit)
+        case .mountLost(let path): mountLost(path)
+        case .mounted(let path, let isSame): mounted(path, isSame: isSame)
+        case .rootLost(let reason): rootLost(reason)
+        case .rootBack(let isSame): rootBack(isSame: isSame)
+        }
     }
 
     private func seen(_ path: RelativePath) {
         names.stays(path)
         elsewhere.remove(path)
         if drops[path] != nil || wishes.cancelled.contains(path) { return }
-        let status = try? parts.files.status(of: path)
+        let status: FileStatus?
+        do throws(Errno) {
+            status = try parts.files.status(of: path)
+        } catch {
+            // Gone again before anybody was told of it: thousands of short-lived files cost no record and no sidecar.
+            if error == .noSuchFileOrDirectory { return }
+            status = nil
+        }
         if let status {
             let known = record(of: path)
             if let known, known.hasFile, isShown(known, as: FileIdentity(status)) { return }
@@ -78,11 +114,46 @@ extension Uploader {
         }
         lastHash += 1
         let hash = lastHash
-        hashing[path] = (hash, identity, isFound: !hasScanned)
+        hashing[path] = (hash, identity, isFound: !hasScanned, begun: now)
+        // Links to one file are read once.
+        if sharedHashes.join(identity, path, job: hash) { beginHash(path, hash, identity) }
+    }
+
+    private func beginHash(_ path: RelativePath, _ hash: UInt64, _ identity: FileIdentity) {
         parts.hashPool.add(
             HashPool.Job(path: path, identity: identity, sniffed: earlyLook) { [weak self] result in
-                self?.run { $0.hashed(path, hash, result) }
+                self?.run { uploader in
+                    if case .content(let identity, _, _, _) = result { uploader.counters.bytesHashed += identity.size }
+                    uploader.hashed(path, hash, result)
+                    uploader.share(result, of: identity)
+                }
             })
+    }
+
+    /// Gives the other names of a file what its hash told.
+    private func share(_ result: HashResult, of identity: FileIdentity) {
+        var others = sharedHashes.end(identity).filter { hashing[$0.path]?.job == $0.job }
+        switch result {
+        case .content(let read, _, _, _), .rejected(let read, _, _):
+            for other in others {
+                let isSame = (try? parts.files.status(of: other.path)).map(FileIdentity.init) == read
+                hashed(other.path, other.job, isSame ? result : .changed)
+            }
+        case .changed: for other in others { hashed(other.path, other.job, .changed) }
+        // About a name, not about the file: the next one is read.
+        case .missing, .unreadable:
+            guard !others.isEmpty, !hasStopped else { return }
+            let next = others.removeFirst()
+            sharedHashes.begin(identity, others)
+            beginHash(next.path, next.job, identity)
+        }
+    }
+
+    /// Hashes files again whose times tell of every change by now.
+    func lookAtRacyFiles() {
+        for path in racyFiles.takeDue(now: now.monotonic) {
+            if record(of: path)?.identity?.isUntrusted == true { reconsider(path) } else { racyFiles.forget(path) }
+        }
     }
 
     /// Whether what is known of a file is shown until its bytes turn out to differ. Of a file that waits for its owner also
@@ -120,8 +191,8 @@ extension Uploader {
         if case .content = result {} else { earlyFacts[path] = nil }
         switch result {
         case .content(let identity, let type, let content, let digests):
-            counters.bytesHashed += identity.size
-            accept(path, identity, type, content, digests, job.isFound ? .found : .arrived(hash))
+            let trusted = portrait(for: path) == nil ? racyFiles.judge(path, identity, job.begun) : identity
+            accept(path, trusted, type, content, digests, job.isFound ? .found : .arrived(hash))
         case .rejected(let identity, let type, let error): settle(path, as: .rejected, identity, type: type, error)
         case .unreadable(let error): settle(path, as: .failed, record(of: path)?.identity, type: nil, error)
         case .changed:

@@ -60,13 +60,17 @@ actor Uploader {
     let reader = SerialThread(name: "ledger-reader")
     var machine: UploadMachine
     /// What is known of every path that is not in a final state; the ledger has the others.
-    var drops: [RelativePath: DropRecord] = [:]
+    var drops = PathMap<DropRecord>()
     /// Whose files are whose.
     var ownership = Ownership(present: nil)
     /// What waits for accounts that are not signed in.
     var parked = ParkedUploads()
     /// Paths being hashed, and which of several hashes of one path counts.
-    var hashing: [RelativePath: (job: UInt64, identity: FileIdentity, isFound: Bool)] = [:]
+    var hashing: [RelativePath: (job: UInt64, identity: FileIdentity, isFound: Bool, begun: Now)] = [:]
+    /// Other names of files that are being hashed.
+    var sharedHashes = SharedHashes()
+    /// Files that were read so soon after their last change that their times may not tell of the next.
+    var racyFiles = RacyFiles()
     /// Contents whose size and thumbnail are still to be had.
     var examinations = Examinations()
     /// What was learned of files before their hash was known.
@@ -74,8 +78,8 @@ actor Uploader {
     let earlyLooks = EarlyLooks()
     /// Files that would leave the outbox but for their thumbnails.
     var waitsForThumbnail: Set<RelativePath> = []
-    /// Whether the agent is ending: nothing new is begun.
-    var hasStopped = false
+    /// Set from any thread, so that no queue delays the end.
+    private let isEnding = Atomic(false)
     /// What was told last of profile pictures on their way.
     var portraits: [RelativePath: PortraitReport] = [:]
     /// Profile pictures that were there when the agent began, until all of them are known; nil: not durable yet.
@@ -123,8 +127,10 @@ actor Uploader {
     var counted: (at: MonotonicTime, files: [String: Int])?
     /// What users want of paths whose content is not known yet.
     var wishes = EarlyWishes()
-    /// Names that went and may have been directories: what was below them is looked for once for all of them.
-    var goneDirectories: Set<RelativePath> = []
+    /// What the watch told and nobody has handled yet.
+    let heard = BoundedQueue<WatchEvent>(capacity: 4096)
+    /// Files of renamed directories that are still to get their new names, the next one last.
+    var moves: [(old: RelativePath, new: RelativePath)] = []
     /// What needs a person's attention, by a word for each.
     var problems: [String: String] = [:] {
         didSet {
@@ -147,6 +153,15 @@ actor Uploader {
     /// Runs work on the uploader's thread, behind what waits there already.
     nonisolated func run(_ work: @escaping @Sendable (isolated Uploader) -> Void) {
         thread.run { self.assumeIsolated { work($0) } }
+    }
+
+    /// Whether the agent is ending: nothing new is begun.
+    nonisolated var hasStopped: Bool { isEnding.load(ordering: .relaxed) }
+
+    /// Begins nothing new from now on, and drops what the watch told.
+    nonisolated func beginToEnd() {
+        isEnding.store(true, ordering: .relaxed)
+        heard.close()
     }
 
     /// Lets the machine take events in, makes its decisions durable and carries them out.
@@ -253,7 +268,9 @@ actor Uploader {
 
     func setAlarm() {
         let now = self.now.monotonic
-        let next = [machine.nextDeadline(after: now), names.nextDeadline, sourceDeadline].compactMap(\.self).min()
+        let next = [
+            machine.nextDeadline(after: now), names.nextDeadline, sourceDeadline, racyFiles.nextDeadline,
+        ].compactMap(\.self).min()
         guard let next else { return }
         alarm.set(for: next, now: now) { [weak self] in await self?.alarmRang() }
     }
@@ -261,6 +278,7 @@ actor Uploader {
     func alarmRang() {
         alarm.rang()
         confirmLeaving()
+        lookAtRacyFiles()
         tickSources()
         reportChangedSources()
         process([.tick])

@@ -37,4 +37,36 @@ public struct FileIdentity: Hashable, Sendable {
         mine.changed = other.changed
         return mine == other
     }
+
+    // MARK: Racily clean files
+
+    /// The clock that stamps files ticks in up to 10 ms (CONFIG_HZ=100), also on file systems that store nanoseconds.
+    private static let tick: Int64 = 10_000_000
+    /// What vfat stores of an mtime; ext2 and ext3 with inodes of 128 bytes, HFS+ and SFTP store whole seconds.
+    private static let coarsest: Int64 = 2_000_000_000
+
+    /// Whether a write after `time` may leave both times as they are, so that the content read then can't be told from a
+    /// later one: git calls such an entry of its index racily clean.
+    ///
+    /// The stamps themselves show how coarse they are. Only ctime counts where it is fine, since nobody can set it.
+    ///
+    /// - Parameter time: when reading began, nanoseconds since 1970.
+    public func isRacy(readAt time: Int64) -> Bool {
+        let isFine = changed % Self.tick != 0
+        return (isFine ? [changed] : [changed, modified]).contains { stamp in
+            let granularity = stamp % 1_000_000_000 == 0 ? Self.coarsest : Self.tick
+            let (end, overflow) = stamp.addingReportingOverflow(granularity)
+            return overflow || time < end
+        }
+    }
+
+    /// The identity of a file that must be hashed once more: equal to that of no file that is looked at.
+    public var untrusted: FileIdentity {
+        var file = self
+        file.changed = .min
+        return file
+    }
+
+    /// Whether the file must be hashed once more.
+    public var isUntrusted: Bool { changed == .min }
 }

@@ -28,7 +28,8 @@ final class Bench: Sendable {
 
     /// A bench; with the place of another one it is the next run of the same agent.
     init(
-        place: TemporaryDirectory? = nil, remote: ScriptedRemote = ScriptedRemote(), clock: HandClock = HandClock(),
+        place: TemporaryDirectory? = nil, remote: ScriptedRemote = ScriptedRemote(),
+        clock: HandClock = .ahead(by: .seconds(3600)),
         settlesAtOnce: Bool = true, afterUpload: Configuration.AfterUpload = .keep,
         media: (any MediaExamining)? = nil, account: String = "default"
     ) async throws {

@@ -1,3 +1,4 @@
+import LinuxSystem
 import Synchronization
 import UploadCore
 
@@ -7,11 +8,13 @@ import UploadCore
 final class HandClock: Clocks {
     private let time: Mutex<Now>
 
-    init() {
-        time = Mutex(
-            Now(
-                monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000),
-                wall: WallTime(milliseconds: 1_795_253_400_000)))
+    init(wall: WallTime = WallTime(milliseconds: 1_795_253_400_000)) {
+        time = Mutex(Now(monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000), wall: wall))
+    }
+
+    /// A clock whose wall time is that of the machine, or so much later: what is compared with the times of files.
+    static func ahead(by duration: Duration) -> HandClock {
+        HandClock(wall: WallTime(milliseconds: wallTimeMilliseconds()).advanced(by: duration))
     }
 
     var now: Now { time.withLock { $0 } }

@@ -1,0 +1,40 @@
+import FileWatch
+import UploadCore
+
+extension WatchEvent {
+    /// How many waiting events a rename looks back over.
+    private static let longestLookBack = 16
+
+    /// Folds the rename of a directory into one that waits already: `a → b, b → c` becomes `a → c`, `a → b, b → a` nothing.
+    /// Only events about other places may lie between the two.
+    ///
+    /// - Returns: whether nothing is left to be queued.
+    static func fold(_ event: WatchEvent, into waiting: inout [WatchEvent]) -> Bool {
+        guard case .renamed(let middle, let last, isDirectory: true) = event else { return false }
+        for index in waiting.indices.suffix(longestLookBack).reversed() {
+            if case .renamed(let first, middle, isDirectory: true) = waiting[index] {
+                guard waiting[(index + 1)...].allSatisfy({ $0.leavesAlone([first]) }) else { return false }
+                if first == last {
+                    waiting.remove(at: index)
+                } else {
+                    waiting[index] = .renamed(from: first, to: last, isDirectory: true)
+                }
+                return true
+            }
+            if !waiting[index].leavesAlone([middle, last]) { return false }
+        }
+        return false
+    }
+
+    /// Whether the event is about none of these places, nor about anything above or below them.
+    private func leavesAlone(_ places: [RelativePath]) -> Bool {
+        let own: [RelativePath]
+        switch self {
+        case .seen(let path), .ready(let path, _), .odd(let path, _), .unreadable(let path, _), .gone(let path):
+            own = [path]
+        case .renamed(let old, let new, _): own = [old, new]
+        case .scanned, .overflowed, .watchLimit, .mountLost, .mounted, .rootLost, .rootBack: return false
+        }
+        return own.allSatisfy { path in places.allSatisfy { !path.isWithin($0) && !$0.isWithin(path) } }
+    }
+}

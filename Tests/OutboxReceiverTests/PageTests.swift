@@ -47,6 +47,15 @@ import Testing
         }
     }
 
+    @Test func aPictureThatFewBrowsersShowHasItsNameAndSizeBehindIt() async throws {
+        try await TestServer.run { server in
+            let id = try server.upload(TestServer.content(4800), name: "sea.heic", type: "image/heic").id
+            let page = try server.page(try server.commit([id]))
+            #expect(page.contains("<span class=\"name\"><bdi>sea.heic</bdi><small>4.8 kB</small></span><picture>"))
+            #expect(page.contains("<source type=\"image/heic\""))
+        }
+    }
+
     @Test func anUnchangedPageIsNotSentAgain() async throws {
         try await TestServer.run { server in
             let id = try server.upload(TestServer.content(10)).id

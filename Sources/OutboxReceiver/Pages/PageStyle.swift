@@ -31,7 +31,7 @@ enum PageStyle {
         .grid>a>img{position:absolute;width:100%;height:100%;object-fit:cover;transition:transform .25s ease}
         .grid>a:hover>img{transform:scale(1.03)}
         picture{display:contents}
-        .name{position:absolute;inset:0;display:grid;place-items:center;padding:1rem;text-align:center;
+        .name{position:absolute;inset:0;display:grid;place-content:center;justify-items:center;padding:1rem;text-align:center;
         color:var(--soft);overflow-wrap:anywhere}
         .name+picture img{position:relative;width:auto;height:auto;max-width:100%}
         .film{display:flex;flex-direction:column;background:var(--box);border-radius:10px;overflow:hidden;min-width:0}

@@ -79,9 +79,9 @@ struct SourcePage {
         guard type.showing == .pictureForSome else {
             return "<img src=\"\(url(content))\" alt=\"\(name)\" title=\"\(name)\"\(attributes)>"
         }
-        // Browsers that can't show it don't fetch it either; then the name is to be seen behind it.
+        // Browsers that can't show it don't fetch it either; then name and size are seen behind it.
         return """
-            <bdi class="name">\(name)</bdi><picture><source type="\(HTMLText.escaped(type.text))" \
+            <span class="name"><bdi>\(name)</bdi><small>\(FileSize.text(content.key.size))</small></span><picture><source type="\(HTMLText.escaped(type.text))" \
             srcset="\(url(content))"><img alt=""\(attributes)></picture>
             """
     }

@@ -38,9 +38,11 @@ struct ServiceInstallCommand: ParsableCommand {
         let place = try ServicePlace(common, options)
         let effective = try place.load()
         let program = try place.program()
+        let name = place.name(of: effective.file)
+        let installer = place.installer(named: name)
         let unit = try ServiceUnit(
-            name: place.name(of: effective.file), program: program, file: effective.file,
-            configuration: effective.configuration, scope: place.scope, runtimeDirectory: place.runtimeDirectory)
+            name: name, program: program, file: effective.file, configuration: effective.configuration,
+            scope: place.scope, runtimeDirectory: place.runtimeDirectory, isConfined: installer.canConfine())
         if dryRun {
             if options.json {
                 return try Output.standard.write(
@@ -49,7 +51,6 @@ struct ServiceInstallCommand: ParsableCommand {
             return try Output.standard.write(unit.text)
         }
         try place.checkRights()
-        let installer = place.installer(named: unit.name)
         var done = try installer.install(unit)
         done.notes = place.notes(program: program, warnings: effective.notices) + done.notes
         try report(done, unit: unit, log: installer.logCommand)

@@ -42,6 +42,17 @@ public struct ServiceInstaller {
     /// The command that shows the service's log.
     public var logCommand: String { scope == .user ? "journalctl --user -u \(name)" : "journalctl -u \(name)" }
 
+    /// Whether the service manager can give a service all of ``ServiceUnit/confinement``.
+    ///
+    /// It depends on its version, the kernel and the distribution, so a user's service manager is asked to run a program
+    /// like that. One that can't be asked counts as one that can't.
+    public func canConfine() -> Bool {
+        guard scope == .user else { return true }
+        let settings = (["ProtectSystem=strict", "PrivateTmp=yes"] + ServiceUnit.confinement).map { "--property=" + $0 }
+        let probe = ["systemd-run", "--user", "--quiet", "--wait", "--collect"] + settings + ["/bin/true"]
+        return runner.run(probe)?.status == 0
+    }
+
     /// Writes the unit, enables the service and starts it; one that runs is started anew when the unit has changed.
     ///
     /// - Throws: `ServiceError`; a service manager that can't be asked is not among them, see `Installation.pending`.

@@ -22,10 +22,12 @@ public struct ServiceUnit: Sendable {
     ///   - configuration: what is in force.
     ///   - scope: whose service manager runs it.
     ///   - runtimeDirectory: `$XDG_RUNTIME_DIR` of the user whose service manager it is.
+    ///   - isConfined: whether a user unit takes what only some service managers can give, see ``confinement``. A system
+    ///     unit always does.
     /// - Throws: `ServiceError` for a path that systemd can't be told.
     public init(
         name: String, program: [UInt8], file: String?, configuration: Configuration, scope: ServiceScope,
-        runtimeDirectory: String? = nil
+        runtimeDirectory: String? = nil, isConfined: Bool = false
     ) throws(ServiceError) {
         self.name = name
         self.scope = scope
@@ -44,7 +46,7 @@ public struct ServiceUnit: Sendable {
         lines += ["# A machine that is left alone must not give up.", "StartLimitIntervalSec=0", "", "[Service]"]
         lines += Self.process(command: command, scope: scope)
         lines += [""] + (try Self.files(sandbox, isSystem: isSystem))
-        lines += [""] + Self.kernel + (isSystem ? Self.privileged : []) + ["", "[Install]"]
+        lines += [""] + Self.kernel + (isSystem || isConfined ? Self.confinement : []) + ["", "[Install]"]
         lines.append("WantedBy=" + (isSystem ? "multi-user.target" : "default.target"))
         text = lines.joined(separator: "\n") + "\n"
     }
@@ -96,9 +98,10 @@ public struct ServiceUnit: Sendable {
         "SystemCallErrorNumber=EPERM",
     ]
 
-    /// What takes capabilities that a user's service manager lacks: until systemd 253 such a unit would not even start
-    /// there, but end with 218/CAPABILITIES.
-    private static let privileged = [
+    /// The settings that take capabilities. A user's service manager has them in a user namespace only. Where the kernel
+    /// or the distribution forbids that, as Ubuntu 24.04 does, the service would not even start, but end with
+    /// 217/USER, 218/CAPABILITIES or 226/NAMESPACE.
+    static let confinement = [
         "CapabilityBoundingSet=", "PrivateDevices=yes", "PrivateMounts=yes", "PrivateUsers=yes",
         "ProtectKernelModules=yes",
         "ProtectKernelLogs=yes", "ProtectClock=yes", "ProtectHostname=yes", "ProtectProc=invisible",

@@ -49,6 +49,15 @@ struct ServiceInstallerTests {
             try FileManager.default.contentsOfDirectory(atPath: units) == ["outbox.service"], "nothing is left over")
     }
 
+    @Test("a service manager is asked whether it can confine a service, and believed")
+    func confinement() throws {
+        #expect(installer.canConfine())
+        let probe = try #require(systemctl.commands.last)
+        for setting in ServiceUnit.confinement { #expect(probe.contains("--property=\(setting) ")) }
+        systemctl.answers = ["systemd-run": CommandOutcome(status: 218, output: "")]
+        #expect(!installer.canConfine())
+    }
+
     @Test("a second time changes nothing, and does not interrupt a running agent")
     func again() throws {
         _ = try installer.install(try unit())

@@ -10,13 +10,14 @@ struct ServiceUnitTests {
 
     private func unit(
         _ scope: ServiceScope = .user, program: String = "/usr/bin/outbox", file: String? = nil,
+        isConfined: Bool = false,
         _ change: (inout Configuration) -> Void = { _ in }
     ) throws -> ServiceUnit {
         var configuration = Configuration(home: "/home/ann")
         change(&configuration)
         return try ServiceUnit(
             name: "outbox", program: Array(program.utf8), file: file, configuration: configuration, scope: scope,
-            runtimeDirectory: "/run/user/1000")
+            runtimeDirectory: "/run/user/1000", isConfined: isConfined)
     }
 
     private func values(_ key: String, _ unit: ServiceUnit) -> [String] {
@@ -82,13 +83,14 @@ struct ServiceUnitTests {
     }
 
     @Test(
-        "a user unit has nothing that takes capabilities: it would end with 218/CAPABILITIES",
+        "a user unit takes capabilities only where the service manager can give them, else it would not start",
         arguments: [
             "CapabilityBoundingSet", "PrivateDevices", "ProtectKernelModules", "ProtectKernelLogs", "ProtectClock",
             "ProtectHostname", "PrivateUsers", "User",
         ])
     func userUnit(key: String) throws {
         #expect(values(key, try unit()).isEmpty)
+        #expect(values(key, try unit(isConfined: true)).count == (key == "User" ? 0 : 1))
         #expect(values(key, try unit(.system(Self.ann))).count == 1)
     }
 
@@ -105,15 +107,16 @@ struct ServiceUnitTests {
     @Test(
         "the examples in packaging are what the generator writes",
         arguments: [
-            ("packaging/user/outbox.service", ServiceScope.user, nil),
-            ("packaging/system/outbox.service", .system(ann), "/etc/outbox/agent.toml"),
+            ("packaging/user/outbox.service", ServiceScope.user, nil, false),
+            ("packaging/user-confined/outbox.service", ServiceScope.user, nil, true),
+            ("packaging/system/outbox.service", .system(ann), "/etc/outbox/agent.toml", false),
         ])
-    func examples(path: String, scope: ServiceScope, file: String?) throws {
+    func examples(path: String, scope: ServiceScope, file: String?, isConfined: Bool) throws {
         let root = (0..<4).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
             url.deletingLastPathComponent()
         }
         let example = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
-        #expect(try unit(scope, file: file).text == example)
+        #expect(try unit(scope, file: file, isConfined: isConfined).text == example)
     }
 }
 
@@ -152,22 +155,46 @@ struct ServiceUnitVerificationTests {
 
     // The analysis takes every unit for one of the system: a user unit without User= counts as root with all capabilities,
     // which it is not.
-    @Test("of the examples is well locked away", arguments: [("user", 5.6), ("system", 1.4)])
+    @Test(
+        "of the examples is well locked away",
+        arguments: [("user", 5.6), ("user-confined", 1.9), ("system", 1.4)])
     func exposure(kind: String, most: Double) async throws {
         let directory = try TemporaryDirectory()
         let root = (0..<4).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
             url.deletingLastPathComponent()
         }
         let unit = root.appendingPathComponent("packaging/\(kind)/outbox.service").path
-        let output = try await SystemdAnalyze.run(
-            ["security", "--offline=true", "--threshold=\(Int(most * 10))", "--no-pager", unit], in: directory)
-        #expect(output.code == 0, "\(output.standardOutput.split(separator: "\n").last ?? "")")
+        try await SystemdAnalyze.expectExposure(of: unit, most: most, in: directory)
+    }
+
+    @Test("of the receiver in docs/receiver.md is well locked away")
+    func receiver() async throws {
+        let directory = try TemporaryDirectory()
+        let root = (0..<4).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
+            url.deletingLastPathComponent()
+        }
+        let page = try String(contentsOf: root.appendingPathComponent("docs/receiver.md"), encoding: .utf8)
+        let block = try #require(page.components(separatedBy: "```ini\n").dropFirst().first)
+        let text = try #require(block.components(separatedBy: "```").first)
+        let unit = directory.path("outbox-receiver.service")
+        // The program need not be installed here.
+        try text.replacing("/usr/local/bin/outbox-receiver", with: "/bin/true")
+            .write(toFile: unit, atomically: true, encoding: .utf8)
+        try await SystemdAnalyze.expectExposure(of: unit, most: 1.9, in: directory)
     }
 }
 
 enum SystemdAnalyze {
     static let path = "/usr/bin/systemd-analyze"
     static var isThere: Bool { FileManager.default.isExecutableFile(atPath: path) }
+
+    /// - Parameter most: The exposure that is still accepted, from 0 (none) to 10.
+    static func expectExposure(of unit: String, most: Double, in directory: TemporaryDirectory) async throws {
+        let output = try await run(
+            ["security", "--offline=true", "--threshold=\(Int((most * 10).rounded()))", "--no-pager", unit],
+            in: directory)
+        #expect(output.code == 0, "\(output.standardOutput.split(separator: "\n").last ?? "")")
+    }
 
     static func run(_ arguments: [String], in directory: TemporaryDirectory) async throws -> Program.Output {
         try await Program.run(

@@ -10,7 +10,8 @@ import UploadCore
 struct UploaderSourceTests {
     /// A bench whose outbox was looked through.
     private func bench(_ remote: ScriptedRemote = ScriptedRemote(), after bench: Bench? = nil) async throws -> Bench {
-        let next = try await Bench(place: bench?.place, remote: remote, clock: bench?.clock ?? .ahead(by: .seconds(3600)))
+        let next = try await Bench(
+            place: bench?.place, remote: remote, clock: bench?.clock ?? .ahead(by: .seconds(3600)))
         if bench == nil { try await next.scan() }
         return next
     }

@@ -5,6 +5,7 @@ public import Logging
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
+import SystemPackage
 
 /// The reference server for the fileSection protocol: takes uploads, keeps them on disk, serves them.
 public final class Receiver: Sendable {
@@ -18,6 +19,7 @@ public final class Receiver: Sendable {
     private let logger: Logger
     private let store: Store
     private let tokens: Tokens
+    private let smallPictures: SmallPictures?
     private let threads = DiskThreads(count: 2)
 
     /// Opens the storage and checks the configuration; nothing listens yet.
@@ -47,6 +49,14 @@ public final class Receiver: Sendable {
             synchronizes: configuration.synchronizes, logger: logger,
             now: now ?? { Int64(time(nil)) })
         store.expire()
+        do throws(Errno) {
+            let store = store
+            smallPictures = try configuration.mediaWorker.map { program throws(Errno) in
+                try SmallPictures(store, program: program)
+            }
+        } catch {
+            throw .cannotCreate("cannot create \(configuration.root)/thumbnails: \(error)")
+        }
     }
 
     /// Serves until the task is cancelled, or `stop` returns: then requests that are being answered get a second.
@@ -74,7 +84,8 @@ public final class Receiver: Sendable {
         let visitors = Visitors(
             total: configuration.maximumConnections, perAddress: configuration.maximumConnectionsPerAddress)
         let application = Application(
-            responder: Responder(store: store, tokens: tokens, addresses: addresses, visitors: visitors),
+            responder: Responder(
+                store: store, tokens: tokens, addresses: addresses, visitors: visitors, smallPictures: smallPictures),
             server: HTTPServerBuilder { responder in
                 Connections(http: HTTP1Channel(responder: responder, configuration: Self.connection(visitors)))
             },

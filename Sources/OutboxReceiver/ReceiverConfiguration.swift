@@ -18,6 +18,8 @@ public struct ReceiverConfiguration: Sendable {
     public var maximumOpenUploads = 10_000
     /// Bytes of finished and unfinished files one user may have; nil: any number.
     public var quota: Int64?
+    /// The path of `outbox-media`, which draws small versions of pictures; nil: there are none.
+    public var mediaWorker: String?
     /// Connections at a time.
     public var maximumConnections = 1000
     /// Connections at a time from one IPv4 address, or one IPv6 network of 64 bits.

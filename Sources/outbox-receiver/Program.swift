@@ -56,6 +56,12 @@ struct ReceiverCommand: AsyncParsableCommand {
     @Option(help: "What one user may store, unfinished uploads included (default: any amount).")
     var quota: ByteCount?
 
+    @Option(
+        help:
+            "The program outbox-media, which draws small pictures for pages; \"\": none (default: the one installed here)."
+    )
+    var mediaWorker: String?
+
     @Option(help: "Unfinished uploads one user may have.")
     var maxOpenUploads = 10_000
 
@@ -96,6 +102,7 @@ struct ReceiverCommand: AsyncParsableCommand {
         configuration.freeSpaceFloor = freeSpaceFloor.bytes
         configuration.maximumFileSize = maxFileSize.bytes
         configuration.maximumOpenUploads = maxOpenUploads
+        configuration.mediaWorker = (mediaWorker ?? MediaWorker.installed).flatMap { $0.isEmpty ? nil : $0 }
         configuration.quota = quota?.bytes
         configuration.maximumConnectionsPerAddress = maxConnectionsPerAddress
         configuration.synchronizes = !skipsSync

@@ -73,6 +73,11 @@ final class ReceiverClient {
         try post("isFinish.do", ["fileIds": [id]]).data["finishStatus"] as? Int
     }
 
+    /// The URL of a finished file; nil where it is not finished.
+    func url(of id: String) throws -> String? {
+        (try post("isFinish.do", ["fileIds": [id]]).data["urls"] as? [String: String])?[id]
+    }
+
     private func post(_ path: String, _ json: [String: Any], token: String? = nil) throws -> Reply {
         try request(
             path, token.map { ["Authorization": "Bearer \($0)"] } ?? [:],
@@ -85,7 +90,18 @@ final class ReceiverClient {
         var head = "POST /fileSection/\(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
         head += "Content-Length: \(body.count)\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
-        try send(Data((head + "\r\n").utf8) + body)
+        let (status, body) = try exchange(Data((head + "\r\n").utf8) + body)
+        let json = try? JSONSerialization.jsonObject(with: body) as? [String: Any]
+        return Reply(status: status, data: json?["data"] as? [String: Any] ?? [:])
+    }
+
+    /// The body of what is at a path.
+    func get(_ path: String) throws -> Data {
+        try exchange(Data("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n".utf8)).body
+    }
+
+    private func exchange(_ request: Data) throws -> (status: Int, body: Data) {
+        try send(request)
         while received.range(of: Data("\r\n\r\n".utf8)) == nil { try fill() }
         guard let end = received.range(of: Data("\r\n\r\n".utf8)) else { throw Closed() }
         let lines = String(decoding: received[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
@@ -93,7 +109,7 @@ final class ReceiverClient {
             .flatMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) }
         received = Data(received[end.upperBound...])
         while received.count < length ?? 0 { try fill() }
-        let json = try? JSONSerialization.jsonObject(with: received.prefix(length ?? 0)) as? [String: Any]
+        let body = Data(received.prefix(length ?? 0))
         received = Data(received.dropFirst(length ?? 0))
         if lines.contains(where: { $0.lowercased() == "connection: close" }) {
             close(descriptor)
@@ -101,7 +117,7 @@ final class ReceiverClient {
             received = Data()
         }
         let status = lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
-        return Reply(status: status ?? 0, data: json?["data"] as? [String: Any] ?? [:])
+        return (status ?? 0, body)
     }
 
     private func send(_ data: Data) throws {

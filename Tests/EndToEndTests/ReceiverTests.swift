@@ -68,6 +68,23 @@ struct ReceiverTests {
         #expect(output.standardOutput == agent.standardOutput)
     }
 
+    @Test("a post's page shows a small version of a picture", arguments: ["heic.heic", "baseline.jpg"])
+    func smallPictures(name: String) async throws {
+        let receiver = try await Receiver.started()
+        let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
+            url.deletingLastPathComponent()
+        }
+        let picture = try Data(contentsOf: root.appendingPathComponent("Tests/MediaWorkerTests/Fixtures/\(name)"))
+        let client = try ReceiverClient(port: receiver.port)
+        let id = try #require(try client.preLoad([UInt8](picture), name: name).id)
+        #expect(try client.sendBlock(1, of: [UInt8](picture), id: id) == 200)
+        let url = try await Poll.value("the upload to be finished", lastState: { "" }) { try client.url(of: id) }
+        // http://HOST:PORT/f/TOKEN/NAME
+        let token = url.split(separator: "/")[3]
+        let sides = NumberedPicture.sides(ofJPEG: [UInt8](try client.get("/t/\(token).jpg")))
+        #expect(sides?.width == 480 && sides?.height == 480)
+    }
+
     @Test("tokens in the environment are enough to listen beyond this machine")
     func tokensInEnvironment() async throws {
         let directory = try TemporaryDirectory()

@@ -4,12 +4,19 @@ struct Links {
     let prefix: String
 
     func file(_ content: Content) -> String { "\(prefix)/f/\(content.token)/\(Self.encoded(content.name))" }
+    /// The small version of a picture.
+    func small(_ content: Content) -> String { "\(prefix)/t/\(content.token).jpg" }
     func portrait(_ token: Hex128) -> String { "\(prefix)/u/\(token).jpg" }
     func source(_ commit: Commit) -> String { "\(prefix)/s/\(commit.token)" }
 
     /// Where the files are, as a source expression of a content security policy. These know neither IPv6 addresses nor
     /// the characters that separate them (https://www.w3.org/TR/CSP3/#source-lists).
-    var filesSource: String {
+    var filesSource: String { source("f") }
+
+    /// The same for small versions of pictures.
+    var smallSource: String { source("t") }
+
+    private func source(_ folder: String) -> String {
         let isExpression = prefix.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -18,7 +25,7 @@ struct Links {
             default: "-._~:/%".utf8.contains(byte)
             }
         }
-        return isExpression ? "\(prefix)/f/" : "'self'"
+        return isExpression ? "\(prefix)/\(folder)/" : "'self'"
     }
 
     /// Percent-encodes all but the unreserved characters of RFC 3986, 2.3.

@@ -12,6 +12,8 @@ struct Responder: HTTPResponder {
     let tokens: Tokens
     let addresses: Addresses
     let visitors: Visitors
+    /// Nil where there is no program that draws them.
+    let smallPictures: SmallPictures?
 
     func respond(to request: Request, context: Context) async throws -> Response {
         let response = try await reply(to: request, context)
@@ -44,7 +46,7 @@ struct Responder: HTTPResponder {
     private static func shown(_ request: Request) -> String {
         let path = request.uri.path
         let first = path.split(separator: "/").first
-        return first == "f" || first == "u" || first == "s" ? "\"/\(first ?? "")/…\"" : LogText.quoted(path)
+        return first.map { ["f", "t", "u", "s"].contains($0) } == true ? "\"/\(first ?? "")/…\"" : LogText.quoted(path)
     }
 
     /// - Parameter known: Set as soon as the user is known.
@@ -64,7 +66,7 @@ struct Responder: HTTPResponder {
         }
         guard let document = document(path, links) else { throw Refusal.notFound }
         guard request.method == .get || request.method == .head else { throw Refusal.methodNotAllowed("GET, HEAD") }
-        let response = try document.answer(request)
+        let response = try await document.answer(request)
         if document.isSecret { visitors.vouch(for: channel) }
         return response
     }
@@ -86,7 +88,7 @@ struct Responder: HTTPResponder {
     private struct Document {
         /// Whether only somebody who was given the URL can have asked.
         var isSecret = true
-        let answer: (Request) throws -> Response
+        let answer: (Request) async throws -> Response
     }
 
     /// What a `GET` of this path answers; nil where nothing could ever be.
@@ -100,8 +102,34 @@ struct Responder: HTTPResponder {
         case "u" where parts.count == 2:
             return Document { try PortraitRoutes(store: store, links: links).picture(parts[1], $0) }
         case "s" where parts.count == 2:
-            return Document { try SourceRoutes(store: store, links: links).page(parts[1], $0) }
+            return Document { try page(parts[1], links, $0) }
+        case "t" where parts.count == 2:
+            return Document { try await smallPicture(parts[1], $0) }
         default: return nil
         }
+    }
+
+    private func page(_ token: Substring, _ links: Links, _ request: Request) throws -> Response {
+        try SourceRoutes(store: store, links: links)
+            .page(token, request, hasSmallPictures: smallPictures != nil)
+    }
+
+    /// The picture itself where it has no small version and every browser shows it.
+    private func smallPicture(_ name: Substring, _ request: Request) async throws -> Response {
+        let token = name.dropLast(4)
+        guard let smallPictures, name.hasSuffix(".jpg"),
+            let content = Hex128(token).flatMap({ store.content(token: $0) })
+        else { throw Refusal.notFound }
+        guard let file = try await smallPictures.picture(of: content) else {
+            guard MediaType(content.type).showing == .picture else { throw Refusal.notFound }
+            return try Download(store: store).content(token, request)
+        }
+        return try Download.response(
+            file,
+            [
+                .contentType: "image/jpeg", .eTag: "\"\(content.token)-small\"",
+                .cacheControl: "private, max-age=31536000, immutable",
+                .contentSecurityPolicy: "default-src 'none'; sandbox",
+            ], to: request)
     }
 }

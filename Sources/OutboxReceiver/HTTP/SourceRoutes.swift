@@ -49,9 +49,10 @@ struct SourceRoutes {
 
     // MARK: The page
 
-    func page(_ token: Substring, _ request: Request) throws -> Response {
+    func page(_ token: Substring, _ request: Request, hasSmallPictures: Bool = false) throws -> Response {
         guard let token = Hex128(token), let commit = store.commit(token: token) else { throw Refusal.notFound }
-        let page = SourcePage(commit: commit, contents: store.contents(of: commit), links: links)
+        let page = SourcePage(
+            commit: commit, contents: store.contents(of: commit), links: links, hasSmallPictures: hasSmallPictures)
         let html = page.html
         var headers: HTTPFields = [
             .contentType: "text/html; charset=utf-8",

@@ -7,6 +7,8 @@ struct SourcePage {
     /// What is there of its files, the cover first.
     let contents: [Content]
     let links: Links
+    /// Whether tiles show small versions of pictures.
+    var hasSmallPictures = false
 
     // MARK: The document
 
@@ -69,8 +71,26 @@ struct SourcePage {
     private func tile(_ content: Content) -> String {
         switch MediaType(content.type).showing {
         case .video: "<figure class=\"film\">\(video(content))</figure>"
-        default: "<a href=\"\(url(content))\">\(picture(content, attributes: " loading=\"lazy\""))</a>"
+        default:
+            "<a href=\"\(url(content))\">\(hasSmallPictures ? small(content) : picture(content, attributes: Self.lazy))</a>"
         }
+    }
+
+    private static let lazy = " loading=\"lazy\""
+
+    /// Where the small version can't be drawn, its name and size are seen.
+    private func small(_ content: Content) -> String {
+        """
+        \(named(content))<img src="\(HTMLText.escaped(links.small(content)))" alt="" \
+        title="\(HTMLText.escaped(content.name))"\(Self.lazy)>
+        """
+    }
+
+    private func named(_ content: Content) -> String {
+        """
+        <span class="name"><bdi>\(HTMLText.escaped(content.name))</bdi>\
+        <small>\(FileSize.text(content.key.size))</small></span>
+        """
     }
 
     private func picture(_ content: Content, attributes: String) -> String {
@@ -79,10 +99,11 @@ struct SourcePage {
         guard type.showing == .pictureForSome else {
             return "<img src=\"\(url(content))\" alt=\"\(name)\" title=\"\(name)\"\(attributes)>"
         }
+        let fallback = hasSmallPictures ? " src=\"\(HTMLText.escaped(links.small(content)))\"" : ""
         // Browsers that can't show it don't fetch it either; then name and size are seen behind it.
         return """
-            <span class="name"><bdi>\(name)</bdi><small>\(FileSize.text(content.key.size))</small></span><picture><source type="\(HTMLText.escaped(type.text))" \
-            srcset="\(url(content))"><img alt=""\(attributes)></picture>
+            \(named(content))<picture><source type="\(HTMLText.escaped(type.text))" \
+            srcset="\(url(content))"><img\(fallback) alt=""\(attributes)></picture>
             """
     }
 
@@ -108,9 +129,14 @@ struct SourcePage {
     /// Downloads are named since a sandbox forbids them.
     var securityPolicy: String {
         """
-        default-src 'none'; img-src \(links.filesSource); media-src \(links.filesSource); \
+        default-src 'none'; img-src \(pictureSources); media-src \(links.filesSource); \
         style-src 'sha256-\(PageStyle.digest)'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
         sandbox allow-downloads
         """
+    }
+
+    private var pictureSources: String {
+        hasSmallPictures && links.smallSource != links.filesSource
+            ? "\(links.filesSource) \(links.smallSource)" : links.filesSource
     }
 }

@@ -12,6 +12,7 @@ import SystemPackage
 /// objects/    finished contents, each once, by MD5
 /// files/      hard links to objects under the names the users gave them
 /// portraits/  profile pictures, by the random part of their URL
+/// thumbnails/ small versions of pictures, by the random part of the picture's URL; made again where they are missing
 /// ```
 ///
 /// **What survives a kill** of this process at any moment: everything that was answered. The bytes of a block are

@@ -1,0 +1,80 @@
+import Glibc
+import Logging
+import Synchronization
+import SystemPackage
+
+/// Small versions of pictures, for pages. Drawn by `outbox-media` when somebody asks first, and kept in `thumbnails/`.
+final class SmallPictures: Sendable {
+    /// Large enough for a tile of a page on a screen of double density.
+    private static let side = 480
+    /// What one may take, for the check of free space.
+    private static let largest: Int64 = 1 << 20
+
+    private let store: Store
+    private let program: String
+    private let folder: Folder
+    private let thread = DiskThreads(count: 1)
+    /// Held while a picture is drawn, on `thread` alone.
+    private let worker = Mutex<PictureWorker?>(nil)
+    /// Pictures that could not be drawn; not tried again before the next start.
+    private let refused = Mutex<Set<Hex128>>([])
+    private let isBroken = Atomic(false)
+
+    /// - Parameter program: The path of `outbox-media`.
+    init(_ store: Store, program: String) throws(Errno) {
+        self.store = store
+        self.program = program
+        folder = try store.root.folder("thumbnails")
+        for name in try folder.names() where name.hasSuffix(".part") { try folder.remove(name) }
+    }
+
+    /// Whether there may be a small version of a file of this type.
+    static func mayShow(_ type: MediaType) -> Bool {
+        switch type.showing {
+        case .picture, .pictureForSome: true
+        case .video, .link: false
+        }
+    }
+
+    /// The small version of a content; nil where there is none.
+    func picture(of content: Content) async throws -> OpenFile? {
+        let name = "\(content.token).jpg"
+        if let file = try folder.openExisting(name) { return file }
+        guard Self.mayShow(MediaType(content.type)), !isBroken.load(ordering: .relaxed),
+            !refused.withLock({ $0.contains(content.token) }),
+            let picture = try store.objects.open(content.object)
+        else { return nil }
+        try store.checkSpace(for: Self.largest)
+        return try await Task(executorPreference: thread) { try self.draw(picture, content, name) }.value
+    }
+
+    /// One at a time.
+    private func draw(_ picture: OpenFile, _ content: Content, _ name: String) throws -> OpenFile? {
+        if let file = try folder.openExisting(name) { return file }
+        let part = name + ".part"
+        try folder.remove(part)
+        let output = try folder.open(part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        guard isDrawn(picture, into: output) else {
+            refused.withLock { _ = $0.insert(content.token) }
+            try folder.remove(part)
+            store.logger.info("no small version of a picture", metadata: ["md5": "\(content.key.md5)"])
+            return nil
+        }
+        try folder.rename(part, into: folder, as: name)
+        return output
+    }
+
+    private func isDrawn(_ picture: OpenFile, into output: OpenFile) -> Bool {
+        worker.withLock { worker in
+            if worker == nil { worker = PictureWorker.started(program) }
+            guard let running = worker else {
+                isBroken.store(true, ordering: .relaxed)
+                store.logger.warning("outbox-media does not start: pages have no small pictures")
+                return false
+            }
+            let outcome = running.draw(picture, side: Self.side, into: output)
+            if outcome == .lost { worker = nil }
+            return outcome == .done
+        }
+    }
+}

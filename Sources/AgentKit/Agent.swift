@@ -31,7 +31,9 @@ public struct Agent: Sendable {
     /// - Throws: `AgentFailure` when it cannot begin.
     public func run() async throws -> Bool {
         let configuration = source.initial.configuration
-        if let refusal = configuration.refusal { throw AgentFailure.configuration(refusal) }
+        if let refusal = configuration.refusal ?? configuration.nestingRefusal() {
+            throw AgentFailure.configuration(refusal)
+        }
         for line in configuration.notBuilt { logger.warning("\(line)") }
         Self.prepareProcess()
         let state = try StateDirectory(path: configuration.state)

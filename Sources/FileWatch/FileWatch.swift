@@ -25,6 +25,10 @@ public final class FileWatch: Sendable {
         public var unknownWriterWait: Duration
         /// How often directories are looked at that cannot be watched, or of which events do not tell all.
         public var pollInterval: Duration
+        /// The directory that the root was when its user opened it; if another one is watched, `rootBack` says so.
+        public var expectedRoot: FileStatus?
+        /// Directories that are passed over with everything in them, wherever they appear.
+        public var isPrivate: @Sendable (FileStatus) -> Bool
         /// Names that produce nothing; what lies below an ignored directory is never asked for.
         public var isIgnored: @Sendable (_ path: RelativePath, _ isDirectory: Bool) -> Bool
         /// Whether this state of a name, regular file or not, was dealt with already: a scan tells nothing of it then.
@@ -32,12 +36,14 @@ public final class FileWatch: Sendable {
 
         /// Options with the defaults of the configuration file, nothing ignored and nothing known.
         ///
-        /// Both closures are called on the watch's own thread, often: they must be quick.
+        /// The closures are called on the watch's own thread, often: they must be quick.
         public init(
             settle: Duration = .milliseconds(250),
             rescan: Duration = .seconds(60),
             unknownWriterWait: Duration = .seconds(10),
             pollInterval: Duration = .seconds(5),
+            expectedRoot: FileStatus? = nil,
+            isPrivate: @escaping @Sendable (FileStatus) -> Bool = { _ in false },
             isIgnored: @escaping @Sendable (_ path: RelativePath, _ isDirectory: Bool) -> Bool = { _, _ in false },
             isKnown: @escaping @Sendable (RelativePath, FileStatus) -> Bool = { _, _ in false }
         ) {
@@ -45,6 +51,8 @@ public final class FileWatch: Sendable {
             self.rescan = rescan
             self.unknownWriterWait = unknownWriterWait
             self.pollInterval = pollInterval
+            self.expectedRoot = expectedRoot
+            self.isPrivate = isPrivate
             self.isIgnored = isIgnored
             self.isKnown = isKnown
         }

@@ -19,12 +19,15 @@ struct RootGuard {
     }
 
     private let path: String
+    /// What stood there before the watch began.
+    private let expected: FileStatus?
     private var status: FileStatus?
     private var isMountPoint = false
     private var isLost = false
 
-    init(path: String) {
+    init(path: String, expected: FileStatus? = nil) {
         self.path = path
+        self.expected = expected
     }
 
     /// Opens the outbox and compares it with what it was.
@@ -55,7 +58,7 @@ struct RootGuard {
         // The empty directory that shows while a medium is away is not the outbox.
         if isLost && isMountPoint && !isMounted { return .absent }
         isMountPoint = isMounted
-        let isFirst = status == nil
+        let isFirst = status == nil && expected?.isSameDirectory(as: found) != false
         status = found
         isLost = false
         return isFirst ? .present(directory) : .back(directory, isSame: isSame)

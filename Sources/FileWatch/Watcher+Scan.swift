@@ -49,6 +49,9 @@ extension Watcher {
         guard let path = tree.path(visit.id) else { return }
         do {
             let directory = try root.directory(path.bytes)
+            if visit.id != WatchTree.root, options.isPrivate(try FileStatus(of: directory.rawValue)) {
+                return removeDirectory(visit.id)
+            }
             if visit.purpose != .poll || !isWatchedAndShared(visit.id) {
                 watch(visit.id, directory, at: path, below: root)
             }

@@ -54,7 +54,7 @@ final class Watcher {
         pollClock = PollClock(interval: options.pollInterval)
         self.mailbox = mailbox
         self.handler = handler
-        rootGuard = RootGuard(path: root)
+        rootGuard = RootGuard(path: root, expected: options.expectedRoot)
         settler = Settler(settle: options.settle, unknownWriterWait: options.unknownWriterWait)
         scans = ScanQueue(nextFull: Self.now())
     }

@@ -28,6 +28,38 @@ import UploadCore
         #expect(outbox.scans.first?.contains(try relative("other")) == false)
     }
 
+    @Test func `a private directory is passed over, also one that is moved in while the watch runs`() async throws {
+        let directory = try TemporaryDirectory()
+        let inner = directory.path("outbox/own")
+        let moved = directory.path("moved")
+        for path in [inner, moved] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try Data("x".utf8).write(to: URL(fileURLWithPath: path + "/secret"))
+        }
+        let own = Set(try [inner, moved].map { try FileStatus(path: $0).inode })
+        var options = FileWatch.Options.quick()
+        options.isPrivate = { own.contains($0.inode) }
+        let outbox = try Outbox(options, in: directory)
+        try await outbox.start()
+        #expect(rename(moved, outbox.path("moved")) == 0)
+        try outbox.write("own/new")
+        try outbox.write("marker")
+        try await outbox.sees("ready marker")
+        _ = try await outbox.rescan()
+        #expect(!outbox.story.contains { $0.contains("own/") || $0.contains("moved/") })
+    }
+
+    @Test func `an outbox that is another directory than its user opened is said to be back as another one`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        var options = FileWatch.Options.quick()
+        options.expectedRoot = try FileStatus(path: directory.path)
+        let outbox = try Outbox(options, in: directory)
+        try await outbox.start()
+        #expect(outbox.story == ["back false", "scanned 0"])
+    }
+
     @Test func `a file that is being written when the scan comes by is not ready before it is closed`() async throws {
         let outbox = try Outbox()
         let file = try Writer(outbox.path("slow"))

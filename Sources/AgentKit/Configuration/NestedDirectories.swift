@@ -1,0 +1,79 @@
+import CLinux
+import Glibc
+import LinuxSystem
+import SystemPackage
+
+extension Configuration {
+    /// Why the agent must not start with its directories as they are on disk; nil if they are apart.
+    ///
+    /// `ruleViolations` compares paths as text. This follows symbolic links, as the kernel does. It blocks on the disk.
+    func nestingRefusal() -> String? {
+        let outside = "set it to a path outside the outbox"
+        let inside = [
+            ("state", state, "the stored token would be uploaded; \(outside)"),
+            ("avatars", avatars, "its pictures would be uploaded; \(outside)"),
+            ("sidecars.directory", sidecars.directory, "\"\" puts sidecars beside the files"),
+            ("remote.token_file", remote.tokenFile, "the token would be uploaded; keep it elsewhere"),
+        ]
+        for case (let key, let path?, let reason) in inside where DirectoryChain(of: path).passes(through: outbox) {
+            return "\(key) (\(path)) leads into the outbox (\(outbox)): \(reason)"
+        }
+        for (key, path) in [("state", state), ("avatars", avatars)]
+        where DirectoryChain(of: outbox).passes(through: path) {
+            return "outbox (\(outbox)) leads into \(key) (\(path)), where the agent keeps files of its own; "
+                + "set it to another directory"
+        }
+        return nil
+    }
+}
+
+/// A directory and all those above it, as the kernel sees them: symbolic links are resolved.
+private struct DirectoryChain {
+    private let links: [FileStatus]
+
+    /// The chain of a path; if it is missing, that of the nearest directory above it.
+    init(of path: String) {
+        var path = path
+        var links: [FileStatus] = []
+        var directory = Self.open(path)
+        while directory == nil, let slash = path.lastIndex(of: "/"), path != "/" {
+            path = slash == path.startIndex ? "/" : String(path[..<slash])
+            directory = Self.open(path)
+        }
+        while let current = directory, let status = try? FileStatus(of: current.rawValue) {
+            // The root directory is its own parent.
+            if let last = links.last, last.isSameDirectory(as: status) { break }
+            links.append(status)
+            directory = Self.parent(of: current)
+        }
+        self.links = links
+    }
+
+    /// Whether a directory is in the chain.
+    func passes(through path: String) -> Bool {
+        guard let status = try? FileStatus(path: path) else { return false }
+        return links.contains { $0.isSameDirectory(as: status) }
+    }
+
+    private static let flags = O_PATH | O_DIRECTORY
+
+    private static func parent(of directory: SharedDescriptor) -> SharedDescriptor? {
+        let raw = outbox_openat(directory.rawValue, "..", flags | O_CLOEXEC, 0)
+        return raw < 0 ? nil : SharedDescriptor(Descriptor(owning: raw))
+    }
+
+    /// Opens a directory, or that of a file.
+    private static func open(_ path: String) -> SharedDescriptor? {
+        if let directory = try? SharedDescriptor(opening: path, flags: flags) { return directory }
+        guard let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        let target = String(cString: real)
+        return target.lastIndex(of: "/").flatMap {
+            try? SharedDescriptor(opening: String(target[...$0]), flags: flags)
+        }
+    }
+}
+
+extension FileStatus {
+    fileprivate func isSameDirectory(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+}

@@ -42,6 +42,9 @@ struct RunningAgent: Service {
         self.version = version
         self.logger = logger
         try Self.makeOutbox(configuration.outbox)
+        // Once more, as it and the state directory may only be there now.
+        if let refusal = configuration.nestingRefusal() { throw AgentFailure.configuration(refusal) }
+        let outbox = PinnedDirectory(path: configuration.outbox)
         let end = AgentEnd()
         self.end = end
         let troubles = TroubleReporter(logger: logger, end: end)
@@ -69,7 +72,7 @@ struct RunningAgent: Service {
             credentials: GuardedCredentials(credentials, mayTravel: configuration.remote.allowsToken))
         let clock = SystemClocks()
         let events = EventHub(clock: clock)
-        let files = OutboxFiles(root: configuration.outbox)
+        let files = OutboxFiles(outbox)
         pictures = PictureServices(
             configuration, environment: environment, version: version, events: events,
             portrait: .init(files: files, remote: remote, credentials: credentials, account: account, clock: clock),
@@ -78,7 +81,7 @@ struct RunningAgent: Service {
             configuration, ledger, remote, credentials, account, pictures, events, files: files, version: version,
             onChange: { notifier.changed() }, logger)
         troubles.tell(uploader)
-        watch = try Self.makeWatch(configuration, uploader: uploader, ledger: ledger)
+        watch = try Self.makeWatch(configuration, outbox, uploader: uploader, ledger: ledger)
         network = try Self.makeNetworkWatch(
             uploader: uploader, transport: transport, pictures: pictures, logger: logger)
     }
@@ -194,13 +197,11 @@ struct RunningAgent: Service {
             throw .inputOutput(path: configuration.state + "/ledger.lmdb", reason: "its digest secret is damaged")
         }
         let rules = IntakeRules(configuration)
-        let store = SidecarStore(
-            root: configuration.sidecars.directory ?? configuration.outbox,
-            makesDirectories: configuration.sidecars.directory != nil)
+        let store = SidecarStore(configuration.sidecars, outbox: files.outbox)
         let clock = SystemClocks()
         let parts = Uploader.Parts(
             ledger: ledger, acknowledgements: try openLog(configuration.state), remote: remote, files: files,
-            rules: rules, holding: HoldingArea(root: configuration.outbox),
+            rules: rules, holding: HoldingArea(root: files.outbox),
             afterUpload: configuration.intake.afterUpload, moveTo: RelativePath(configuration.intake.moveTo) ?? .root,
             hashPool: HashPool(files: files, rules: rules, secret: secret, threads: processorCount()),
             secret: secret,
@@ -216,11 +217,14 @@ struct RunningAgent: Service {
     }
 
     private static func makeWatch(
-        _ configuration: Configuration, uploader: Uploader, ledger: Ledger
+        _ configuration: Configuration, _ outbox: PinnedDirectory, uploader: Uploader, ledger: Ledger
     ) throws(AgentFailure) -> FileWatch {
         let rules = IntakeRules(configuration)
+        let own = PrivateDirectories(configuration)
         let options = FileWatch.Options(
             settle: configuration.intake.settle, rescan: configuration.intake.rescan,
+            expectedRoot: try? outbox.open().status(),
+            isPrivate: { own.contains($0) },
             isIgnored: { path, _ in rules.isIgnored(path) },
             isKnown: { path, status in
                 // A record that can't be read is no knowledge: the file is looked at again.

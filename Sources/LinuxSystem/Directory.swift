@@ -92,25 +92,50 @@ public final class Directory: Sendable {
 
     /// Creates an absolute path's directories that are missing, with mode 0777 less the umask.
     ///
-    /// - Throws: `Errno` of mkdirat(2); an existing directory is no error.
+    /// Symbolic links on the way are followed: the path comes from the user's configuration.
+    ///
+    /// - Throws: `Errno` of mkdir(2); an existing directory is no error.
     public static func create(_ path: String) throws(Errno) {
-        try Directory(path: "/").createDirectories(Array(path.utf8.drop { $0 == UInt8(ascii: "/") }))
+        let bytes = Array(path.utf8)
+        var end = bytes.startIndex
+        while end < bytes.endIndex {
+            end = bytes[end...].dropFirst().firstIndex(of: UInt8(ascii: "/")) ?? bytes.endIndex
+            try makeDirectory(Array(bytes[..<end]), in: AT_FDCWD, mode: 0o777)
+        }
     }
 
-    /// Creates the directories of a path that are missing, with mode 0777 less the umask.
+    /// Opens a directory below this one, and creates what is missing of its path.
     ///
-    /// - Throws: `Errno` of mkdirat(2); an existing directory is no error.
-    public func createDirectories(_ path: [UInt8]) throws(Errno) {
-        var end = path.startIndex
-        while end < path.endIndex {
-            end = path[end...].firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex
-            do {
-                try Self.withCString(Array(path[..<end])) { name throws(Errno) in
-                    try retryingOnInterrupt { mkdirat(rawValue, name, 0o777) }
-                }
-            } catch Errno.fileExists {}
-            if end < path.endIndex { end += 1 }
+    /// Each part is created in the open directory before it and opened from there. A symbolic link in its place is an
+    /// error and never followed.
+    ///
+    /// - Parameters:
+    ///   - path: relative path, as bytes.
+    ///   - mode: permission bits of what is created, less the umask.
+    ///   - isTrusted: asked for each directory of the path, whether it was there before or not.
+    /// - Throws: `Errno`; `.tooManySymbolicLinkLevels` or `.notDirectory` where something else has the name of a
+    ///   directory, `.notPermitted` where one is not trusted.
+    @discardableResult
+    public func createDirectories(
+        _ path: [UInt8], mode: UInt32 = 0o777, isTrusted: (FileStatus) -> Bool = { _ in true }
+    ) throws(Errno) -> Directory {
+        var directory = self
+        for part in path.split(separator: UInt8(ascii: "/")) {
+            let name = Array(part)
+            try Self.makeDirectory(name, in: directory.rawValue, mode: mode)
+            let next = Directory(owning: try directory.open(name, flags: O_PATH | O_DIRECTORY))
+            guard isTrusted(try FileStatus(of: next.rawValue)) else { throw .notPermitted }
+            directory = next
         }
+        return try directory.directory([])
+    }
+
+    private static func makeDirectory(_ path: [UInt8], in parent: Int32, mode: UInt32) throws(Errno) {
+        do {
+            try withCString(path) { name throws(Errno) in
+                try retryingOnInterrupt { mkdirat(parent, name, mode) }
+            }
+        } catch Errno.fileExists {}
     }
 
     /// Renames within this directory, replacing what bears the new name (man 2 rename).

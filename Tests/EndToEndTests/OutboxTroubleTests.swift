@@ -9,8 +9,12 @@ private final class MountedAgent {
     let agent: Agent
 
     /// - Parameter mount: a shell's words that mount something at `$O`, the outbox.
-    init(remote url: String, _ settings: Settings = [:], mount: String) throws {
-        agent = try Agent(remote: url, settings)
+    convenience init(remote url: String, _ settings: Settings = [:], mount: String) throws {
+        self.init(try Agent(remote: url, settings), mount: mount)
+    }
+
+    init(_ agent: Agent, mount: String) {
+        self.agent = agent
         agent.launcher = [
             "/usr/bin/unshare", "-rm", "sh", "-c", "O=$1; shift; \(mount) && exec \"$@\"", "sh", agent.outbox,
         ]
@@ -127,6 +131,45 @@ private func fill(_ path: String) -> Int {
     var filled = 0
     while write(descriptor, page, page.count) == page.count { filled += page.count }
     return filled
+}
+
+@Suite("An outbox that the agent's own directories are in", .agents)
+struct NestedOutboxTests {
+    @Test("by way of a symbolic link is a wrong configuration, and nothing is sent", arguments: ["state", "avatars"])
+    func symbolicLink(key: String) async throws {
+        let server = try FaultServer()
+        let agent = try Agent(
+            remote: server.url, [key: "link/deep", "intake.media_only": false])
+        try FileManager.default.createSymbolicLink(
+            atPath: agent.directory.path("link"), withDestinationPath: agent.outbox)
+        try agent.drop("a.txt", Array("text".utf8))
+        let output = try await agent.command("run")
+        #expect(output.code == 78, "\(output)")
+        #expect(output.standardError.contains(key) && output.standardError.contains("leads into the outbox"))
+        #expect(server.records.isEmpty)
+        #expect(Files.tree(agent.outbox) == ["a.txt"])
+    }
+
+    @Test(
+        "by way of a bind mount never sends what is in them",
+        .enabled(if: Unshare.mayMount, "\(Unshare.why)"))
+    func bindMount() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.media_only": false, "intake.rescan": "1s"])
+        try Files.makeDirectory(agent.path("mine"))
+        try Files.makeDirectory(agent.state)
+        let mounted = MountedAgent(agent, mount: "mount --bind \"\(agent.state)\" \"$O/mine\"")
+        try Files.write(Array("secret".utf8), to: agent.state + "/token")
+        try await agent.start()
+        #expect(FileManager.default.fileExists(atPath: try mounted.path("mine/token")))
+        var keys: [String] = []
+        for name in ["a.jpg", "b.jpg", "c.jpg"] {
+            keys.append(try agent.drop(name, .jpeg, size: 2000))
+            try await agent.reached(name, .done)
+        }
+        expectClean(server, finished: keys)
+        #expect(try mounted.sidecar("mine/token") == nil)
+    }
 }
 
 @Suite("An outbox that vanishes", .agents)
@@ -271,8 +314,18 @@ struct VanishingOutboxTests {
             try mounted.sidecar("trip/a.jpg")?.state == .waiting
         }
 
+        try Files.write(picture, to: mounted.path("top.jpg"))
+        try await Poll.until("the second path to wait", lastState: { agent.log }) {
+            try mounted.sidecar("top.jpg")?.state == .waiting
+        }
+
         try await mounted.change(#"umount -l "$O""#)
+        #expect(try await agent.command("pause", "top.jpg").code == 0)
         try await expectNothingCancelled(server, agent)
+        #expect(try await agent.command("resume", "top.jpg").code == 0)
+        #expect(try await agent.command("pause", "--all").code == 0)
+        #expect(Files.tree(agent.outbox) == [], "in the mount point")
+        #expect(try await agent.command("resume", "--all").code == 0)
         server.setFaults { _, _ in nil }
         try agent.drop("below.jpg", .jpeg, size: 2000)
         #expect(try await agent.isStillUnderWay("trip/a.jpg"))

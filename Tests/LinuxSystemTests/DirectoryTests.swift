@@ -73,6 +73,27 @@ struct DirectoryTests {
         #expect(found.filter { $0.isDirectory == true }.map(\.name) == [Array("sub".utf8)])
     }
 
+    @Test("creates directories below itself, never through a symbolic link that stands in their place")
+    func createsBeneath() throws {
+        let outside = try TemporaryDirectory()
+        try FileManager.default.createSymbolicLink(atPath: place.path("link"), withDestinationPath: outside.path)
+        #expect(throws: Errno.self) { try directory.createDirectories(Array("link/sub".utf8)) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path).isEmpty)
+        let made = try directory.createDirectories(Array("a/b".utf8))
+        #expect(try made.status().inode == FileStatus(path: place.path("a/b")).inode)
+        #expect(try directory.createDirectories(Array("a/b".utf8)).status().inode == made.status().inode)
+    }
+
+    @Test("opens no directory that is not trusted, and creates nothing in it")
+    func untrusted() throws {
+        try directory.createDirectories(Array("a".utf8))
+        let foreign = try directory.status(Array("a".utf8)).inode
+        #expect(throws: Errno.notPermitted) {
+            try directory.createDirectories(Array("a/b".utf8), isTrusted: { $0.inode != foreign })
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.path("a")).isEmpty)
+    }
+
     @Test("refuses a NUL in a name instead of cutting it")
     func nul() throws {
         #expect(throws: Errno.invalidArgument) { try directory.status([UInt8(ascii: "a"), 0, UInt8(ascii: "b")]) }

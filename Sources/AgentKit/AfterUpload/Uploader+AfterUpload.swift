@@ -29,6 +29,9 @@ extension Uploader {
                 // Not the file that was sent: it is a new one.
                 return reconsider(path)
             }
+        } catch Errno.staleNFSFileHandle {
+            // The outbox is not there. The scan after its return finds the file again.
+            return
         } catch {
             return getStuck(path, error)
         }
@@ -53,7 +56,11 @@ extension Uploader {
     private func getStuck(_ path: RelativePath, _ error: Errno) {
         retiring[path] = .stuck
         guard problems["after_upload"] == nil else { return }
-        let remedy = "make the outbox writable, and keep intake.move_to a directory on its file system"
+        var remedy = "make the outbox writable, and keep intake.move_to a directory on its file system"
+        if [.notPermitted, .tooManySymbolicLinkLevels, .notDirectory].contains(error) {
+            let target = parts.afterUpload == .move ? parts.moveTo.appending(path.bytes) : nil
+            remedy = parts.holding.obstacle(to: target) ?? remedy
+        }
         problems["after_upload"] = "\(path) can't be moved out of the outbox: \(error); \(remedy)"
         parts.logger.error(
             "files that are uploaded can't be moved out of the outbox; it is tried again after each full scan",

@@ -41,9 +41,7 @@ extension OfflineFiles {
             }
             return true
         })
-        let store = SidecarStore(
-            root: configuration.sidecars.directory ?? configuration.outbox,
-            makesDirectories: configuration.sidecars.directory != nil)
+        let store = SidecarStore(configuration.sidecars, outbox: files.outbox)
         var report = PruneReport()
         for record in gone {
             // What was moved keeps its sidecar.

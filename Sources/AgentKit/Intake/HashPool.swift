@@ -138,7 +138,7 @@ struct FileHasher {
 
     private func failure(_ error: Errno, _ path: RelativePath) -> HashResult {
         switch error {
-        case .noSuchFileOrDirectory, .notDirectory: return .missing
+        case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle: return .missing
         // Something else took the name: the watch tells what it is.
         case .invalidArgument, .tooManySymbolicLinkLevels, .noSuchAddressOrDevice: return .changed
         // Nothing the file is to blame for, or a lease that its holder is asked to give back: tried again.

@@ -5,14 +5,26 @@ import UploadCore
 
 /// The files of the outbox, looked up by path below it and never beyond.
 ///
-/// The directory is opened anew for each look-up: it may be unmounted at any time, and come back.
+/// The directory is opened anew for each look-up: it may be unmounted at any time, and come back. Until it does, every
+/// look-up throws `.staleNFSFileHandle`.
 struct OutboxFiles: Sendable {
+    /// The outbox.
+    let outbox: PinnedDirectory
+
     /// Absolute path of the outbox, which may itself be a symbolic link.
-    let root: String
+    var root: String { outbox.path }
+
+    init(_ outbox: PinnedDirectory) {
+        self.outbox = outbox
+    }
+
+    init(root: String) {
+        self.init(PinnedDirectory(path: root))
+    }
 
     /// What stands under a path; a symbolic link is described, not followed.
     func status(of path: RelativePath) throws(Errno) -> FileStatus {
-        try Directory(path: root).status(path.bytes)
+        try outbox.open().status(path.bytes)
     }
 
     /// What tells the outbox from another directory over restarts, nil where it is not there; device numbers change when
@@ -35,7 +47,7 @@ struct OutboxFiles: Sendable {
     ///
     /// - Parameter most: more than so many names are not looked at.
     func names(below directory: RelativePath, atMost most: Int) -> [RelativePath] {
-        guard let outbox = try? Directory(path: root) else { return [] }
+        guard let outbox = try? outbox.open() else { return [] }
         var found: [RelativePath] = []
         var directories = [directory]
         var seen = 0
@@ -57,7 +69,7 @@ struct OutboxFiles: Sendable {
     ///
     /// - Throws: `Errno`; `.invalidArgument` when something else bears the name.
     func open(_ path: RelativePath) throws(Errno) -> (file: SharedDescriptor, status: FileStatus) {
-        let directory = try Directory(path: root)
+        let directory = try outbox.open()
         // Looked at before it is opened: opening a device may already do something.
         guard try directory.status(path.bytes).kind == .regular else { throw .invalidArgument }
         let file = SharedDescriptor(try directory.open(path.bytes, flags: O_RDONLY | O_NOFOLLOW))

@@ -66,8 +66,7 @@ extension PortraitService {
         case .invalidArgument, .tooManySymbolicLinkLevels: return changed(id, path)
         // It is gone, which the watch tells when it counts; or nothing the file is to blame for.
         case .noSuchFileOrDirectory, .notDirectory, .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory,
-            .wouldBlock,
-            .ioError:
+            .wouldBlock, .ioError, .staleNFSFileHandle:
             return .postponed(
                 id, FileError(code: "unreadable", message: "\(path) can't be read now: \(error)", retryable: true))
         default:

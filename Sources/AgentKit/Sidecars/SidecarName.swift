@@ -23,6 +23,12 @@ enum SidecarName {
         Array(".outbox-\(hash(of: name)).tmp".utf8)
     }
 
+    /// Another name of this kind, where that one is taken.
+    static func temporary(_ number: UInt32) -> [UInt8] {
+        let digits = String(number, radix: 16)
+        return Array(".outbox-\(String(repeating: "0", count: 8 - digits.utf8.count))\(digits).tmp".utf8)
+    }
+
     /// Whether a name is one of those: such a file must never be taken, whatever the configuration ignores.
     static func isTemporary(_ name: some BidirectionalCollection<UInt8>) -> Bool {
         name.count == 20 && name.starts(with: ".outbox-".utf8) && name.suffix(4).elementsEqual(".tmp".utf8)

@@ -8,10 +8,35 @@ import UploadCore
 /// Each is written to a temporary file and renamed, both relative to the open directory, so a reader never sees half of
 /// one. A foreign file that bears the name is left alone.
 struct SidecarStore: Sendable {
-    /// Root of the tree sidecars stand in: the outbox, or `sidecars.directory`.
-    let root: String
-    /// Whether directories are made as needed: in a mirror tree, never in the outbox.
-    let makesDirectories: Bool
+    /// The tree that sidecars stand in.
+    private enum Tree: Sendable {
+        /// The outbox, where no directory is made.
+        case outbox(PinnedDirectory)
+        /// `sidecars.directory`, where directories are made as needed.
+        case mirror(String)
+    }
+
+    private let tree: Tree
+
+    /// Whether sidecars stand in the outbox.
+    var standBesideFiles: Bool { if case .outbox = tree { true } else { false } }
+
+    /// Sidecars beside the files of an outbox.
+    init(beside outbox: PinnedDirectory) {
+        tree = .outbox(outbox)
+    }
+
+    /// Sidecars in a tree of their own.
+    ///
+    /// - Parameter mirror: absolute path of its root, which need not be there yet.
+    init(mirror: String) {
+        tree = .mirror(mirror)
+    }
+
+    /// Sidecars where the configuration wants them.
+    init(_ configuration: Configuration.Sidecars, outbox: PinnedDirectory) {
+        tree = configuration.directory.map(Tree.mirror) ?? .outbox(outbox)
+    }
 
     private static let attempts = 100
 
@@ -27,12 +52,10 @@ struct SidecarStore: Sendable {
     ///   - subject: what it is about.
     ///   - known: the name it was written under before in this run; nil when it was not.
     /// - Returns: the name it has now.
-    /// - Throws: `Errno`; `.noSuchFileOrDirectory` when its directory is gone.
+    /// - Throws: `Errno`; `.noSuchFileOrDirectory` when its directory is gone, `.staleNFSFileHandle` when the outbox is.
     func write(_ text: [UInt8], for subject: SidecarSubject, known: [UInt8]?) throws(Errno) -> [UInt8] {
         let directory = try open(subject.directory)
-        // Always the same name for the same subject: what a kill leaves behind goes with the next write.
-        let temporary = SidecarName.temporary(for: subject.name)
-        let descriptor = try create(temporary, in: directory)
+        let (temporary, descriptor) = try makeTemporary(for: subject, in: directory)
         do {
             try writeAll(text, to: descriptor.rawValue)
             return try place(temporary, in: directory, for: subject, known: known)
@@ -42,14 +65,25 @@ struct SidecarStore: Sendable {
         }
     }
 
-    private func create(_ name: [UInt8], in directory: Directory) throws(Errno) -> Descriptor {
-        let flags = O_WRONLY | O_CREAT | O_EXCL
+    /// Makes the file that a sidecar is written to first.
+    ///
+    /// It has always the same name for the same subject: what a kill leaves behind goes with the next write. What can't
+    /// be removed, as a directory that somebody else made, is passed over.
+    private func makeTemporary(
+        for subject: SidecarSubject, in directory: Directory
+    ) throws(Errno) -> (name: [UInt8], file: SharedDescriptor) {
+        let usual = SidecarName.temporary(for: subject.name)
         do {
-            return try directory.open(name, flags: flags, mode: 0o644)
+            return (usual, try create(usual, in: directory))
         } catch Errno.fileExists {
-            try directory.unlink(name)
-            return try directory.open(name, flags: flags, mode: 0o644)
+            if (try? directory.unlink(usual)) != nil { return (usual, try create(usual, in: directory)) }
         }
+        let other = SidecarName.temporary(UInt32.random(in: .min ... .max))
+        return (other, try create(other, in: directory))
+    }
+
+    private func create(_ name: [UInt8], in directory: Directory) throws(Errno) -> SharedDescriptor {
+        SharedDescriptor(try directory.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o644))
     }
 
     /// Whether the sidecar of a file or source holds some pieces of text; how a final one is told from an older one after
@@ -74,18 +108,11 @@ struct SidecarStore: Sendable {
     }
 
     private func open(_ path: RelativePath) throws(Errno) -> Directory {
-        let top = try top()
-        if path.bytes.isEmpty { return top }
-        if makesDirectories { try top.createDirectories(path.bytes) }
-        return try top.directory(path.bytes)
-    }
-
-    private func top() throws(Errno) -> Directory {
-        do {
-            return try Directory(path: root)
-        } catch Errno.noSuchFileOrDirectory where makesDirectories {
-            try Directory.create(root)
-            return try Directory(path: root)
+        switch tree {
+        case .outbox(let outbox): return try outbox.open().directory(path.bytes)
+        case .mirror(let root):
+            if (try? FileStatus(path: root)) == nil { try Directory.create(root) }
+            return try Directory(path: root).createDirectories(path.bytes)
         }
     }
 
@@ -102,12 +129,14 @@ struct SidecarStore: Sendable {
                 try directory.moveWithoutReplacing(temporary, to: name, in: directory)
                 return name
             } catch Errno.fileExists {
-                if name == usual, let other = subject.displaced, isSidecar(name, of: other, in: directory) {
+                if name == usual, let other = subject.displaced, holds(name, other.owns, in: directory) {
                     try giveWay(of: other, in: directory)
                 } else if !isSidecar(name, of: subject, in: directory) {
                     continue
                 }
+                let wasBlank = holds(name, Self.isBlank, in: directory)
                 try directory.rename(temporary, to: name)
+                if wasBlank { removeNext(after: name, of: subject, in: directory) }
                 return name
             }
         }
@@ -144,8 +173,23 @@ struct SidecarStore: Sendable {
     }
 
     /// Whether a file is a sidecar that this program wrote for a file or source, as its first bytes tell.
+    ///
+    /// So is one that is empty or all zero bytes: a power cut leaves a file like that if it comes between the renaming and
+    /// the writing to disk.
     private func isSidecar(_ name: [UInt8], of subject: SidecarSubject, in directory: Directory) -> Bool {
-        Self.content(of: name, in: directory, atMost: Self.head).map(subject.owns) ?? false
+        holds(name, { subject.owns($0) || Self.isBlank($0) }, in: directory)
+    }
+
+    private func holds(_ name: [UInt8], _ condition: ([UInt8]) -> Bool, in directory: Directory) -> Bool {
+        Self.content(of: name, in: directory, atMost: Self.head).map(condition) ?? false
+    }
+
+    private static func isBlank(_ text: [UInt8]) -> Bool { text.allSatisfy { $0 == 0 } }
+
+    /// Removes the sidecar that was written under the next name while the one before was taken for a foreign file.
+    private func removeNext(after name: [UInt8], of subject: SidecarSubject, in directory: Directory) {
+        let names = Self.names(of: subject).drop { $0 != name }.dropFirst()
+        for next in names.prefix(while: { holds($0, subject.owns, in: directory) }) { try? directory.unlink(next) }
     }
 
     /// Removes the sidecar of a file or source; one that is not there, or not ours, is no error.

@@ -21,6 +21,8 @@ actor SidecarWriter {
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     private let store: SidecarStore
+    /// Whether sidecars stand in the outbox, and not in a tree of their own.
+    nonisolated let standBesideFiles: Bool
     private let writesRejected: Bool
     private let clock: any Clocks
     private let logger: Logger
@@ -38,6 +40,7 @@ actor SidecarWriter {
     /// - Parameter writesRejected: whether files that are not taken get a sidecar that says so.
     init(store: SidecarStore, writesRejected: Bool, clock: any Clocks, logger: Logger) {
         self.store = store
+        standBesideFiles = store.standBesideFiles
         self.writesRejected = writesRejected
         self.clock = clock
         self.logger = logger
@@ -85,6 +88,18 @@ actor SidecarWriter {
         thread.run { self.assumeIsolated { $0.drain() } }
     }
 
+    /// Forgets what waits to be written: the outbox is another directory.
+    nonisolated func forgetPending() {
+        inbox.withLock { $0 = [:] }
+        thread.run {
+            self.assumeIsolated { writer in
+                writer.pacing = SidecarPacing()
+                writer.names = [:]
+                writer.unwritten = []
+            }
+        }
+    }
+
     /// Writes everything that waits; used before the agent ends.
     func flush() {
         drain()
@@ -122,6 +137,10 @@ actor SidecarWriter {
             // The usual name is found again; only another one must be remembered.
             names[subject] = name == SidecarName.name(for: subject.name) ? nil : name
             noteThrough(subject)
+        } catch Errno.staleNFSFileHandle {
+            // The outbox is not there: whoever notices says so, and this waits for its return.
+            pacing.failed(sidecar, now: clock.now.monotonic)
+            return false
         } catch {
             // A directory that is gone went with its files.
             guard [.noSuchFileOrDirectory, .notDirectory].contains(error) else {

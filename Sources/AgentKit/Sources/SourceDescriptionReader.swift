@@ -63,7 +63,7 @@ struct SourceDescriptionReader: Sendable {
         switch error {
         case .invalidArgument:
             return malformed(nil, "is not a regular file; put a text file in its place")
-        case .noSuchFileOrDirectory, .notDirectory:
+        case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle:
             return FileError(code: "file_missing", message: "\(name) can't be found just now", retryable: true)
         default:
             let message = "\(name) can't be read: \(error); mend permissions or disk, then save the file again"

@@ -30,7 +30,7 @@ extension Uploader {
 
     func report(source directory: RelativePath) {
         guard let report = sourceReport(directory) else { return }
-        parts.sidecars.note(source: report)
+        if hasPlaceForSidecar(SourcePlaces.description(of: directory)) { parts.sidecars.note(source: report) }
         events.publish(source: report)
     }
 

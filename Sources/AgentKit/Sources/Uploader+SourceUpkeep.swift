@@ -83,7 +83,9 @@ extension Uploader {
                 }
             }
             tell(directory, told.sorted { $0.key < $1.key }.map(\.value))
-            guard let report = sourceReport(directory) else { continue }
+            guard let report = sourceReport(directory),
+                hasPlaceForSidecar(SourcePlaces.description(of: directory))
+            else { continue }
             if report.state.isFinal {
                 parts.sidecars.repair(source: report)
             } else {

@@ -6,10 +6,12 @@ import UploadCore
 // Whether the outbox is the directory it was. In another one, or in the empty mount point of a medium that is away, the
 // old one's files are not removed: they are elsewhere.
 extension Uploader {
+    /// Whether the outbox is not there, or another directory than in the last run.
+    var isOtherOutbox: Bool { knownOutbox.map { parts.files.identity != $0 } ?? false }
+
     /// Compares the outbox with that of the last run.
-    func recogniseOutbox() throws(LedgerError) {
-        knownOutbox = try parts.ledger.setting(Setting.outbox)
-        guard let knownOutbox, let identity = parts.files.identity, knownOutbox != identity else { return }
+    func recogniseOutbox() {
+        guard isOtherOutbox, parts.files.identity != nil else { return }
         outboxWasExchanged()
     }
 
@@ -26,8 +28,30 @@ extension Uploader {
     func foundInOutbox(_ isThere: (RelativePath) -> Bool) {
         let descriptions = Set(sourceDescriptions)
         elsewhere = elsewhere.filter { (drops[$0] != nil || descriptions.contains($0)) && !isThere($0) }
+        writeWithheldSidecars()
         guard elsewhere.isEmpty, let identity = parts.files.identity, identity != knownOutbox else { return }
         knownOutbox = identity
         process([], writes: [.setting(Setting.outbox, identity)])
+    }
+
+    /// Whether a sidecar may be written beside a path: not while its file is on a file system that is not mounted, or in
+    /// another outbox. It would end up in the empty mount point. Remembers to write it later.
+    func hasPlaceForSidecar(_ path: RelativePath) -> Bool {
+        let isMissing = outboxIsLost || elsewhere.contains(path) || isAway(path)
+        guard isMissing, parts.sidecars.standBesideFiles else { return true }
+        withheldSidecars.insert(path)
+        return false
+    }
+
+    private func writeWithheldSidecars() {
+        let paths = withheldSidecars
+        withheldSidecars = []
+        for path in paths where hasPlaceForSidecar(path) {
+            if let directory = sourceDirectory(of: path), sources[directory] != nil {
+                report(source: directory)
+            } else if let record = record(of: path), !record.isTrace {
+                parts.sidecars.note(makeReport(record))
+            }
+        }
     }
 }

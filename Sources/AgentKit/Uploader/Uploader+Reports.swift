@@ -14,7 +14,7 @@ extension Uploader {
     /// Tells the state of one path.
     func report(_ record: DropRecord) {
         let report = makeReport(record)
-        parts.sidecars.note(report)
+        if hasPlaceForSidecar(record.path) { parts.sidecars.note(report) }
         if events.publish(report) { log(report) }
         if !sources.isEmpty { tellSource(of: record) }
     }

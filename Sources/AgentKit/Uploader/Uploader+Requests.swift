@@ -299,7 +299,7 @@ extension Uploader {
 
     private func kind(of error: Errno, _ path: RelativePath) -> SourceProblem.Kind {
         switch error {
-        case .noSuchFileOrDirectory, .notDirectory: return .missing
+        case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle: return .missing
         case .invalidArgument, .tooManySymbolicLinkLevels: return .changed
         // Nothing the file is to blame for, or a lease that its holder is asked to give back: tried again.
         case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .wouldBlock, .ioError: return .missing

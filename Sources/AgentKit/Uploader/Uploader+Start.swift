@@ -39,9 +39,10 @@ extension Uploader {
         let judgesAgain = try ledger.setting(Setting.rules) != parts.rules.fingerprint
         let isOtherServer = try isOtherServer()
         let sourceWrites = try restoreSources(isOtherServer: isOtherServer)
+        knownOutbox = try ledger.setting(Setting.outbox)
         let waiters = restoreDrops(isOtherServer: isOtherServer, judgesAgain: judgesAgain)
         try restoreUploads(waiters)
-        try recogniseOutbox()
+        recogniseOutbox()
         machine.restoreRemovals(try pendingRemovals())
         var events = gatherAll() + [.tick]
         if try ledger.setting(Setting.allPaused) != nil { events.insert(.setAllPaused(true), at: 0) }
@@ -67,6 +68,7 @@ extension Uploader {
     ) -> [ContentKey: [RestoredWaiter]] {
         var waiters: [ContentKey: [RestoredWaiter]] = [:]
         var forgotten: [LedgerWrite] = []
+        let isOtherOutbox = isOtherOutbox
         forEachStoredDrop { record in
             if record.key != nil, !record.state.isFinal, portrait(for: record.path) != nil {
                 drops[record.path] = record
@@ -93,7 +95,7 @@ extension Uploader {
             {
                 forgotten.append(.forgetDrop(record.path))
             } else {
-                if !record.isTrace { parts.sidecars.repair(makeReport(record)) }
+                if !record.isTrace, !isOtherOutbox { parts.sidecars.repair(makeReport(record)) }
                 examine(record)
                 // A kill may have left the sidecar in the place that the file was moved from.
                 if case .moved(let old) = record.disposal, self.record(of: old) == nil { parts.sidecars.remove(old) }

@@ -398,6 +398,9 @@ extension Uploader {
         outboxIsLost = false
         if !isSame {
             lostMounts = []
+            // What was to be written beside the old one's files has no place here.
+            parts.sidecars.forgetPending()
+            try? parts.files.outbox.repin()
             outboxWasExchanged()
         }
         problems["outbox"] = nil

@@ -119,6 +119,8 @@ actor Uploader {
     var outboxIsLost = false
     /// Paths of an outbox that was another directory: that they are not in this one does not mean they were removed.
     var elsewhere: Set<RelativePath> = []
+    /// Paths whose sidecars are written once their files are here.
+    var withheldSidecars: Set<RelativePath> = []
     var knownOutbox: [UInt8]?
     var unsaved = Unsaved()
     var counters = UploadCounters()

@@ -15,7 +15,7 @@ struct SidecarStoreTests {
 
     init() throws {
         place = try TemporaryDirectory()
-        store = SidecarStore(root: place.path, makesDirectories: false)
+        store = SidecarStore(beside: PinnedDirectory(path: place.path))
         path = try #require(RelativePath("a.jpg"))
     }
 
@@ -83,6 +83,53 @@ struct SidecarStoreTests {
         #expect(try names() == ["a.jpg.outbox.json"])
     }
 
+    @Test("is not kept from writing by a directory that has the name of its temporary file")
+    func plantedDirectory() throws {
+        let temporary = String(decoding: SidecarName.temporary(for: Array("a.jpg".utf8)), as: UTF8.self)
+        try FileManager.default.createDirectory(atPath: place.path(temporary), withIntermediateDirectories: false)
+        _ = try store.write(text(.settling), for: .file(path), known: nil)
+        _ = try store.write(text(.done), for: .file(path), known: nil)
+        #expect(try names() == [temporary, "a.jpg.outbox.json"])
+        #expect(try read("a.jpg.outbox.json").contains("\"done\""))
+    }
+
+    @Test("replaces an empty sidecar, or one of zero bytes, as a power cut leaves it", arguments: [0, 512])
+    func blank(size: Int) throws {
+        try write("a.jpg.outbox.json", String(repeating: "\0", count: size))
+        #expect(try store.write(text(.done), for: .file(path), known: nil) == Array("a.jpg.outbox.json".utf8))
+        #expect(try names() == ["a.jpg.outbox.json"])
+        #expect(store.sidecar(of: .file(path), holds: ["\"done\""]))
+    }
+
+    @Test("removes the second sidecar that was written beside an empty one")
+    func secondBesideBlank() throws {
+        try write("a.jpg.outbox.json", "mine")
+        _ = try store.write(text(.waiting), for: .file(path), known: nil)
+        try write("a.jpg.outbox.json", "")
+        #expect(try names().count == 2)
+        _ = try store.write(text(.done), for: .file(path), known: nil)
+        #expect(try names() == ["a.jpg.outbox.json"])
+    }
+
+    @Test("removes an empty sidecar with its file")
+    func removesBlank() throws {
+        try write("a.jpg.outbox.json", "")
+        #expect(store.remove(for: .file(path), known: nil))
+        #expect(try names().isEmpty)
+    }
+
+    @Test("writes nothing below another directory that takes the outbox's place")
+    func otherOutbox() throws {
+        let box = place.path("box")
+        try FileManager.default.createDirectory(atPath: box, withIntermediateDirectories: false)
+        let store = SidecarStore(beside: PinnedDirectory(path: box))
+        _ = try store.write(text(.settling), for: .file(path), known: nil)
+        #expect(rename(box, place.path("away")) == 0)
+        try FileManager.default.createDirectory(atPath: box, withIntermediateDirectories: false)
+        #expect(throws: Errno.staleNFSFileHandle) { try store.write(text(.done), for: .file(path), known: nil) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: box).isEmpty)
+    }
+
     @Test("never makes a directory in the outbox")
     func directoryGone() throws {
         let gone = try #require(RelativePath("gone/a.jpg"))
@@ -93,7 +140,7 @@ struct SidecarStoreTests {
 
     @Test("makes the directories of a mirror tree")
     func mirror() throws {
-        let mirror = SidecarStore(root: place.path, makesDirectories: true)
+        let mirror = SidecarStore(mirror: place.path)
         let deep = try #require(RelativePath("x/y/a.jpg"))
         _ = try mirror.write(text(.done), for: .file(deep), known: nil)
         #expect(try read("x/y/a.jpg.outbox.json").contains("\"done\""))

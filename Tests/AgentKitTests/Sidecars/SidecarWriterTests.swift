@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 import Logging
 import TestSupport
 import Testing
@@ -99,7 +100,7 @@ struct SidecarWriterTests {
 
     private func writer(writesRejected: Bool = true) -> SidecarWriter {
         SidecarWriter(
-            store: SidecarStore(root: place.path, makesDirectories: false), writesRejected: writesRejected,
+            store: SidecarStore(beside: PinnedDirectory(path: place.path)), writesRejected: writesRejected,
             clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 }

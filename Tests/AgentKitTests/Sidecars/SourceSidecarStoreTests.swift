@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 import TestSupport
 import Testing
 import UploadCore
@@ -15,7 +16,7 @@ struct SourceSidecarStoreTests {
 
     init() throws {
         place = try TemporaryDirectory()
-        store = SidecarStore(root: place.path, makesDirectories: false)
+        store = SidecarStore(beside: PinnedDirectory(path: place.path))
         directory = try #require(RelativePath("trip"))
         file = try #require(RelativePath("trip/source"))
         try FileManager.default.createDirectory(atPath: place.path("trip"), withIntermediateDirectories: false)
@@ -31,7 +32,7 @@ struct SourceSidecarStoreTests {
 
     @Test("writes it into the mirror tree, where it makes the directory")
     func mirror() throws {
-        let mirror = SidecarStore(root: place.path("mirror"), makesDirectories: true)
+        let mirror = SidecarStore(mirror: place.path("mirror"))
         _ = try mirror.write(SourceReport.seen(directory).sidecarText(), for: .source(directory), known: nil)
         let names = try FileManager.default.contentsOfDirectory(atPath: place.path("mirror/trip"))
         #expect(names == ["source.outbox.json"])

@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 import Logging
 import TestSupport
 import Testing
@@ -94,13 +95,16 @@ struct SourceSidecarWriterTests {
 
     @Test("writes it once that is possible again")
     func failure() async throws {
-        let temporary = place.path("trip/" + String(decoding: SidecarName.temporary(for: "source".utf8), as: UTF8.self))
-        try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: false)
+        // All names that it may have are taken.
+        let taken = (1...100).map { copy in
+            place.path("trip/" + String(decoding: SidecarName.name(for: "source".utf8, copy: copy), as: UTF8.self))
+        }
+        for name in taken { try FileManager.default.createDirectory(atPath: name, withIntermediateDirectories: false) }
         let writer = writer()
         writer.note(source: .seen(directory, .file(.done)))
         await writer.flush()
         #expect(await writer.isInTrouble)
-        try FileManager.default.removeItem(atPath: temporary)
+        for name in taken { try FileManager.default.removeItem(atPath: name) }
         await writer.flush()
         #expect(try sidecar().contains("\"done\""))
         #expect(await !writer.isInTrouble)
@@ -141,7 +145,7 @@ struct SourceSidecarWriterTests {
 
     private func writer() -> SidecarWriter {
         SidecarWriter(
-            store: SidecarStore(root: place.path, makesDirectories: false), writesRejected: false, clock: clock,
+            store: SidecarStore(beside: PinnedDirectory(path: place.path)), writesRejected: false, clock: clock,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 }

@@ -46,11 +46,12 @@ final class Bench: Sendable {
         let rules = IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: [], moveTo: RelativePath("Sent"))
         let parts = Uploader.Parts(
             ledger: ledger, acknowledgements: try AcknowledgementLog(path: self.place.path("acknowledged")),
-            remote: remote, files: files, rules: rules, holding: HoldingArea(root: outbox), afterUpload: afterUpload,
+            remote: remote, files: files, rules: rules, holding: HoldingArea(root: files.outbox),
+            afterUpload: afterUpload,
             moveTo: try #require(RelativePath("Sent")),
             hashPool: HashPool(files: files, rules: rules, secret: secret, threads: 2), secret: secret,
             sidecars: SidecarWriter(
-                store: SidecarStore(root: outbox, makesDirectories: false), writesRejected: true, clock: clock,
+                store: SidecarStore(beside: files.outbox), writesRejected: true, clock: clock,
                 logger: logger),
             media: media, sources: remote, events: EventHub(clock: clock),
             credentials: Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state")),

@@ -160,7 +160,8 @@ let package = Package(
                 systemPackage,
             ]),
         .testTarget(
-            name: "MediaWorkerTests", dependencies: ["LinuxSystem", "PictureJobs", "TestSupport", systemPackage],
+            name: "MediaWorkerTests",
+            dependencies: ["CSandbox", "LinuxSystem", "PictureJobs", "TestSupport", systemPackage],
             exclude: ["Fixtures"], swiftSettings: strict),
         tests("TransportTests", ["TestSupport", "Transport"]),
         tests(

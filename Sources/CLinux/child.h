@@ -6,6 +6,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,10 +66,13 @@ enum {
 #define OUTBOX_LOOK_INTO(name, argument, count) \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, (count) + 1), \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[argument]))
+#define OUTBOX_IF_ANY_LOADED(bits, skipped) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(bits), (skipped), 0)
+#define OUTBOX_NAMESPACES \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 #define OUTBOX_IF_LOADED(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), (skipped), 0)
 
-/// Refuses what a media program has no use for and a captured one would like: sockets, other processes, attributes of
-/// files, the kernel's less walked parts (man 2 seccomp). Called by the process itself, whose id stays the same over exec.
+/// Refuses what a media program has no use for and a captured one would like: sockets, other processes, also of its own,
+/// attributes of files, the kernel's less walked parts (man 2 seccomp). Called by the process itself, whose id stays the same over exec.
 /// Answers 0, or -1 and errno; ENOSYS where this processor has no filter here.
 static inline int outbox_filter_calls(void) {
 #ifdef OUTBOX_AUDIT_ARCH
@@ -87,6 +91,24 @@ static inline int outbox_filter_calls(void) {
         OUTBOX_REFUSE(socketpair),
         OUTBOX_REFUSE(connect),
         OUTBOX_REFUSE(bind),
+        // Threads, but no processes, which could outlive the agent, and no namespaces. The flags of clone3 are in memory,
+        // where a filter can't look; glibc then uses clone.
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        OUTBOX_LOOK_INTO(clone, 0, 4),
+        OUTBOX_IF_ANY_LOADED(OUTBOX_NAMESPACES, 1),
+        OUTBOX_IF_ANY_LOADED(CLONE_THREAD, 1),
+        OUTBOX_REFUSAL,
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+#ifdef SYS_fork
+        OUTBOX_REFUSE(fork),
+        OUTBOX_REFUSE(vfork),
+#endif
+        // It ends with the thread that started it, whatever it thinks of that.
+        OUTBOX_LOOK_INTO(prctl, 0, 3),
+        OUTBOX_IF_LOADED(PR_SET_PDEATHSIG, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        OUTBOX_REFUSAL,
         // Signals, but to itself: abort(3) ends by one.
         OUTBOX_LOOK_INTO(tgkill, 0, 3),
         OUTBOX_IF_LOADED(self, 1),

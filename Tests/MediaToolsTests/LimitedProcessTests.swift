@@ -170,9 +170,9 @@ struct LimitedProcessTests {
         let given = try directory.file("given", "given")
         let other = try directory.file("other", "other")
         let confinement = Confinement(program: "/bin/sh", readable: [try opened(given)])
-        #expect(try await shell("cat \(given)", confinement: confinement) == "given")
+        #expect(try await shell("exec cat \(given)", confinement: confinement) == "given")
         await #expect(throws: ToolFailure.ended(.exited(1), "cat: \(other): Permission denied")) {
-            try await shell("cat \(other)", confinement: confinement)
+            try await shell("exec cat \(other)", confinement: confinement)
         }
         await #expect(throws: ToolFailure.self) {
             try await shell("echo > \(directory.path("new"))", confinement: confinement)
@@ -186,9 +186,11 @@ struct LimitedProcessTests {
             import ctypes, errno, fcntl, os, platform, resource, socket
             other, own, file = \(getpid()), os.getpid(), os.open(__file__, os.O_RDONLY)
             def tgkill(process):
-                number = 234 if platform.machine() == "x86_64" else 131
-                if ctypes.CDLL(None, use_errno=True).syscall(number, process, process, 0) != 0:
-                    raise OSError(ctypes.get_errno(), "tgkill")
+                call(234, 131, process, process, 0)
+            def call(intel, arm, *arguments):
+                number = intel if platform.machine() == "x86_64" else arm
+                if ctypes.CDLL(None, use_errno=True).syscall(number, *arguments) != 0:
+                    raise OSError(ctypes.get_errno(), "call")
             try:
                 \(expression)
                 print("done")
@@ -219,6 +221,25 @@ struct LimitedProcessTests {
     ])
     func `a confined one changes no attributes of a file that it may read`(attempt: String) async throws {
         #expect(try await confined(attempt) == "EACCES\n")
+    }
+
+    @Test(arguments: [
+        // A process of its own could leave the session, and outlive the agent.
+        "os.fork()", "os.posix_spawn('/bin/true', ['true'], {})",
+        // CLONE_NEWUSER with SIGCHLD, and with CLONE_THREAD, CLONE_SIGHAND and CLONE_VM: none of both.
+        "call(56, 220, 0x10000000 | 17)", "call(56, 220, 0x20000 | 0x10000 | 0x800 | 0x100)",
+        // PR_SET_PDEATHSIG, by which it ends with the agent.
+        "call(157, 167, 1, 0)",
+    ])
+    func `a confined one starts no processes, enters no namespaces, and ends with its thread`(
+        attempt: String
+    ) async throws {
+        #expect(try await confined(attempt) == "EACCES\n")
+    }
+
+    @Test func `a confined one starts threads, though the newer call for them is missing`() async throws {
+        #expect(try await confined("call(435, 435, 0, 0)") == "ENOSYS\n")
+        #expect(try await confined("import threading; one = threading.Thread(); one.start(); one.join()") == "done\n")
     }
 
     @Test(arguments: [

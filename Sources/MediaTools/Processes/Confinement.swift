@@ -4,7 +4,7 @@ import LinuxSystem
 import SystemPackage
 
 /// What a program of the system may reach beyond the descriptors it gets: programs and libraries to read and execute,
-/// and the files named here. Nothing can be written or made, and no socket can be opened.
+/// and the files named here. Nothing can be written or made, no socket can be opened, and no process started.
 ///
 /// Two layers, each where the kernel has it: Landlock (man 7 landlock) for files, TCP and signals, and a filter of system
 /// calls (man 2 seccomp) on x86-64, ARM64 and RISC-V.

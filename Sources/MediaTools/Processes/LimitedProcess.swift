@@ -32,7 +32,7 @@ final class LimitedProcess: Sendable {
     /// A descriptor that is readable once the process has ended, and still to be reaped.
     var pollDescriptor: Int32 { handle.rawValue }
 
-    /// Kills it with all that it started; it is reaped by ``end()``.
+    /// Kills it with all that it started in its session; it is reaped by ``end()``. A confined one can't start anything.
     func kill() {
         ending.withLock { if $0 == nil { Glibc.kill(-pid, SIGKILL) } }
     }

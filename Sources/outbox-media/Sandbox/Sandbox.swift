@@ -1,7 +1,7 @@
 import CSandbox
 import PictureJobs
 
-/// What keeps a decoder that was taken over by a picture from doing harm.
+/// What keeps a decoder that was taken over by a picture from doing harm, or from looking around.
 enum Sandbox {
     /// Locks the process in, for good. Everything that is loaded from files has to be loaded before, and no other thread
     /// may run yet: Landlock holds for this thread and those it starts.

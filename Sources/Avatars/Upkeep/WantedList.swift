@@ -12,7 +12,12 @@ struct WantedList: Equatable, Sendable {
     }
 
     /// Longer files are not read, in bytes.
-    static let maximumLength = 64 << 20
+    static let maximumLength = 8 << 20
+    /// So many pictures are kept mirrored; each costs about a kilobyte of memory, which other users of the directory must
+    /// not be able to use up.
+    static let mostWishes = 20_000
+    /// So many lines are complained about.
+    static let mostProblems = 100
 
     /// The pictures, in the order of the lines, each once.
     var wishes: [AvatarDesk.Wish] = []
@@ -27,15 +32,27 @@ struct WantedList: Equatable, Sendable {
     /// - Parameter styles: the named ones.
     init(_ text: String, styles: [String: [PictureStep]]) {
         var seen: Set<AvatarDesk.Wish> = []
-        let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
-        for (index, line) in lines.enumerated() {
+        var rest = text[...]
+        var number = 0
+        while !rest.isEmpty {
+            number += 1
+            let line = rest.prefix { $0 != "\n" && $0 != "\r\n" }
+            rest = rest[line.endIndex...].dropFirst()
             let words = line.split { $0 == " " || $0 == "\t" || $0 == "\r" }
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             do {
                 let wish = try Self.wish(words, styles)
-                if seen.insert(wish).inserted { wishes.append(wish) }
+                if seen.contains(wish) { continue }
+                if wishes.count == Self.mostWishes {
+                    let reason =
+                        "\(Self.mostWishes) pictures are wanted above, the most there may be; all below are left out"
+                    problems.append(Problem(line: number, message: reason))
+                    break
+                }
+                seen.insert(wish)
+                wishes.append(wish)
             } catch {
-                problems.append(Problem(line: index + 1, message: error.message))
+                if problems.count < Self.mostProblems { problems.append(Problem(line: number, message: error.message)) }
             }
         }
     }

@@ -23,6 +23,14 @@ struct WantedListTests {
         #expect(list.wishes.map(\.address.url) == ["http://h/b"])
     }
 
+    @Test func `a list that is too long is cut where it says so`() {
+        let lines = (0..<WantedList.mostWishes + 5).map { "http://h/\($0)" }
+        let list = read((lines + lines).joined(separator: "\n"))
+        #expect(list.wishes.count == WantedList.mostWishes)
+        #expect(list.problems.map(\.line) == [WantedList.mostWishes + 1])
+        #expect(read(String(repeating: "nonsense\n", count: 1000)).problems.count == WantedList.mostProblems)
+    }
+
     @Test func `an empty file wants nothing`() {
         #expect(read("") == WantedList())
         #expect(read("\n\n#x") == WantedList())

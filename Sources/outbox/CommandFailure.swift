@@ -55,7 +55,8 @@ enum CommandFailure: Error {
         case .control(.notAllowed), .control(.notTrusted): EX_NOPERM
         case .agent(.alreadyRunning), .tryAgain: EX_TEMPFAIL
         case .agent(.cannotCreate): EX_CANTCREAT
-        case .session(.notAToken), .session(.notAUser): EX_NOPERM
+        case .session(.notAToken): EX_NOPERM
+        case .session(.notAUser): EX_USAGE
         case .agent(.inputOutput), .session(.inputOutput), .system: EX_IOERR
         case .service(.usage): EX_USAGE
         case .service(.notInstalled): EX_NOINPUT

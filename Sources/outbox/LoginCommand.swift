@@ -15,7 +15,7 @@ struct LoginCommand: AsyncParsableCommand {
               outbox login --token-file ~/token
               pass show upload/token | outbox login
 
-            Ends with 0 when the token is kept, 66 when --token-file can't be read, 77 when what was given can't be a \
+            Ends with 0 when the token is kept, 64 when --user can't be a name, 66 when --token-file can't be read, 77 when what was given can't be a \
             token. Whether the server takes it is seen in `outbox status`.
             """)
 
@@ -39,6 +39,8 @@ struct LoginCommand: AsyncParsableCommand {
         let surroundings = Surroundings()
         let effective = try common.effectiveConfiguration(in: surroundings)
         if let objection = effective.tokenObjection { throw CommandFailure.objection(objection) }
+        // Before anybody types a token in vain.
+        if let user { try StoredSession.checked(user: user) }
         let link = try AgentLink(common)
         let text = try tokenFile.map(TokenInput.read(file:)) ?? TokenInput.read()
         let session = try StoredSession(token: BearerToken.parse(text), user: user)

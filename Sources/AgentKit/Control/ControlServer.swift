@@ -71,11 +71,13 @@ struct ControlServer: Service {
         if let profile = pictures.profile { ProfileRoutes(backend: profile).add(to: router) }
         SessionRoutes(backend: backend).add(to: router)
         let responder = router.buildResponder()
+        let bound = try socket.makeDraft()
+        defer { socket.removeDraft() }
         // Without `Application`, whose clock for `Date` headers wakes an idle agent every second.
         let server = try HTTPServerBuilder.http1(
             configuration: .init(additionalChannelHandlers: [ClientPresence()])
         ).buildServer(
-            configuration: .init(address: .unixDomainSocket(path: socket.path)),
+            configuration: .init(address: .unixDomainSocket(path: bound)),
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet,
             responder: { [quiet] request, writer, channel in
                 let context = ControlContext(
@@ -84,8 +86,13 @@ struct ControlServer: Service {
                 try await writer.write(response: response.head, body: response.body)
             },
             onServerRunning: { [socket, logger, onRunning] _ in
-                // The directory is closed to others already; this makes the socket say so itself.
-                if chmod(socket.path, 0o600) != 0 { logger.warning("the control socket's mode can't be set") }
+                do {
+                    try socket.publish(bound)
+                } catch {
+                    logger.error(
+                        "the control socket can't be put in its place; no command reaches this agent",
+                        metadata: ["path": "\(socket.path)", "reason": "\(error)"])
+                }
                 onRunning()
             })
         defer { unlink(socket.path) }

@@ -15,12 +15,30 @@ public struct StoredSession: Equatable, Sendable {
         self.user = try user.map { name throws(SessionError) in try Self.checked(user: name) }
     }
 
-    private static func checked(user: String) throws(SessionError) -> String {
+    /// Checks a user's name.
+    ///
+    /// - Throws: `SessionError.notAUser`.
+    @discardableResult
+    public static func checked(user: String) throws(SessionError) -> String {
         guard !user.isEmpty else { throw .notAUser("it is empty; leave it out instead") }
+        guard user.unicodeScalars.contains(where: Self.isVisible) else {
+            throw .notAUser("it is blank; give a name, or leave it out")
+        }
         guard user.utf8.count <= longestUser else { throw .notAUser("it is longer than \(longestUser) bytes") }
-        guard !user.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw .notAUser("it holds control characters")
+        guard !user.unicodeScalars.contains(where: Self.isControl) else {
+            throw .notAUser("it holds control characters or line breaks")
         }
         return user
+    }
+
+    private static func isVisible(_ character: Unicode.Scalar) -> Bool {
+        switch character.properties.generalCategory {
+        case .spaceSeparator, .lineSeparator, .paragraphSeparator, .control, .format, .unassigned: false
+        default: !character.properties.isDefaultIgnorableCodePoint
+        }
+    }
+
+    private static func isControl(_ character: Unicode.Scalar) -> Bool {
+        [.control, .lineSeparator, .paragraphSeparator].contains(character.properties.generalCategory)
     }
 }

@@ -76,7 +76,9 @@ final class MirrorDirectory: Sendable {
     private static func withLock<Result>(
         on root: Directory, _ body: () throws(Errno) -> Result
     ) throws(Errno) -> Result {
-        let file = try root.open(lockFile, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o666)
+        let file = try root.open(lockFile, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        // Whoever may open it may hold the lock; earlier versions let everybody.
+        if try FileStatus(of: file.rawValue).permissions != 0o600 { _ = fchmod(file.rawValue, 0o600) }
         let start = ContinuousClock.now
         while flock(file.rawValue, LOCK_EX | LOCK_NB) != 0 {
             let failure = Errno(rawValue: errno)

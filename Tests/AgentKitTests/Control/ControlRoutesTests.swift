@@ -140,6 +140,16 @@ struct ControlRoutesTests {
         #expect(bench.backend.state.withLock(\.sessions).isEmpty)
     }
 
+    @Test("A session of a name that can't be one is refused", arguments: [" ", #"a\u0001"#, #"\u200B"#])
+    func badUser(name: String) async throws {
+        let bench = try bench()
+        let body = "{\"token\":\"secret\",\"user\":\"\(name)\"}"
+        let reply = try await bench.serving { try await bench.ask("POST", "/v1/session", body: body) }
+        #expect(reply.status == 400)
+        #expect(reply.body.contains("not_a_user"))
+        #expect(bench.backend.state.withLock(\.sessions).isEmpty)
+    }
+
     @Test("A token that would travel in the clear is not kept")
     func travellingToken() async throws {
         let bench = try bench()

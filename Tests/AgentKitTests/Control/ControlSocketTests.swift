@@ -44,6 +44,48 @@ struct ControlSocketTests {
         #expect(access(bench.socket, F_OK) != 0)
     }
 
+    @Test("The socket has its mode before it has its name")
+    func modeFirst() async throws {
+        let bench = try ControlBench()
+        let events = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
+        defer { close(events) }
+        let mask = UInt32(bitPattern: Int32(IN_CREATE | IN_MOVED_TO))
+        try #require(inotify_add_watch(events, bench.directory.path, mask) >= 0)
+        try await bench.serving {
+            let mode = try FileStatus(path: bench.socket).permissions
+            #expect(mode == 0o600)
+            let names = try Directory(path: bench.directory.path).entries().map(\.name)
+            #expect(names == [Array("control.sock".utf8)], "nothing is left of the draft")
+        }
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        let count = read(events, &buffer, buffer.count)
+        var found: [String: UInt32] = [:]
+        var offset = 0
+        // struct inotify_event: watch, mask, cookie, length, then the name and its padding.
+        while offset + 16 <= count {
+            let (mask, length) = buffer.withUnsafeBytes { bytes in
+                (
+                    bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self),
+                    Int(bytes.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
+                )
+            }
+            let name = buffer[offset + 16..<offset + 16 + length].prefix { $0 != 0 }
+            found[String(decoding: name, as: UTF8.self), default: 0] |= mask
+            offset += 16 + length
+        }
+        #expect(found["control.sock"] == UInt32(IN_MOVED_TO), "\(found)")
+    }
+
+    @Test("What a killed agent left of its socket's draft is no obstacle, nor is a path that is too long for one")
+    func draft() async throws {
+        let bench = try ControlBench()
+        try #require(mkdir(bench.directory.path("/.control.sock.d"), 0o700) == 0)
+        close(try #require(Self.bound(bench.directory.path("/.control.sock.d/s"))))
+        #expect(try await bench.serving { try await bench.client.health() }.pid == 42)
+        let long = ControlSocketPath("/" + String(repeating: "x", count: 105))
+        #expect(try long.makeDraft() == long.path)
+    }
+
     private static func bound(_ path: String) -> Int32? {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()

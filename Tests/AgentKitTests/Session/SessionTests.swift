@@ -118,7 +118,12 @@ struct SessionTests {
         #expect(throws: SessionError.self) { try BearerToken.parse(String(repeating: "x", count: 16_385)) }
     }
 
-    @Test("A user name is one line of text", arguments: ["", "a\nb", "a\u{1B}[2J", String(repeating: "x", count: 256)])
+    @Test(
+        "A user name is one line of text, with something to be seen in it",
+        arguments: [
+            "", " ", "\t", "\u{A0}\u{2003}", "\u{200B}\u{2060}", "a\u{85}b", "a\u{2028}b", "a\u{0}b",
+            "a\nb", "a\u{1B}[2J", String(repeating: "x", count: 256),
+        ])
     func user(name: String) {
         #expect(throws: SessionError.self) { try StoredSession(token: "x", user: name) }
     }

@@ -45,6 +45,15 @@ private struct Mirror {
 }
 
 @Suite struct `The mirror on disk` {
+    @Test func `nobody else may hold its lock, also one that an earlier version made`() throws {
+        let directory = try TemporaryDirectory()
+        for _ in 0..<2 {
+            _ = try DiskAvatarStore(directory: directory.path)
+            #expect(try FileStatus(path: directory.path("/.lock")).permissions == 0o600)
+            #expect(chmod(directory.path("/.lock"), 0o644) == 0)
+        }
+    }
+
     @Test func `stands where the contract says`() throws {
         let mirror = try Mirror()
         let original = try mirror.keep("one", as: "http://example.com:8080/u/42.jpg!150x150?v=1")

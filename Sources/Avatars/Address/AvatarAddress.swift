@@ -48,6 +48,9 @@ public struct AvatarAddress: Hashable, Sendable {
     /// Consistent with `==`.
     public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
 
+    /// Whether it is asked for over TLS.
+    var isSecure: Bool { url.hasPrefix("https:") }
+
     /// What tells this address from all others: its URL without the scheme.
     var key: String { String(identity) }
 }

@@ -47,10 +47,12 @@ extension AvatarCache {
     private func refresh(_ address: AvatarAddress, _ job: AvatarDesk.Job) async throws(AvatarFailure) -> Bool {
         let draft = try inStore { () throws(AvatarStoreError) in try store.makeDraft() }
         let old = try inStore { () throws(AvatarStoreError) in try store.original(of: address) }?.record
+        // What came without TLS may be anybody's picture under the server's tag: the server must not confirm it.
+        let known = address.isSecure && old?.isSecure == false ? nil : old
         let request = AvatarRequest(
             // Once it came over TLS, nobody gets it asked for without.
-            url: old.flatMap { $0.url.hasPrefix("https:") ? $0.url : nil } ?? address.url, entityTag: old?.entityTag,
-            lastModified: old?.lastModified, maximumLength: options.maximumPictureLength)
+            url: old.flatMap { $0.isSecure ? $0.url : nil } ?? address.url, entityTag: known?.entityTag,
+            lastModified: known?.lastModified, maximumLength: options.maximumPictureLength)
         let answer: AvatarAnswer
         do {
             answer = try await fetcher.fetch(request, into: draft.file)
@@ -246,6 +248,9 @@ extension AvatarDesk.Action {
 }
 
 extension AvatarRecord {
+    /// Whether the original came over TLS.
+    var isSecure: Bool { url.hasPrefix("https:") }
+
     /// What a 304 leaves of what was known (RFC 9111, section 4.3.4): fields it does not bear stand.
     fileprivate func refreshing(_ old: AvatarRecord?, by fields: HTTPFields) -> AvatarRecord {
         guard let old else { return self }

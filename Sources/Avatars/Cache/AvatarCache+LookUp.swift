@@ -19,7 +19,9 @@ extension AvatarCache {
     /// - Throws: what is known of the address on the blacklist, or a failure of the store.
     func lookUp(_ wish: AvatarDesk.Wish) throws(AvatarFailure) -> Finding {
         let now = clock.now()
-        if let shown = memory.picture(wish.address, wish.style), now.monotonic < shown.until {
+        if let shown = memory.picture(wish.address, wish.style), now.monotonic < shown.until,
+            shown.isSecure || !wish.address.isSecure
+        {
             if shown.picture.isInPlace {
                 store.touch(wish.address, at: now.wall)
                 return .picture(shown.picture)
@@ -34,7 +36,7 @@ extension AvatarCache {
         if goodUntil <= now.monotonic { return .nothing }
         if let stored = found.picture {
             let picture = try picture(stored, found.record, wish.style)
-            show(picture, wish, until: goodUntil, now)
+            show(picture, wish, found.record, until: goodUntil, now)
             return .picture(picture)
         }
         if let verdict = undrawable.verdict(on: wish.address, now: now.monotonic) { throw AvatarFailure(verdict) }
@@ -43,8 +45,17 @@ extension AvatarCache {
 
     /// What is known of an address, and its picture in a style; nil where nothing is kept of it.
     ///
-    /// A styled picture counts without its original: that one may have been removed by hand.
+    /// A styled picture counts without its original: that one may have been removed by hand. For an https address, what
+    /// came over http is stale: anybody on the way could have put another picture there.
     func find(_ wish: AvatarDesk.Wish) throws(AvatarFailure) -> (picture: StoredPicture?, record: AvatarRecord)? {
+        guard var found = try stored(wish) else { return nil }
+        if wish.address.isSecure, !found.record.isSecure { found.record.freshUntil = 0 }
+        return found
+    }
+
+    private func stored(
+        _ wish: AvatarDesk.Wish
+    ) throws(AvatarFailure) -> (picture: StoredPicture?, record: AvatarRecord)? {
         try inStore { () throws(AvatarStoreError) in
             if wish.style.isOriginal { return try store.original(of: wish.address).map { ($0.picture, $0.record) } }
             guard let record = try store.record(of: wish.address) else { return nil }
@@ -52,8 +63,10 @@ extension AvatarCache {
         }
     }
 
-    private func show(_ picture: AvatarPicture, _ wish: AvatarDesk.Wish, until: MonotonicTime, _ now: Now) {
-        let shown = Shown(picture: picture, until: until)
+    private func show(
+        _ picture: AvatarPicture, _ wish: AvatarDesk.Wish, _ record: AvatarRecord, until: MonotonicTime, _ now: Now
+    ) {
+        let shown = Shown(picture: picture, until: until, isSecure: record.isSecure)
         // Text of the address stands in the picture's slot, its index and its path.
         let cost = picture.bytes.count + 1024 + 3 * wish.address.url.utf8.count
         memory.insert(shown, cost: cost, for: wish.address, wish.style)
@@ -107,7 +120,7 @@ extension AvatarCache {
             throw .storage("\(wish.address.url): the picture was removed meanwhile")
         }
         let picture = try picture(stored, found.record, wish.style)
-        show(picture, wish, until: goodUntil(found.record, of: wish.address, now), now)
+        show(picture, wish, found.record, until: goodUntil(found.record, of: wish.address, now), now)
         return picture
     }
 

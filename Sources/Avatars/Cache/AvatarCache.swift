@@ -19,6 +19,8 @@ public actor AvatarCache {
     struct Shown: Sendable {
         var picture: AvatarPicture
         var until: MonotonicTime
+        /// Whether it came over TLS.
+        var isSecure: Bool
     }
 
     let store: any AvatarStore
@@ -111,9 +113,14 @@ public actor AvatarCache {
 
     func picture(_ wish: AvatarDesk.Wish, isUrgent: Bool) async throws(AvatarFailure) -> AvatarPicture {
         switch try lookUp(wish) {
-        case .picture(let picture): picture
-        case .original: try await wait { $0.draw(wish, for: $1, isUrgent: isUrgent) }
-        case .nothing: try await wait { $0.download(wish, for: $1, isUrgent: isUrgent) }
+        case .picture(let picture): return picture
+        case .original: return try await wait { $0.draw(wish, for: $1, isUrgent: isUrgent) }
+        case .nothing:
+            let picture = try await wait { $0.download(wish, for: $1, isUrgent: isUrgent) }
+            // It may have joined a download that another one had begun over plain http.
+            guard case .nothing? = try? lookUp(wish), wish.address.isSecure else { return picture }
+            let isInsecure = (try? store.record(of: wish.address)).flatMap { $0 }?.isSecure == false
+            return isInsecure ? try await wait { $0.download(wish, for: $1, isUrgent: isUrgent) } : picture
         }
     }
 

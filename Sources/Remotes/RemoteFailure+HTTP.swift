@@ -13,9 +13,12 @@ extension RemoteFailure {
     }
 
     /// What a request that got no reply tells, for every protocol over HTTP.
-    init(_ error: TransportError, endpoint: String) {
+    ///
+    /// - Parameter hidingToken: takes the account's token out of what libcurl quotes.
+    init(_ error: TransportError, endpoint: String, hidingToken: (String) -> String = { $0 }) {
+        let message = "\(endpoint): \(hidingToken("\(error)"))"
         func temporary(_ code: String, slow: Bool = false) -> RemoteFailure {
-            .temporary(FileError(code: code, message: "\(endpoint): \(error)", retryable: true), slow: slow)
+            .temporary(FileError(code: code, message: message, retryable: true), slow: slow)
         }
         self =
             switch error {
@@ -30,7 +33,7 @@ extension RemoteFailure {
             case .refusedAddress, .sink, .other: temporary("no_connection")
             case .cancelled: .cancelled
             case .badRequest:
-                .permanent(FileError(code: "bad_request", message: "\(endpoint): \(error)", retryable: false))
+                .permanent(FileError(code: "bad_request", message: message, retryable: false))
             case .body(let cause):
                 if let problem = cause as? SourceProblem { .source(problem) } else { temporary("connection_lost") }
             }
@@ -39,6 +42,41 @@ extension RemoteFailure {
 
 /// A page made for people, where an answer of the protocol was expected.
 enum WebPage {
+    /// Whether a reply has no body, or one of white space alone.
+    static func isBlank(_ reply: HTTPReply) -> Bool { reply.body.allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) } }
+
+    /// The first line of a body that a person would read: the title or first text of an HTML page, the first line of
+    /// anything else.
+    ///
+    /// - Returns: nil where there is no text.
+    static func firstLine(of reply: HTTPReply) -> String? {
+        let text = String(decoding: reply.body.prefix(longestHead), as: UTF8.self)
+        return firstLine(isBody(of: reply) ? withoutTags(text) : text) ?? firstLine(text)
+    }
+
+    /// How much of a page is looked through for its first line, in bytes.
+    private static let longestHead = 16 << 10
+
+    private static func firstLine(_ text: String) -> String? {
+        let lines = text.split { $0.isNewline || $0 == "\0" }.lazy.map { line in
+            line.split { $0.isWhitespace || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } }
+                .joined(separator: " ")
+        }
+        return lines.first { !$0.isEmpty && $0 != "\u{FEFF}" }
+    }
+
+    private static func withoutTags(_ text: String) -> String {
+        var rest = text[...]
+        var plain = ""
+        while let start = rest.firstIndex(of: "<") {
+            plain += rest[..<start]
+            rest = rest[start...]
+            guard let end = rest.firstIndex(of: ">") else { return plain }
+            rest = rest[rest.index(after: end)...]
+        }
+        return plain + rest
+    }
+
     /// Whether a reply's body is one: by its type, or because it begins as HTML does.
     static func isBody(of reply: HTTPReply) -> Bool {
         let type = reply.headers["Content-Type"]?.lowercased() ?? ""

@@ -116,7 +116,7 @@ struct PortraitRemoteTests {
 }
 
 /// A body in memory.
-private final class TestBody: BodySource, @unchecked Sendable {
+final class TestBody: BodySource, @unchecked Sendable {
     // Unchecked: a body source is called by one thread at a time.
     private let bytes: [UInt8]
     private var offset = 0

@@ -19,7 +19,14 @@ enum Judgement: Equatable, Sendable {
     }
 
     /// The table of contract section 4.
-    static func expected(_ status: Int, knownIDs: Bool) -> Judgement {
+    ///
+    /// - Parameter isForeign: whether the body is neither empty nor the protocol's JSON.
+    static func expected(_ status: Int, knownIDs: Bool, isForeign: Bool = false) -> Judgement {
+        let judgement = expectedByStatus(status, knownIDs: knownIDs)
+        return isForeign && judgement == .permanent ? .slow : judgement
+    }
+
+    private static func expectedByStatus(_ status: Int, knownIDs: Bool) -> Judgement {
         switch status {
         case 300...399, 407, 408, 425, 429, 511: .temporary
         case 401, 403: .signedOut
@@ -194,14 +201,37 @@ struct ReplyJudgeTests {
         }
     }
 
-    @Test("a body of any bytes changes nothing about what a status means", arguments: 400...599)
+    @Test("a refusal that is not the protocol's JSON is another server's, and temporary", arguments: 400...599)
     func garbageBodies(status: Int) {
         let bodies = [
             "<html>", "{", "\u{0}", #"{"code":200,"message":7}"#, #"{"data":"#, String(repeating: "[", count: 9000),
         ]
         for body in bodies {
-            #expect(judge(reply(status, body)) == .expected(status, knownIDs: true), "\(body.prefix(20))")
+            let expected = Judgement.expected(status, knownIDs: true, isForeign: true)
+            #expect(judge(reply(status, body)) == expected, "\(body.prefix(20))")
         }
+        for blank in [" ", "\r\n"] {
+            #expect(judge(reply(status, blank)) == .expected(status, knownIDs: true))
+        }
+    }
+
+    @Test(
+        "the first line of another server's page is passed on",
+        arguments: [
+            (
+                "<html>\r\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head>\r\n<body>",
+                "text/html", "400 The plain HTTP request was sent to HTTPS port"
+            ), ("Client sent an HTTP request to an HTTPS server.\n", "text/plain", "Client sent an HTTP request"),
+            ("\u{FEFF}\n\n  Bad\tthing \u{1B}[2J ", "text/plain", "\"Bad thing [2J\""),
+            (String(repeating: "x", count: 5000), "text/plain", "\"\(String(repeating: "x", count: 200))\""),
+        ])
+    func firstLine(body: String, type: String, line: String) throws {
+        let failure = self.error(reply(400, body, headers: ["Content-Type": type]))
+        let error = try #require(failure)
+        #expect(error.code == "bad_reply" && error.retryable)
+        #expect(error.message.contains("another one answered 400"))
+        #expect(error.message.contains(line), "\(error.message)")
+        #expect(error.message.contains("remote.url"))
     }
 
     @Test(

@@ -41,18 +41,19 @@ struct StatusTableTests {
         }
     }
 
-    private func expected(_ request: Request, _ status: Int) -> Judgement {
+    private func expected(_ request: Request, _ status: Int, isForeign: Bool = false) -> Judgement {
         // That the server does not know what is to be deleted is what was wanted.
         if request == .remove, status == 404 || status == 410 { return .success }
-        return .expected(status, knownIDs: request.knowsIDs)
+        return .expected(status, knownIDs: request.knowsIDs, isForeign: isForeign)
     }
 
-    @Test("by the status", arguments: Request.allCases)
-    func status(request: Request) async throws {
+    @Test("by the status, and by whether the body is the protocol's", arguments: Request.allCases, [false, true])
+    func status(request: Request, isForeign: Bool) async throws {
         for status in 300...599 {
-            let reply = HTTPReply(status: status, headers: ["Location": "http://127.0.0.1:1/"], body: [0x3C, 0xFF, 0])
+            let reply = HTTPReply(
+                status: status, headers: ["Location": "http://127.0.0.1:1/"], body: isForeign ? [0x3C, 0xFF, 0] : [])
             let found = try await judgement(of: request, reply)
-            #expect(found == expected(request, status), "\(status)")
+            #expect(found == expected(request, status, isForeign: isForeign), "\(status)")
         }
     }
 

@@ -30,6 +30,8 @@ package final class FaultServer: Sendable {
         case garbage
         /// HTTP 200 with the page of a captive portal.
         case html
+        /// An HTTP status with the page of another web server, as plain http to a TLS port gets it.
+        case page(Int)
         /// A JSON reply of over 1 MiB.
         case tooLong
         /// 302 to another server.
@@ -208,6 +210,9 @@ extension FaultServer.Desk {
         case .html:
             let page = "<!DOCTYPE html><html><body>Please sign in to this network</body></html>"
             return .response(status: 200, headers: [("Content-Type", "text/html")], body: Array(page.utf8))
+        case .page(let status):
+            let page = "<html>\r\n<head><title>\(status) another server's page</title></head>\r\n</html>\r\n"
+            return .response(status: status, headers: [("Content-Type", "text/html")], body: Array(page.utf8))
         case .tooLong:
             let text = "{\"code\":200,\"message\":\"" + String(repeating: "x", count: 1_100_000) + "\",\"data\":{}}"
             return .response(status: 200, headers: json, body: Array(text.utf8))

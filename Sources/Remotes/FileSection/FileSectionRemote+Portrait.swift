@@ -4,15 +4,15 @@ public import UploadCore
 extension FileSectionRemote: PortraitRemote {
     /// `POST /user/portrait.do`.
     public func replacePortrait(_ picture: any BodySource) async throws(RemoteFailure) -> String {
-        let judge = ReplyJudge(endpoint: "portrait.do", subject: .noID)
+        let judge = judge(of: "portrait.do", about: .noID)
         let part = MultipartPart(
             name: "portrait", fileName: "portrait.jpg", contentType: "image/jpeg", source: picture)
         let request = HTTPRequest(method: "POST", url: base + "/user/portrait.do", body: .multipart([part]))
-        let reply = try judge.data(Messages.PortraitReply.self, of: try await send(request, judge.endpoint))
+        let reply = try judge.data(Messages.PortraitReply.self, of: try await send(request, judge))
         guard WebURL.isOne(reply.userImg) else {
             let message = "portrait.do: bad reply: userImg is not an http or https URL of at most 2048 bytes"
             throw .temporary(FileError(code: "bad_reply", message: message, retryable: true))
         }
-        return reply.userImg
+        return judge.hidingToken(reply.userImg)
     }
 }

@@ -31,10 +31,10 @@ public final class FileSectionRemote: Remote {
 
     /// `POST /fileSection/preLoad.do`.
     public func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
-        let judge = ReplyJudge(endpoint: "preLoad.do", subject: .noID)
+        let judge = judge(of: "preLoad.do", about: .noID)
         do throws(RemoteFailure) {
             let body = Messages.PreLoad(fileCount: uploads.count, files: uploads.map(Messages.PreLoad.File.init))
-            let reply = try await post("/fileSection/preLoad.do", body, judge.endpoint)
+            let reply = try await post("/fileSection/preLoad.do", body, judge)
             let data = try judge.data(Messages.PreLoadReply.self, of: reply)
             let ids = data.fileIds
             guard ids.count == uploads.count, ids.allSatisfy(\.isLegal), Set(ids.map(\.text)).count == ids.count else {
@@ -57,7 +57,7 @@ public final class FileSectionRemote: Remote {
 
     /// `POST /fileSection/upload.do`.
     public func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
-        let judge = ReplyJudge(endpoint: "upload.do", subject: .knownIDs)
+        let judge = judge(of: "upload.do", about: .knownIDs)
         let type = fragment.upload.type
         let fileExtension = MediaSignatures.fileExtension(for: type)
         let contentType =
@@ -71,22 +71,22 @@ public final class FileSectionRemote: Remote {
             contentType: contentType, source: fragment.body)
         var request = HTTPRequest(method: "POST", url: base + "/fileSection/upload.do", body: .multipart([part]))
         request.headers.append((name: "file_block", value: Messages.fileBlock(fragment)))
-        try judge.accept(try await send(request, judge.endpoint))
+        try judge.accept(try await send(request, judge))
         return nil
     }
 
     /// `POST /fileSection/isFinish.do`.
     public func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
-        let judge = ReplyJudge(endpoint: "isFinish.do", subject: .knownIDs)
+        let judge = judge(of: "isFinish.do", about: .knownIDs)
         do throws(RemoteFailure) {
             let body = Messages.FileIDs(fileIds: uploads.map(\.id))
-            let reply = try await post("/fileSection/isFinish.do", body, judge.endpoint)
+            let reply = try await post("/fileSection/isFinish.do", body, judge)
             let answer = try judge.data(Messages.IsFinishReply.self, of: reply)
             guard (0...2).contains(answer.finishStatus) else {
                 let message = "isFinish.do: bad reply: unknown finishStatus \(answer.finishStatus)"
                 throw .temporary(FileError(code: "bad_reply", message: message, retryable: true))
             }
-            let verdict = FinishVerdict(answer, asked: uploads.count)
+            let verdict = FinishVerdict(answer, asked: uploads.count, hidingToken: judge.hidingToken)
             return uploads.map(verdict.outcome)
         } catch {
             return uploads.map { _ in .failure(error) }
@@ -95,15 +95,20 @@ public final class FileSectionRemote: Remote {
 
     /// `POST /fileSection/delete.do`.
     public func remove(_ ids: [String]) async throws(RemoteFailure) {
-        let judge = ReplyJudge(endpoint: "delete.do", subject: .knownIDs)
-        let reply = try await post("/fileSection/delete.do", Messages.FileIDs(fileIds: ids), judge.endpoint)
+        let judge = judge(of: "delete.do", about: .knownIDs)
+        let reply = try await post("/fileSection/delete.do", Messages.FileIDs(fileIds: ids), judge)
         do {
             try judge.accept(reply)
         } catch RemoteFailure.forgotten {}
     }
 
+    /// Begins a request: its token is read once, so that the reply is searched for the very one that was sent.
+    func judge(of endpoint: String, about subject: ReplyJudge.Subject) -> ReplyJudge {
+        ReplyJudge(endpoint: endpoint, subject: subject, token: credentials.bearerToken())
+    }
+
     func post(
-        _ path: String, _ body: some Encodable, _ endpoint: String
+        _ path: String, _ body: some Encodable, _ judge: ReplyJudge
     ) async throws(RemoteFailure) -> HTTPReply {
         let bytes: [UInt8]
         do {
@@ -112,23 +117,23 @@ public final class FileSectionRemote: Remote {
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             bytes = Array(try encoder.encode(body))
         } catch {
-            let message = "\(endpoint): the request can't be written as JSON: \(error)"
+            let message = "\(judge.endpoint): the request can't be written as JSON: \(error)"
             throw .permanent(FileError(code: "bad_request", message: message, retryable: false))
         }
         var request = HTTPRequest(method: "POST", url: base + path, body: .bytes(bytes))
         request.headers.append((name: "Content-Type", value: "application/json"))
-        return try await send(request, endpoint)
+        return try await send(request, judge)
     }
 
-    func send(_ request: HTTPRequest, _ endpoint: String) async throws(RemoteFailure) -> HTTPReply {
+    func send(_ request: HTTPRequest, _ judge: ReplyJudge) async throws(RemoteFailure) -> HTTPReply {
         var request = request
-        if let token = credentials.bearerToken() {
+        if let token = judge.token {
             request.headers.append((name: "Authorization", value: "Bearer \(token)"))
         }
         do {
             return try await transport.send(request)
         } catch {
-            throw RemoteFailure(error, endpoint: endpoint)
+            throw judge.failure(error)
         }
     }
 }
@@ -141,8 +146,11 @@ struct FinishVerdict {
     private let urls: [String: String]
     private let digests: [String: String]
     private let asked: Int
+    private let hidingToken: (String) -> String
 
-    init(_ reply: Messages.IsFinishReply, asked: Int) {
+    /// - Parameter hidingToken: takes the account's token out of texts of the reply.
+    init(_ reply: Messages.IsFinishReply, asked: Int, hidingToken: @escaping (String) -> String) {
+        self.hidingToken = hidingToken
         status = reply.finishStatus
         failed = Self.ids(reply.failFileIds)
         unknown = Self.ids(reply.unknownFileIds)
@@ -158,10 +166,11 @@ struct FinishVerdict {
     func outcome(of upload: RemoteUpload) -> Result<FinishOutcome, RemoteFailure> {
         if unknown.contains(upload.id) { return .failure(.forgotten) }
         if let digest = digests[upload.id], ContentKey(hexadecimal: digest) != upload.key {
-            return .success(.failed(failure("the server assembled \(upload.id) with MD5 \(digest.prefix(32))")))
+            let found = hidingToken(digest).prefix(32)
+            return .success(.failed(failure("the server assembled \(upload.id) with MD5 \(found)")))
         }
         switch status {
-        case 1: return .success(.confirmed(RemoteObject(id: upload.id, url: urls[upload.id])))
+        case 1: return .success(.confirmed(RemoteObject(id: upload.id, url: urls[upload.id].map(hidingToken))))
         case 2: return .success(.assembling)
         default: break
         }

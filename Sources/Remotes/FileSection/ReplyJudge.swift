@@ -28,6 +28,25 @@ struct ReplyJudge {
     /// Which endpoint was asked, for messages.
     let endpoint: String
     let subject: Subject
+    /// The token that the request goes out with; no text of the reply is handed on with it.
+    let token: String?
+    private let mask: TokenMask
+
+    init(endpoint: String, subject: Subject, token: String? = nil) {
+        self.endpoint = endpoint
+        self.subject = subject
+        self.token = token
+        mask = TokenMask(token: token)
+    }
+
+    /// Text from outside without the token. Every text of a reply or of the transport passes here before it is cut,
+    /// stored or shown.
+    func hidingToken(_ text: String) -> String { mask.hide(in: text) }
+
+    /// What a request that got no reply tells.
+    func failure(_ error: TransportError) -> RemoteFailure {
+        RemoteFailure(error, endpoint: endpoint, hidingToken: hidingToken)
+    }
 
     /// Takes a reply's data out.
     ///
@@ -80,7 +99,8 @@ struct ReplyJudge {
     }
 
     private func failure(status: Int, reply: HTTPReply) -> RemoteFailure {
-        let said = envelope(of: reply)?.message.map { ": " + String($0.prefix(300)) } ?? ""
+        let envelope = envelope(of: reply)
+        let said = envelope?.message.map { ": \(hidingToken($0).prefix(300))" } ?? ""
         let message =
             subject == .noID && [404, 405, 410].contains(status)
             ? "\(endpoint): no fileSection server at this address (it answered \(status)\(said)); check host, port and path of "
@@ -109,21 +129,31 @@ struct ReplyJudge {
             return .portal(endpoint, "that the network wants a login (511)", retryAfter: retryAfter)
         case 407:
             return temporary("bad_reply")
-        case 501, 505:
+        case 400...499, 501, 505:
+            if envelope == nil, !WebPage.isBlank(reply) { return foreign(reply, retryAfter) }
             return .permanent(FileError(code: "refused", message: message, retryable: false))
         case 500...599:
             return temporary("server_error")
-        case 400...499:
-            return .permanent(FileError(code: "refused", message: message, retryable: false))
         default:
             return temporary("bad_reply")
         }
     }
 
+    /// A refusal that is not the upload server's: a proxy or another web server answers in its place, so that it says
+    /// nothing of the file.
+    private func foreign(_ reply: HTTPReply, _ retryAfter: Duration?) -> RemoteFailure {
+        let line = WebPage.firstLine(of: reply).map { " \"\(hidingToken($0).prefix(200))\"" } ?? ""
+        let message =
+            "\(endpoint): not the upload server but another one answered \(reply.status)\(line); "
+            + "correct scheme, host, port and path in remote.url, or look at the proxy"
+        return .temporary(
+            FileError(code: "bad_reply", message: message, retryable: true), retryAfter: retryAfter, slow: true)
+    }
+
     /// A redirect is never followed: the token would go to whoever the reply names.
     private func redirected(_ reply: HTTPReply) -> RemoteFailure {
         // Without the query, which may hold what a portal knows of this machine.
-        let place = reply.headers["Location"].map { " to " + String($0.prefix { $0 != "?" }.prefix(200)) } ?? ""
+        let place = reply.headers["Location"].map { " to \(hidingToken(WebURL.withoutQuery($0)).prefix(200))" } ?? ""
         let message =
             "\(endpoint): a redirect\(place) (\(reply.status)), which is never followed; "
             + "log in to the network if that is its captive portal, else correct remote.url"

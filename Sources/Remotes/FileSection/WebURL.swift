@@ -1,7 +1,10 @@
 /// What is taken for the URL of something on the web, where a server gives one.
-enum WebURL {
+public enum WebURL {
     /// The longest one that is taken, in bytes.
     private static let longest = 2048
+
+    /// A URL without its query and fragment, which may hold a token, or what a portal knows of this machine.
+    public static func withoutQuery(_ url: String) -> String { String(url.prefix { $0 != "?" && $0 != "#" }) }
 
     /// Whether a text is an absolute http or https URL of at most 2048 bytes without blanks and control characters.
     static func isOne(_ text: String) -> Bool {

@@ -1,0 +1,32 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+import Testing
+
+/// A proxy or web server that answers in the upload server's place, for instance because of a wrong scheme in remote.url.
+@Suite("Another web server in the place of the upload server", .agents)
+struct AnotherServerTests {
+    @Test(
+        "fails no file: it is asked every retry_interval and said once with its own words",
+        arguments: FaultTableTests.requests, [400, 413, 501])
+    func page(request: FaultServer.Endpoint, status: Int) async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == request ? .page(status) : nil })
+        let agent = try Agent(remote: server.url, ["upload.retry_interval": "4s", "upload.fragments_in_flight": 1])
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 700_000)
+
+        let waiting = try await agent.reached("a.jpg", .waiting)
+        #expect(waiting.error?.code == "bad_reply" && waiting.error?.retryable == true)
+        let words = "\(status) another server's page"
+        #expect(waiting.error?.message.contains(words) == true, "\(String(describing: waiting.error))")
+        #expect(try await agent.problems().contains { $0.contains(words) && $0.contains("remote.url") })
+        try await Poll.until("a second attempt", lastState: { agent.log }) { server.count(request) >= 2 }
+        let times = server.records.filter { $0.endpoint == request }.map(\.at)
+        #expect(times[0].duration(to: times[1]) > .seconds(3.9), "straight to retry_interval")
+        #expect(agent.said(words).count == 1)
+
+        server.setFaults { _, _ in nil }
+        try await agent.reached("a.jpg", .done)
+        #expect(server.finished == [key])
+    }
+}

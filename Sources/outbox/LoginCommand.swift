@@ -8,15 +8,18 @@ struct LoginCommand: AsyncParsableCommand {
         discussion: """
             Reads a bearer token from the terminal (without showing it), from stdin or from --token-file, and keeps it in \
             the state directory with mode 0600. An agent that runs uses it at once: uploads that were signed out go on. \
-            OUTBOX_TOKEN and remote.token_file take precedence over it.
+            The command returns when the agent works for --user. OUTBOX_TOKEN and remote.token_file take precedence over \
+            the kept token.
+
+            The server is asked whether it accepts the token, for 5 s at most. The token is kept whatever it answers.
 
             Examples:
               outbox login --user anna
               outbox login --token-file ~/token
               pass show upload/token | outbox login
 
-            Ends with 0 when the token is kept, 64 when --user can't be a name, 66 when --token-file can't be read, 77 when what was given can't be a \
-            token. Whether the server takes it is seen in `outbox status`.
+            Ends with 0 when the token is kept, 64 when --user can't be a name, 66 when --token-file can't be read, 75 when \
+            the agent does not come back for --user, 77 when what was given can't be a token.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -45,16 +48,28 @@ struct LoginCommand: AsyncParsableCommand {
         let text = try tokenFile.map(TokenInput.read(file:)) ?? TokenInput.read()
         let session = try StoredSession(token: BearerToken.parse(text), user: user)
         let desk = SessionDesk(link)
-        let isRunning = try await desk.signIn(session)
+        let taker = try await desk.signIn(session)
+        async let asked = TokenVerdict.ask(
+            link.configuration, token: session.token, version: AgentVersion.current)
+        if taker == .returning { try await desk.waitForReturn(of: user) }
+        let isRunning = taker != .next
+        let verdict = await asked
         let precedence = await desk.precedence()
 
         if json {
             return try Output.standard.write(
-                json: SessionReport(running: isRunning, user: user, precedence: precedence?.rawValue))
+                json: SessionReport(
+                    running: isRunning, user: user, precedence: precedence?.rawValue, server: verdict?.word.rawValue,
+                    answer: verdict?.message))
         }
         let whose = user.map { " of \(DisplayText.escaped($0))" } ?? ""
         let when = isRunning ? "the agent uses it now" : "`outbox run` will use it"
         try Output.standard.write(lines: ["the token\(whose) is kept; \(when)"])
+        switch verdict?.word {
+        case .accepted: try Output.standard.write(lines: [verdict?.message ?? ""])
+        case .refused, .unknown: Output.error.attempt("outbox: \(DisplayText.escaped(verdict?.message ?? ""))")
+        case nil: break
+        }
         desk.warn(precedence, "this token is not used")
     }
 }
@@ -98,4 +113,8 @@ private struct SessionReport: Encodable {
     let user: String?
     /// Where a token comes from that goes before the kept one: `environment` or `token_file`.
     let precedence: String?
+    /// What the server made of the token (`login` only): `accepted`, `refused` or `unknown`.
+    var server: String?
+    /// The same in words.
+    var answer: String?
 }

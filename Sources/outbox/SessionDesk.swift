@@ -10,17 +10,54 @@ struct SessionDesk {
         store = SessionStore(stateDirectory: link.configuration.state)
     }
 
+    /// Who works with a session that was handed in.
+    enum Taker {
+        /// No agent runs; the next one will.
+        case next
+        /// The running agent.
+        case running
+        /// The running agent, once it is back: it begins anew for another account.
+        case returning
+    }
+
     /// Keeps a session.
-    ///
-    /// - Returns: whether an agent was told.
-    func signIn(_ session: StoredSession) async throws -> Bool {
+    func signIn(_ session: StoredSession) async throws -> Taker {
         do {
-            try await link.client.signIn(token: session.token, user: session.user)
-            return true
+            return try await link.client.signIn(token: session.token, user: session.user) ? .returning : .running
         } catch ControlError.notRunning {
             try store.save(session)
-            return false
+            return .next
         }
+    }
+
+    /// How long an agent that begins anew may take altogether, and how long it may listen to nobody.
+    private static let longestReturn = Duration.seconds(300)
+    private static let longestSilence = Duration.seconds(10)
+
+    /// Waits until the agent answers for an account.
+    ///
+    /// - Throws: `CommandFailure.tryAgain` where it does not come back.
+    func waitForReturn(of user: String?) async throws {
+        var pace = PollPace()
+        var lastAnswer = pace.elapsed
+        while pace.elapsed < Self.longestReturn, pace.elapsed - lastAnswer < Self.longestSilence {
+            pace.ask()
+            do {
+                let health = try await link.client.health()
+                if health.account == user { return }
+                lastAnswer = pace.elapsed
+            } catch ControlError.notRunning {
+                // Between its end and its new beginning nobody listens.
+            } catch {
+                // The connection was cut, or the agent is reading a large ledger.
+                lastAnswer = pace.elapsed
+            }
+            // Also after a slow answer: that one was of an agent that was just ending or beginning.
+            try await pace.rest(until: pace.elapsed + .milliseconds(200))
+        }
+        throw CommandFailure.tryAgain(
+            "the token is kept, but the agent is not back for \(user.map(DisplayText.escaped) ?? "the new account"); "
+                + "see its log, or start it with `outbox run`")
     }
 
     /// Discards the session; none is no error.

@@ -31,14 +31,30 @@ struct AccountTests {
         home.expectFinished(["anna": [key], "ben": [key]])
 
         // And she is not asked for it again.
-        let count = home.server.requests(with: "for-anna").count
+        let count = home.named(by: "anna").count
         try await agent.login("anna")
         let next = try agent.drop("anna-2.jpg", .jpeg, size: 5000, seed: 1)
         #expect(try await agent.reached("anna-2.jpg", .done).deduplicated)
         #expect(next == key)
-        #expect(home.server.requests(with: "for-anna").count == count)
+        #expect(home.named(by: "anna").count == count)
         #expect(agent.program?.ending == nil)
         #expect(try await agent.stop() == .exited(0))
+    }
+
+    @Test("the agent answers for whoever signed in when login returns, and again for the one before")
+    func returnsWhenBack() async throws {
+        let home = try Household()
+        let agent = home.agent
+        try await agent.start()
+        for user in ["anna", "ben", "anna"] {
+            try await agent.login(user)
+            let status = try await agent.command("status")
+            #expect(status.code == 0 && !status.standardError.contains("not running"), "\(user): \(status)")
+            let health = try #require(ControlSocket.get("/v1/health", socket: agent.socket))
+            let members = try JSONSerialization.jsonObject(with: health.body) as? [String: Any]
+            #expect(members?["account"] as? String == user)
+        }
+        #expect(agent.program?.ending == nil)
     }
 
     @Test("what was dropped before anybody signed in belongs to who signs in first")

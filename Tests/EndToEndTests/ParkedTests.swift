@@ -118,7 +118,7 @@ struct ParkedTests {
             let said = output.standardOutput + output.standardError
             #expect(said.contains("it goes on once anna signs in"), "\(action): \(output)")
         }
-        #expect(home.server.requests(with: "for-ben").isEmpty)
+        #expect(home.named(by: "ben").isEmpty)
         try home.agent.drop("ben.mp4", .mp4, size: 2000)
         #expect(try await home.agent.command("wait", "ben.mp4").code == 0)
     }

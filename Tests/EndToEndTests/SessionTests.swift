@@ -90,6 +90,35 @@ struct SessionTests {
         #expect(mode("\(agent.state)/token") == nil)
     }
 
+    @Test(
+        "login says what the server made of the token, and keeps it all the same, with an agent and without",
+        arguments: [true, false])
+    func verdict(isRunning: Bool) async throws {
+        let server = try FaultServer(token: "right-token")
+        let agent = try Agent(remote: server.url)
+        if isRunning { try await agent.start() }
+        let good = try await agent.command("login", "--token-file", write("right-token", "good", for: agent))
+        #expect(good.code == 0 && good.standardOutput.contains("accepts"), "\(good)")
+        let bad = try await agent.command("login", "--token-file", write("wrong-token", "bad", for: agent))
+        #expect(bad.code == 0 && bad.standardOutput.contains("is kept"), "\(bad)")
+        #expect(bad.standardError.contains("refused the token") && bad.standardError.contains("(401)"), "\(bad)")
+        #expect(bad.standardError.contains("server says 401"), "\(bad)")
+        #expect(try String(contentsOfFile: "\(agent.state)/token", encoding: .utf8) == "wrong-token\n")
+        let json = try await agent.command("login", "--json", "--token-file", agent.directory.path("bad"))
+        #expect(json.standardOutput.contains("\"server\":\"refused\""), "\(json)")
+    }
+
+    @Test("login says that a server could not be asked, after 5 s at most where it says nothing")
+    func silentServer() async throws {
+        let server = try FaultServer(faults: { _, _ in .hang })
+        for (url, reason) in [(server.url, "no answer within 5 s"), (Self.nowhere, "no usable answer")] {
+            let agent = try Agent(remote: url)
+            let output = try await agent.command("login", "--token-file", write("sesame", "given", for: agent))
+            #expect(output.code == 0 && output.standardOutput.contains("is kept"), "\(output)")
+            #expect(output.standardError.contains("not known") && output.standardError.contains(reason), "\(output)")
+        }
+    }
+
     @Test("login says where another token takes precedence")
     func precedence() async throws {
         let agent = try Agent(remote: Self.nowhere, ["remote.token_file": "other"])

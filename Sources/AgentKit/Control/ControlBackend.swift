@@ -26,7 +26,9 @@ protocol ControlBackend: Sendable {
     func prune() async -> PruneReport
 
     /// Keeps a token and uses it from now on.
-    func signIn(token: String, user: String?) async throws(SessionError)
+    ///
+    /// - Returns: whether the agent begins anew for it, because another account signed in.
+    func signIn(token: String, user: String?) async throws(SessionError) -> Bool
 
     /// Discards what `signIn` kept.
     func signOut() async throws(SessionError)

@@ -76,13 +76,19 @@ public struct ControlClient: Sendable {
     }
 
     /// Hands the agent a token, which it keeps.
-    public func signIn(token: String, user: String?) async throws(ControlError) {
+    ///
+    /// - Returns: whether the agent begins anew for it, because another account signed in.
+    public func signIn(token: String, user: String?) async throws(ControlError) -> Bool {
+        struct Answer: Decodable {
+            var begins_anew: Bool?
+        }
         var text = JSONText(layout: .line)
         text.object { text in
             text.member("token", token)
             text.member("user", user)
         }
-        _ = try await answer("/v1/session", method: "POST", body: text.bytes)
+        let body = try await answer("/v1/session", method: "POST", body: text.bytes)
+        return try Self.decode(body, from: "/v1/session", as: Answer.self).begins_anew == true
     }
 
     /// Has the agent discard the token it keeps.
@@ -111,7 +117,9 @@ public struct ControlClient: Sendable {
     /// The codes that say that there is no such thing.
     private static let absences: Set<String> = ["no_such_file", "no_such_upload", "no_such_source"]
 
-    private static func decode<Value: Decodable>(_ body: [UInt8], from target: String) throws(ControlError) -> Value {
+    private static func decode<Value: Decodable>(
+        _ body: [UInt8], from target: String, as type: Value.Type = Value.self
+    ) throws(ControlError) -> Value {
         do {
             return try JSONDecoder().decode(Value.self, from: Data(body))
         } catch {

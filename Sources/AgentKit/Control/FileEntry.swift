@@ -93,4 +93,6 @@ public struct AgentHealth: Codable, Equatable, Sendable {
     public var files: [String: Int]?
     /// Where the token in use comes from: `environment` (OUTBOX_TOKEN), `token_file` or `login`; nil where there is none.
     public var token: String?
+    /// Whose uploads the agent works for: the name given at `login`, or `default` where none ever was.
+    public var account: String?
 }

@@ -26,11 +26,11 @@ struct SessionRoutes: Sendable {
                 throw ControlRefusal(.badRequest, "malformed", "the body must be {\"token\":\"…\",\"user\":\"…\"}")
             }
             do throws(SessionError) {
-                try await backend.signIn(token: wish.token, user: wish.user)
+                let beginsAnew = try await backend.signIn(token: wish.token, user: wish.user)
+                return ControlReply.json(Array("{\"begins_anew\":\(beginsAnew)}".utf8))
             } catch {
                 throw Self.refusal(error)
             }
-            return ControlReply.json(Array("{}".utf8))
         }
         table.add(.delete, "/v1/session") { [backend] _, _ in
             do throws(SessionError) {

@@ -10,7 +10,8 @@ extension Uploader: ControlBackend {
             pid: parts.processID, version: parts.version,
             uptime: UInt64(max(0, (now.monotonic - startedAt).components.seconds)), paused: machine.isPaused,
             scanned: hasScanned, active: drops.count, problems: problems.sorted { $0.key < $1.key }.map(\.value),
-            files: await recentCounts(), token: parts.credentials.origin?.rawValue)
+            files: await recentCounts(), token: parts.credentials.origin?.rawValue,
+            account: parts.account.name)
     }
 
     func files(in states: Set<FileState>?) async -> [FileReport] {

@@ -10,7 +10,7 @@ extension Uploader {
     /// Whether the user signed out, and nothing else gives a token.
     var isSignedOut: Bool { parts.account.session.isSignedOut && parts.credentials.bearerToken() == nil }
 
-    func signIn(token: String, user: String?) async throws(SessionError) {
+    func signIn(token: String, user: String?) async throws(SessionError) -> Bool {
         guard parts.tokenMayTravel else { throw .mayNotTravel }
         let session = try StoredSession(token: token, user: user)
         // A token that takes precedence goes on being used, for whom it was.
@@ -35,6 +35,7 @@ extension Uploader {
         }
         parts.logger.notice("a new token is kept", metadata: ["user": "\(user ?? "not named")"])
         if isOther { parts.account.change() } else { credentialsChanged() }
+        return isOther
     }
 
     func signOut() async throws(SessionError) {

@@ -22,8 +22,8 @@ extension FaultServer {
 
     /// The names of the files in each preLoad, in order.
     package var registrations: [[String]] { names(.preLoad) }
-    /// The names of the files that each isFinish asked about, in order.
-    package var questions: [[String]] { names(.isFinish) }
+    /// The names of the files that each isFinish asked about, in order; without those of `login`, which name none.
+    package var questions: [[String]] { names(.isFinish).filter { !$0.isEmpty } }
     /// The names of the files that each delete gave up, in order.
     package var deletions: [[String]] { names(.delete) }
 

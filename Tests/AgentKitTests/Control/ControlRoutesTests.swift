@@ -124,10 +124,14 @@ struct ControlRoutesTests {
     func session() async throws {
         let bench = try bench()
         try await bench.serving {
-            try await bench.client.signIn(token: "secret", user: "anna \"a\"")
+            #expect(try await !bench.client.signIn(token: "secret", user: "anna \"a\""))
+            #expect(try await bench.client.signIn(token: "secret", user: "another"))
             try await bench.client.signOut()
         }
-        let expected = [try StoredSession(token: "secret", user: "anna \"a\""), nil]
+        let expected = [
+            try StoredSession(token: "secret", user: "anna \"a\""), try StoredSession(token: "secret", user: "another"),
+            nil,
+        ]
         #expect(bench.backend.state.withLock(\.sessions) == expected)
     }
 

@@ -69,10 +69,11 @@ final class ScriptedBackend: ControlBackend {
 
     func prune() async -> PruneReport { PruneReport(sidecars: 2, entries: 3) }
 
-    func signIn(token: String, user: String?) async throws(SessionError) {
+    func signIn(token: String, user: String?) async throws(SessionError) -> Bool {
         let session = try StoredSession(token: token, user: user)
         if let error = state.withLock(\.sessionError) { throw error }
         state.withLock { $0.sessions.append(session) }
+        return user == "another"
     }
 
     func signOut() async throws(SessionError) {

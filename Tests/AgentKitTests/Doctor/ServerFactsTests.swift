@@ -1,3 +1,4 @@
+import Remotes
 import Testing
 import Transport
 
@@ -166,5 +167,50 @@ struct ServerFactsTests {
     @Test(arguments: ["127.0.0.1", "127.1.2.3", "localhost", "::1"])
     func `this very machine is asked directly, as the agent does`(host: String) {
         #expect(proxy(host, ["http_proxy": "p:1"]) == nil)
+    }
+}
+
+/// What of a reply reaches the doctor's findings.
+@Suite("Text of a reply to the doctor's question")
+struct AnswerTextTests {
+    @Test("is told without the token, and a redirect without its query")
+    func secrets() {
+        let reply = HTTPReply(
+            status: 302, headers: ["Location": "https://other/for-anna/login?token=for-anna&mac=00#x"],
+            body: Array(#"{"code":401,"message":"Bearer for-anna"}"#.utf8))
+        let answer = ServerFacts.Answer(reply, milliseconds: 1, mask: TokenMask(token: "for-anna"))
+        #expect(answer.location == "https://other/***/login")
+        #expect(answer.message == "Bearer ***")
+    }
+}
+
+@Suite("What the server makes of a token")
+struct TokenVerdictTests {
+    private func verdict(_ status: Int, code: Int? = nil, envelope: Bool = true) -> TokenVerdict {
+        let answer = ServerFacts.Answer(
+            status: status, isEnvelope: envelope, code: code, message: envelope ? "it says" : nil, location: nil,
+            isHTML: false, milliseconds: 1)
+        return TokenVerdict(ServerFacts(url: "https://host", outcome: .answered(answer), tokenSource: .login))
+    }
+
+    @Test(
+        "is told by its answer to a question about nothing",
+        arguments: [
+            (200, nil, TokenVerdict.Word.accepted), (200, 400, .accepted), (400, nil, .accepted), (401, nil, .refused),
+            (200, 403, .refused), (404, nil, .unknown), (503, nil, .unknown), (302, nil, .unknown),
+        ] as [(Int, Int?, TokenVerdict.Word)])
+    func words(status: Int, code: Int?, word: TokenVerdict.Word) {
+        #expect(verdict(status, code: code).word == word)
+    }
+
+    @Test("is not known from a page of another server")
+    func page() {
+        #expect(verdict(400, envelope: false).word == .unknown)
+        #expect(verdict(200, envelope: false).word == .unknown)
+    }
+
+    @Test("is told in the server's words")
+    func message() {
+        #expect(verdict(401).message.contains("it says"))
     }
 }

@@ -41,7 +41,7 @@ struct AccountTests {
     func betweenAccounts() async throws {
         let (anna, ben) = (remote("anna"), remote("ben"))
         let first = try await bench("anna", anna)
-        try await first.uploader.signIn(token: "u", user: "ben")
+        #expect(try await first.uploader.signIn(token: "u", user: "ben"))
         try await first.drop("b", content(2))
         #expect(try await first.record("b") == nil)
         await end(first)
@@ -182,7 +182,7 @@ struct AccountTests {
         let anna = remote("anna")
         anna.hold(.send, letting: 1)
         let first = try await bench("anna", anna)
-        try await first.uploader.signIn(token: "t", user: "anna")
+        _ = try await first.uploader.signIn(token: "t", user: "anna")
         try await first.drop("a", content(1, 800_000))
         try await Poll.until("one of two fragments") { anna.sent.count == 1 && anna.isWaiting(at: .send) }
         try await first.uploader.signOut()
@@ -194,7 +194,7 @@ struct AccountTests {
         let second = try await bench("anna", after: first, anna)
         try await second.until("a", is: .signedOut)
         #expect(anna.registered.count == 1)
-        try await second.uploader.signIn(token: "u", user: "anna")
+        #expect(try await !second.uploader.signIn(token: "u", user: "anna"))
         try await second.ends("a", .done)
         try await second.ends("b", .done)
         #expect(anna.content(of: "1") == content(1, 800_000))

@@ -1,7 +1,5 @@
-import FoundationEssentials
 import Glibc
 import LinuxSystem
-import Remotes
 import Transport
 
 /// Asks the server what it is, within a bounded time.
@@ -94,107 +92,29 @@ struct ServerProbe: Sendable {
 
     // MARK: Answer
 
-    /// Asks whether no files at all are finished: the one question of the protocol that names nothing, so that no
-    /// server, whatever it is, has anything to change for it. A server that answers it is asked about the header of
-    /// fragments as well.
+    /// Asks the server what changes nothing. A server that answers is asked about the header of fragments as well.
     private func ask(_ address: WebAddress) async -> [Finding] {
-        let begun = bootTimeNanoseconds()
-        let result = await send(
-            "isFinish.do", type: "application/json", body: #"{"fileIds":[]}"#)
-        let milliseconds = Int64((bootTimeNanoseconds() - begun) / 1_000_000)
-        var facts = ServerFacts(
-            url: configuration.remote.url, outcome: .failed("no answer within 10 s"),
-            tokenSource: configuration.remote.allowsToken ? token.source : nil)
-        switch result {
-        case .success(let reply):
-            facts.outcome = .answered(.init(reply, milliseconds: milliseconds))
-            let now = wallTimeMilliseconds() / 1000
-            let header = facts.findings.allSatisfy { $0.level == .ok } ? await fragmentHeader() : []
-            return facts.findings + header + clock(reply.headers["Date"], askedAt: now, address)
-        case .failure(.replyTimeout), .failure(.cancelled): break
-        case .failure(let error): facts.outcome = .failed("\(error)")
-        }
-        return facts.findings + clock(nil, address)
-    }
-
-    /// Sends a fragment of an upload that does not exist.
-    private func fragmentHeader() async -> [Finding] {
-        guard let with = await sendFragment(withHeader: true) else { return [] }
-        var facts = FragmentHeaderFacts(with: with)
-        if facts.needsComparison { facts.without = await sendFragment(withHeader: false) }
-        return facts.findings
-    }
-
-    private func sendFragment(withHeader: Bool) async -> ServerFacts.Answer? {
-        let id = FragmentHeaderFacts.id
-        let block = #"[{"id":"\#(id)","totalSize":1,"blockTotal":1,"blockNo":1}]"#
-        let body = """
-            --\(id)\r
-            Content-Disposition: form-data; name="sectionFile"; filename="\(id)-0.bin"\r
-            Content-Type: application/octet-stream\r
-            \r
-            x\r
-            --\(id)--\r
-
-            """
-        let result = await send(
-            "upload.do", type: "multipart/form-data; boundary=\(id)", body: body,
-            headers: withHeader ? [(name: "file_block", value: block)] : [])
-        guard case .success(let reply) = result else { return nil }
-        return ServerFacts.Answer(reply, milliseconds: 0)
-    }
-
-    private func send(
-        _ endpoint: String, type: String, body: String, headers: [(name: String, value: String)] = []
-    ) async -> Result<HTTPReply, TransportError> {
-        var request = HTTPRequest(
-            method: "POST", url: configuration.remote.url + "/fileSection/" + endpoint,
-            headers: [(name: "Content-Type", value: type)] + headers, body: .bytes(Array(body.utf8)))
         let credentials = Credentials(
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
             stateDirectory: configuration.state)
-        let guarded = GuardedCredentials(credentials, mayTravel: configuration.remote.allowsToken)
-        let found = await TimeLimit.run("doctor-token", Self.limit) { guarded.bearerToken() }
-        if let token = found ?? nil {
-            request.headers.append((name: "Authorization", value: "Bearer \(token)"))
-        }
-        do throws(CurlTransport.StartError) {
-            let transport = try CurlTransport(
-                configuration: .init(
-                    connectTimeout: Self.limit, stallTimeout: Self.limit, replyTimeout: Self.limit,
-                    caFile: configuration.remote.caFile, userAgent: "outbox/\(version)"))
-            let question = request
-            let reply = await TimeLimit.wait(Self.limit + .seconds(1)) { () -> Result<HTTPReply, TransportError> in
-                do throws(TransportError) {
-                    return .success(try await transport.send(question))
-                } catch {
-                    return .failure(error)
-                }
-            }
-            // Not waited for: it must not keep the cooperative pool's thread.
-            startThread(name: "doctor-curl-end") { transport.shutdown() }
-            return reply ?? .failure(.cancelled)
-        } catch {
-            return .failure(.other("\(error)"))
-        }
-    }
-}
-
-extension ServerFacts.Answer {
-    private struct Envelope: Decodable {
-        struct Anything: Decodable {}
-        var code: Int?
-        var message: String?
-        var data: Anything?
+        let found = await TimeLimit.run("doctor-token", Self.limit) { credentials.bearerToken() }
+        let question = ServerQuestion(
+            remote: configuration.remote, token: found ?? nil, version: version, limit: Self.limit)
+        let answer = await question.ask()
+        let askedAt = wallTimeMilliseconds() / 1000
+        let facts = ServerFacts(
+            url: configuration.remote.url, outcome: answer.outcome,
+            tokenSource: configuration.remote.allowsToken ? token.source : nil)
+        let header = facts.findings.allSatisfy { $0.level == .ok } ? await fragmentHeader(question) : []
+        return facts.findings + header + clock(answer.date, askedAt: askedAt, address)
     }
 
-    init(_ reply: HTTPReply, milliseconds: Int64) {
-        let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(reply.body))
-        let type = reply.headers["Content-Type"]?.lowercased() ?? ""
-        self.init(
-            status: reply.status, isEnvelope: envelope?.code != nil || envelope?.data != nil, code: envelope?.code,
-            message: envelope?.message, location: reply.headers["Location"], isHTML: type.hasPrefix("text/html"),
-            milliseconds: milliseconds)
+    /// Sends a fragment of an upload that does not exist.
+    private func fragmentHeader(_ question: ServerQuestion) async -> [Finding] {
+        guard let with = await question.sendFragment(withHeader: true) else { return [] }
+        var facts = FragmentHeaderFacts(with: with)
+        if facts.needsComparison { facts.without = await question.sendFragment(withHeader: false) }
+        return facts.findings
     }
 }
 

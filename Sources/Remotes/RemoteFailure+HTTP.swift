@@ -9,7 +9,8 @@ extension RemoteFailure {
         let message =
             "\(endpoint): the answer is \(what); is it a captive portal? Log in to the network, or correct remote.url"
         return .temporary(
-            FileError(code: "captive_portal", message: message, retryable: true), retryAfter: retryAfter)
+            FileError(code: "captive_portal", message: message, retryable: true), retryAfter: retryAfter, outlook: .away
+        )
     }
 
     /// What a request that got no reply tells, for every protocol over HTTP.
@@ -17,25 +18,29 @@ extension RemoteFailure {
     /// - Parameter hidingToken: takes the account's token out of what libcurl quotes.
     init(_ error: TransportError, endpoint: String, hidingToken: (String) -> String = { $0 }) {
         let message = "\(endpoint): \(hidingToken("\(error)"))"
-        func temporary(_ code: String, slow: Bool = false) -> RemoteFailure {
-            .temporary(FileError(code: code, message: message, retryable: true), slow: slow)
+        func temporary(_ code: String, _ outlook: Outlook = .away) -> RemoteFailure {
+            .temporary(FileError(code: code, message: message, retryable: true), outlook: outlook)
         }
         self =
             switch error {
             case .resolve: temporary("dns")
             case .connect: temporary("no_connection")
-            case .tls: temporary("tls")
+            case .tls: temporary("tls", .trouble)
             case .reset: temporary("connection_lost")
             case .stalled: temporary("stalled")
             case .replyTimeout: temporary("reply_timeout")
-            case .replyTooLong, .badReply: temporary("bad_reply")
-            case .badURL: temporary("wrong_url", slow: true)
+            case .replyTooLong, .badReply: temporary("bad_reply", .trouble)
+            case .badURL: temporary("wrong_url", .lasting)
             case .refusedAddress, .sink, .other: temporary("no_connection")
             case .cancelled: .cancelled
             case .badRequest:
                 .permanent(FileError(code: "bad_request", message: message, retryable: false))
             case .body(let cause):
-                if let problem = cause as? SourceProblem { .source(problem) } else { temporary("connection_lost") }
+                if let problem = cause as? SourceProblem {
+                    .source(problem)
+                } else {
+                    temporary("connection_lost", .trouble)
+                }
             }
     }
 }

@@ -88,12 +88,12 @@ struct PortraitRemoteTests {
     @Test("404, 405 and 410 tell of a wrong URL", arguments: [404, 405, 410])
     func wrongURL(_ status: Int) async {
         guard
-            case .temporary(let error, _, let slow) = await failure({ _ in .success(HTTPReply(status: status)) })
+            case .temporary(let error, _, let outlook) = await failure({ _ in .success(HTTPReply(status: status)) })
         else {
             Issue.record("not temporary: \(status)")
             return
         }
-        #expect(error.code == "wrong_url" && slow)
+        #expect(error.code == "wrong_url" && outlook == .lasting)
     }
 
     @Test("the rest is judged as everywhere")

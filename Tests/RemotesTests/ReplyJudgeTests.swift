@@ -11,7 +11,7 @@ enum Judgement: Equatable, Sendable {
     init(_ failure: RemoteFailure) {
         self =
             switch failure {
-            case .temporary(_, _, let slow): slow ? .slow : .temporary
+            case .temporary(_, _, let outlook): outlook == .lasting ? .slow : .temporary
             case .signedOut: .signedOut
             case .forgotten: .forgotten
             default: .permanent
@@ -75,7 +75,7 @@ struct ReplyJudgeTests {
     func noServer(status: Int) throws {
         let judge = ReplyJudge(endpoint: "preLoad.do", subject: .noID)
         let error = #expect(throws: RemoteFailure.self) { try judge.accept(reply(status)) }
-        guard case .temporary(let told, _, slow: true) = error else { throw Surprise() }
+        guard case .temporary(let told, _, outlook: .lasting) = error else { throw Surprise() }
         #expect(told.code == "wrong_url")
         #expect(told.message.hasPrefix("preLoad.do: no fileSection server at this address (it answered \(status))"))
     }
@@ -249,6 +249,23 @@ struct ReplyJudgeTests {
         ] as [(String, Int64)])
     func dates(text: String, seconds: Int64) {
         #expect(HTTPDate.secondsSince1970(text) == seconds)
+    }
+
+    @Test("a server behind a gateway, a portal or a redirect is away; one that answers is in trouble")
+    func outlook() {
+        func outlook(_ reply: HTTPReply) -> Outlook? {
+            do throws(RemoteFailure) {
+                try ReplyJudge(endpoint: "x.do", subject: .knownIDs).accept(reply)
+            } catch {
+                if case .temporary(_, _, let outlook) = error { return outlook }
+            }
+            return nil
+        }
+        for status in [302, 502, 503, 504, 511] { #expect(outlook(reply(status)) == .away, "\(status)") }
+        for status in [408, 429, 500, 599] { #expect(outlook(reply(status)) == .trouble, "\(status)") }
+        #expect(outlook(reply(507)) == .lasting)
+        #expect(outlook(reply(200, "<html>")) == .away)
+        #expect(outlook(reply(200, "oops")) == .trouble)
     }
 
     @Test("what the transport says is temporary, but for bytes that can't be had and requests that can't be sent")

@@ -73,7 +73,7 @@ struct SourceRemoteTests {
     @Test("that is lost on its way is temporary")
     func lost() async {
         for failure in [TransportError.reset("gone"), .connect("refused"), .replyTimeout("slow")] {
-            guard case .failure(.temporary(_, _, false)) = await send({ _ in .failure(failure) }) else {
+            guard case .failure(.temporary(_, _, .away)) = await send({ _ in .failure(failure) }) else {
                 Issue.record("not temporary: \(failure)")
                 continue
             }

@@ -50,7 +50,8 @@ extension PortraitMachine {
         self.request = nil
         if request.isGivenUp { return }
         switch failure {
-        case .temporary(let error, let retryAfter, let slow): wait(error, retryAfter, slow: slow, now: now)
+        case .temporary(let error, let retryAfter, let outlook):
+            wait(error, retryAfter, slow: outlook == .lasting, now: now)
         case .forgotten: wait(Self.interrupted, now: now)
         case .cancelled: wait(Self.interrupted, now: now)
         case .source(let problem): settle(.failed, Self.unreadable(problem), now: now)

@@ -86,6 +86,7 @@ extension Uploader {
         }
         guard let error else {
             parts.portrait?.service.sessionWorks()
+            parts.portrait?.service.networkChanged()
             parts.logger.notice("the server is back")
             return
         }

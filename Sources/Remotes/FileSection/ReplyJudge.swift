@@ -107,8 +107,9 @@ struct ReplyJudge {
                 + "remote.url"
             : "\(endpoint): the server answered \(status)\(said)"
         let retryAfter = RetryAfter.duration(in: reply.headers)
-        func temporary(_ code: String, slow: Bool = false) -> RemoteFailure {
-            .temporary(FileError(code: code, message: message, retryable: true), retryAfter: retryAfter, slow: slow)
+        func temporary(_ code: String, _ outlook: Outlook = .trouble) -> RemoteFailure {
+            .temporary(
+                FileError(code: code, message: message, retryable: true), retryAfter: retryAfter, outlook: outlook)
         }
         switch status {
         case 403 where namesOneFile(reply):
@@ -116,11 +117,11 @@ struct ReplyJudge {
         case 401, 403:
             return .signedOut(FileError(code: "signed_out", message: message, retryable: true))
         case 404, 410:
-            return subject == .knownIDs ? .forgotten : temporary("wrong_url", slow: true)
+            return subject == .knownIDs ? .forgotten : temporary("wrong_url", .lasting)
         case 405 where subject == .noID:
-            return temporary("wrong_url", slow: true)
+            return temporary("wrong_url", .lasting)
         case 507:
-            return temporary("server_full", slow: true)
+            return temporary("server_full", .lasting)
         case 408, 425, 429:
             return temporary("server_busy")
         case 300...399:
@@ -132,6 +133,8 @@ struct ReplyJudge {
         case 400...499, 501, 505:
             if envelope == nil, !WebPage.isBlank(reply) { return foreign(reply, retryAfter) }
             return .permanent(FileError(code: "refused", message: message, retryable: false))
+        case 502, 503, 504:
+            return temporary("server_error", .away)
         case 500...599:
             return temporary("server_error")
         default:
@@ -147,7 +150,7 @@ struct ReplyJudge {
             "\(endpoint): not the upload server but another one answered \(reply.status)\(line); "
             + "correct scheme, host, port and path in remote.url, or look at the proxy"
         return .temporary(
-            FileError(code: "bad_reply", message: message, retryable: true), retryAfter: retryAfter, slow: true)
+            FileError(code: "bad_reply", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
     }
 
     /// A redirect is never followed: the token would go to whoever the reply names.
@@ -157,7 +160,7 @@ struct ReplyJudge {
         let message =
             "\(endpoint): a redirect\(place) (\(reply.status)), which is never followed; "
             + "log in to the network if that is its captive portal, else correct remote.url"
-        return .temporary(FileError(code: "redirected", message: message, retryable: true))
+        return .temporary(FileError(code: "redirected", message: message, retryable: true), outlook: .away)
     }
 
     /// Whether a 403 is about one file and not about the account: its data names exactly one id.

@@ -20,9 +20,12 @@ public struct Backoff: Equatable, Sendable {
 
     /// The pause after so many failures in a row.
     ///
-    /// - Parameter failures: from 1 on.
-    public mutating func pause(afterFailures failures: Int) -> Duration {
+    /// - Parameters:
+    ///   - failures: from 1 on.
+    ///   - longest: a lower ceiling for this pause; nil for the usual one.
+    public mutating func pause(afterFailures failures: Int, atMost longest: Duration? = nil) -> Duration {
         let doublings = min(max(failures, 1) - 1, 20)
+        let ceiling = min(ceiling, longest ?? ceiling)
         let full = min(Self.first * (1 << doublings), max(ceiling, .milliseconds(1)))
         return full * (1 - nextFraction() / 4)
     }

@@ -22,7 +22,8 @@ struct Gate: Equatable, Sendable {
     private(set) var reason = Reason.unreachable
     private(set) var error: FileError?
     private(set) var nextAttemptAt: WallTime?
-    private var failures = 0
+    /// Failures in a row of requests that the gate let through.
+    private(set) var failures = 0
 
     var isOpen: Bool { state == .open }
 
@@ -95,6 +96,8 @@ enum RequestKind: Int, CaseIterable, Sendable {
 /// so a server whose uploads fail while its registrations succeed is not asked in a hot loop either.
 struct Gates: Equatable, Sendable {
     private(set) var server = Gate()
+    /// When the server last answered anything.
+    private(set) var lastAnswer: MonotonicTime?
     private var kinds = Array(repeating: Gate(), count: RequestKind.allCases.count)
 
     /// The gate that keeps a kind of request waiting, the one that waits longest; nil when none does.
@@ -128,7 +131,8 @@ struct Gates: Equatable, Sendable {
     }
 
     /// A request was answered.
-    mutating func succeed(_ kind: RequestKind) {
+    mutating func succeed(_ kind: RequestKind, at now: MonotonicTime) {
+        lastAnswer = now
         server.succeed()
         kinds[kind.rawValue].succeed()
     }
@@ -148,6 +152,7 @@ struct Gates: Equatable, Sendable {
     /// A batch was answered without saying which of its uploads was meant: the server is there, and whether the kind of
     /// request works again is told by the next one.
     mutating func answerBatch(_ kind: RequestKind, wasProbe: Bool, now: Now) {
+        lastAnswer = now.monotonic
         server.succeed()
         if wasProbe { kinds[kind.rawValue].abandonProbe(now: now) }
     }
@@ -160,6 +165,7 @@ struct Gates: Equatable, Sendable {
     ) {
         kinds[kind.rawValue].fail(.unreachable, error: error, pause: pause, wasProbe: wasProbe, now: now)
         if answered {
+            lastAnswer = now.monotonic
             server.succeed()
         } else if wasProbe {
             server.abandonProbe(now: now)

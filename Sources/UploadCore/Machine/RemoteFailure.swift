@@ -4,8 +4,8 @@ public enum RemoteFailure: Error, Equatable, Sendable {
     /// Not the file's fault and likely to pass: no connection, a time-out, a reply that is not the protocol's, 5xx.
     ///
     /// - `retryAfter`: what the server asked for in `Retry-After`.
-    /// - `slow`: try again at the ceiling of the backoff only (507, a wrong URL).
-    case temporary(FileError, retryAfter: Duration? = nil, slow: Bool = false)
+    /// - `outlook`: what it tells of when it may pass.
+    case temporary(FileError, retryAfter: Duration? = nil, outlook: Outlook = .trouble)
     /// The credentials are missing, refused or expired.
     case signedOut(FileError)
     /// The server does not know an id that it gave out: the upload must be registered again.
@@ -16,6 +16,17 @@ public enum RemoteFailure: Error, Equatable, Sendable {
     case source(SourceProblem)
     /// The request was given up on purpose.
     case cancelled
+}
+
+/// What a temporary failure tells of when it may pass.
+public enum Outlook: Equatable, Sendable {
+    /// The server answered and is in trouble: pauses grow up to the ceiling of the backoff.
+    case trouble
+    /// The server did not answer: it was not reached, the connection broke, or something on the way answered in its
+    /// place (a gateway with 502, 503 or 504, a captive portal). It may be back at any moment.
+    case away
+    /// Somebody must mend it (507, a wrong URL, another server's page): tried at the ceiling of the backoff only.
+    case lasting
 }
 
 /// Why the bytes of a fragment could not be had from the path they were to be read from.

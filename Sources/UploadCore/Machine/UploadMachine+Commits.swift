@@ -50,7 +50,7 @@ extension UploadMachine {
     }
 
     mutating func committed(_ id: RequestID, url: String?) {
-        gates.succeed(.commit)
+        succeed(.commit)
         guard let (_, commit) = answer(id) else { return }
         end(commit, .done(url: url))
     }
@@ -60,15 +60,15 @@ extension UploadMachine {
         switch failure {
         case .temporary(let error, _, _):
             let pause = close(.commit, failure, request: request, now: now)
-            failLater(commit, error, pause: pause, now: now)
+            failLater(commit, error, pause: pause, atMost: longestWait(after: failure, now: now), now: now)
         case .signedOut where id <= lastWithOldCredentials:
             if request.wasProbe { gates.abandonProbe(.commit, now: now) }
         case .signedOut: close(.commit, failure, request: request, now: now)
         case .permanent(let error):
-            gates.succeed(.commit)
+            succeed(.commit)
             end(commit, .refused(error))
         case .forgotten:
-            gates.succeed(.commit)
+            succeed(.commit)
             end(commit, .forgotten(Self.forgottenFiles))
         case .cancelled where stopped: break
         case .cancelled, .source:
@@ -102,11 +102,11 @@ extension UploadMachine {
     }
 
     private mutating func failLater(
-        _ commit: SourceCommit, _ error: FileError, pause: Duration? = nil, now: Now
+        _ commit: SourceCommit, _ error: FileError, pause: Duration? = nil, atMost longest: Duration? = nil, now: Now
     ) {
         let failures = (commits[commit.sourceID]?.failures ?? 0) + 1
         commits[commit.sourceID]?.failures = failures
-        wait(commit.sourceID, error, pause: pause ?? backoff.pause(afterFailures: failures), now: now)
+        wait(commit.sourceID, error, pause: pause ?? backoff.pause(afterFailures: failures, atMost: longest), now: now)
     }
 
     private mutating func wait(_ id: String, _ error: FileError, pause: Duration, now: Now) {

@@ -13,8 +13,8 @@ extension UploadMachine {
         return uploads[key] == nil ? nil : request
     }
 
-    private mutating func succeed(_ kind: RequestKind) {
-        gates.succeed(kind)
+    mutating func succeed(_ kind: RequestKind) {
+        gates.succeed(kind, at: handledAt)
     }
 
     mutating func registered(_ id: RequestID, _ key: ContentKey, remoteID: String, _ point: ResumePoint, now: Now) {
@@ -28,6 +28,7 @@ extension UploadMachine {
         upload.record.remoteID = remoteID
         upload.mustResume = false
         upload.alone = false
+        upload.failures = 0
         upload.forgetFragments()
         settle(point, in: &upload)
         uploads[key] = upload
@@ -156,7 +157,7 @@ extension UploadMachine {
         switch failure {
         case .temporary(let error, _, _):
             let pause = close(kind, failure, request: request, now: now)
-            failLater(key, error, pause: pause, now: now)
+            failLater(key, error, pause: pause, atMost: longestWait(after: failure, now: now), now: now)
         case .signedOut where id <= lastWithOldCredentials:
             if request.wasProbe { gates.abandonProbe(kind, now: now) }
             interrupt(key)
@@ -200,10 +201,11 @@ extension UploadMachine {
         defer { self.backoff = backoff }
         let ceiling = limits.retryInterval
         switch failure {
-        case .temporary(let error, let retryAfter, let slow):
+        case .temporary(let error, let retryAfter, let outlook):
             // A server that wants to be asked again at once gets the ordinary pauses.
-            let wanted = retryAfter.flatMap { $0 < Backoff.first ? nil : $0 } ?? (slow ? ceiling : nil)
-            let pause = { (failures: Int) in wanted ?? backoff.pause(afterFailures: failures) }
+            let wanted = retryAfter.flatMap { $0 < Backoff.first ? nil : $0 } ?? (outlook == .lasting ? ceiling : nil)
+            let longest = outlook == .away ? longestAbsence(now: now) : ceiling
+            let pause = { (failures: Int) in wanted ?? backoff.pause(afterFailures: failures, atMost: longest) }
             gates.fail(
                 kind, .unreachable, error: error, pause: pause, wasProbe: request.wasProbe, now: now)
             return wanted
@@ -217,18 +219,36 @@ extension UploadMachine {
         return nil
     }
 
+    /// How long to wait at most for a server that does not answer: less where it answered a while ago, since it is
+    /// probably being started again.
+    private func longestAbsence(now: Now) -> Duration {
+        guard let last = gates.lastAnswer, now.monotonic - last < Self.memoryOfAnswer else {
+            return limits.retryInterval
+        }
+        return min(limits.retryInterval, Self.absencePause)
+    }
+
+    /// How long one upload or commit waits at most after a failure that closed the gates. While nobody gets an answer,
+    /// it waits no longer than the server is waited for; a single failure between answers may be its own fault.
+    func longestWait(after failure: RemoteFailure, now: Now) -> Duration? {
+        guard case .temporary(_, _, .away) = failure, gates.server.failures > 1 else { return nil }
+        return longestAbsence(now: now)
+    }
+
     /// What an interruption means for what is known of the server's side.
     mutating func interrupt(_ key: ContentKey) {
         if traits.asksBeforeResuming, uploads[key]?.record.remoteID != nil { uploads[key]?.mustResume = true }
     }
 
     /// A temporary failure of one upload: it waits. Its other fragments on their way may still arrive.
-    private mutating func failLater(_ key: ContentKey, _ error: FileError, pause: Duration? = nil, now: Now) {
+    private mutating func failLater(
+        _ key: ContentKey, _ error: FileError, pause: Duration? = nil, atMost longest: Duration? = nil, now: Now
+    ) {
         interrupt(key)
         if case .waiting = uploads[key]?.phase { return }
         uploads[key]?.failures += 1
         let failures = uploads[key]?.failures ?? 1
-        wait(key, error, pause: pause ?? backoff.pause(afterFailures: failures), now: now)
+        wait(key, error, pause: pause ?? backoff.pause(afterFailures: failures, atMost: longest), now: now)
     }
 
     private mutating func wait(_ key: ContentKey, _ error: FileError, pause: Duration, now: Now) {

@@ -60,6 +60,9 @@ public struct UploadMachine: Sendable {
     static let lookahead = 50
     /// Fragments a large upload sends before it yields its slot to waiting small ones, and the other way round.
     static let turnLength = 64
+    /// A server that answered within `memoryOfAnswer` and is away now is asked at least this often.
+    static let absencePause = Duration.seconds(15)
+    static let memoryOfAnswer = Duration.seconds(3600)
     /// How often the server may fail to assemble unchanged bytes.
     static let assemblyAttempts = 3
 

@@ -45,7 +45,7 @@ struct PauseTests {
 
     @Test("are the ceiling at once after a slow failure")
     func slow() {
-        #expect(pauses(.temporary(.busy, slow: true), count: 2) == [.seconds(120), .seconds(120)])
+        #expect(pauses(.temporary(.busy, outlook: .lasting), count: 2) == [.seconds(120), .seconds(120)])
     }
 
     @Test("of a server that refused the credentials are the ceiling, with one probe each")
@@ -112,7 +112,7 @@ struct PauseTests {
         var bench = Bench(files: 1, fragments: 1)
         bench.tell(.join("a", content(1), paused: false), .join("b", content(2), paused: false))
         bench.answer(.register)
-        bench.answer(.send, .failure(.temporary(.busy, slow: true)))
+        bench.answer(.send, .failure(.temporary(.busy, outlook: .lasting)))
         #expect(bench.state(content(2).key, "b") == .waiting)
         bench.tell(.retry(content(2).key))
         #expect(bench.kinds == [.send])
@@ -184,8 +184,9 @@ struct PauseTests {
 @Suite("A server where nothing works")
 struct HotLoopTests {
     private static let failures: [RemoteFailure] = [
-        .busy, .temporary(.busy, slow: true), .temporary(.busy, retryAfter: .seconds(20)),
-        .temporary(.busy, retryAfter: .zero), .unauthorized, .forgotten, .refused, .cancelled,
+        .busy, .temporary(.busy, outlook: .lasting), .temporary(.busy, retryAfter: .seconds(20)),
+        .temporary(.busy, retryAfter: .zero), .temporary(.busy, outlook: .away), .unauthorized, .forgotten, .refused,
+        .cancelled,
     ]
 
     @Test(

@@ -22,7 +22,7 @@ private struct Case: Sendable, CustomTestStringConvertible {
         Case(name: "busy", failure: .busy, state: .waiting, next: 1_000),
         Case(
             name: "busy, later", failure: .temporary(.busy, retryAfter: .seconds(300)), state: .waiting, next: 300_000),
-        Case(name: "full", failure: .temporary(.busy, slow: true), state: .waiting, next: 120_000),
+        Case(name: "full", failure: .temporary(.busy, outlook: .lasting), state: .waiting, next: 120_000),
         Case(name: "given up", failure: .cancelled, state: .waiting, next: 1_000),
         Case(name: "of a file", failure: .source("a", .changed), state: .waiting, next: 1_000),
         Case(name: "unauthorized", failure: .unauthorized, state: .signedOut, next: 120_000),

@@ -30,7 +30,7 @@ private struct Case: Sendable, CustomTestStringConvertible {
             "busy, later", .temporary(.busy, retryAfter: .seconds(300)),
             [.register: .waiting, .send: .waiting, .finish: .waiting], next: 300_000),
         Case(
-            "full", .temporary(.busy, slow: true), [.register: .waiting, .send: .waiting, .finish: .waiting],
+            "full", .temporary(.busy, outlook: .lasting), [.register: .waiting, .send: .waiting, .finish: .waiting],
             next: 120_000),
         Case("unauthorized", .unauthorized, [.register: .signedOut, .send: .signedOut, .finish: .signedOut]),
         Case("forgotten", .forgotten, [.register: .queued, .send: .queued, .finish: .queued]),

@@ -57,9 +57,11 @@ struct WalkServer {
     private func wholeFailure(_ random: inout WalkRandom) -> RemoteFailure? {
         switch mood {
         case .fine: break
-        case .down: return .temporary(.busy, retryAfter: random.oneIn(4) ? .seconds(7) : nil)
+        case .down:
+            return .temporary(
+                .busy, retryAfter: random.oneIn(4) ? .seconds(7) : nil, outlook: random.oneIn(2) ? .away : .trouble)
         case .refusing: return .unauthorized
-        case .full: return .temporary(.busy, slow: true)
+        case .full: return .temporary(.busy, outlook: .lasting)
         }
         guard isFlaky, random.oneIn(20) else { return nil }
         switch Int.random(in: 0..<8, using: &random) {

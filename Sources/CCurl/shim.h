@@ -117,6 +117,15 @@ static inline int outbox_unacknowledged_bytes(int socket) {
     return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : 0;
 }
 
+/// Whether a TCP connection has sent the same bytes again at least twice without an acknowledgement (man 7 tcp, TCP_INFO).
+/// After an outage it may wait as long as the outage lasted before it sends again.
+static inline int outbox_is_backing_off(int socket) {
+    struct tcp_info info;
+    memset(&info, 0, sizeof info);
+    socklen_t size = sizeof info;
+    return getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_retransmits >= 2;
+}
+
 /// The address a socket is bound to, as inet_ntop(3) writes it, in at least INET6_ADDRSTRLEN bytes.
 ///
 /// Returns its port; -1 where it has none.

@@ -75,13 +75,18 @@ final class TransferLoop {
 
     /// Lets go of whatever may hang in the network that was there before.
     private func leaveNetwork(gone: Set<String>) {
+        let descriptors = sockets.byLocalEndpoint()
         for transfer in Array(active.values) {
-            guard let address = transfer.localEndpoint?.address else {
+            guard let endpoint = transfer.localEndpoint else {
                 startOver(transfer)
                 continue
             }
-            guard gone.contains(address) else { continue }
-            end(transfer, with: .failure(.reset("the network changed: the local address \(address) is gone")))
+            if gone.contains(endpoint.address) {
+                let reason = "the network changed: the local address \(endpoint.address) is gone"
+                end(transfer, with: .failure(.reset(reason)))
+            } else if let descriptor = descriptors[endpoint], outbox_is_backing_off(descriptor) != 0 {
+                startOver(transfer)
+            }
         }
         sockets.shutDown(except: Set(active.values.compactMap(\.localEndpoint)))
     }

@@ -122,13 +122,20 @@ public struct OutgoingFragment: Sendable {
     public var skip: UInt32
     /// Its bytes, checked while they are read.
     public var body: any BodySource
+    /// Told now and then how many bytes the other end of the connection has acknowledged, its own framing included:
+    /// for display alone, since the server has not confirmed them. It must not block.
+    public var onProgress: (@Sendable (UInt64) -> Void)?
 
     /// Puts a fragment together.
-    public init(upload: RemoteUpload, index: Int, skip: UInt32, body: any BodySource) {
+    public init(
+        upload: RemoteUpload, index: Int, skip: UInt32, body: any BodySource,
+        onProgress: (@Sendable (UInt64) -> Void)? = nil
+    ) {
         self.upload = upload
         self.index = index
         self.skip = skip
         self.body = body
+        self.onProgress = onProgress
     }
 }
 

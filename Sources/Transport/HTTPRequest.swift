@@ -51,6 +51,9 @@ public struct HTTPRequest: Sendable {
     /// ``TransportError/refusedAddress(_:)``. A proxy of the environment is connected to without being asked about, and
     /// looks up the name itself. Called on the transport's thread: it must not block.
     public var mayConnect: (@Sendable (_ address: String) -> Bool)?
+    /// Told, about once a second while the body goes out, how many of its bytes the other end has acknowledged. May go
+    /// back to 0: the body is sent anew on another connection then. Called on the transport's thread: it must not block.
+    public var onProgress: (@Sendable (_ acknowledged: UInt64) -> Void)?
     /// Timeouts of this request alone; nil: the transport's own.
     public var timeouts: Timeouts?
 

@@ -25,6 +25,8 @@ final class Transfer {
     private let throttle: Throttle
     private let sockets: SocketRegistry
     private var watch: ProgressWatch
+    /// Bytes of the body that the request's owner was told of as acknowledged.
+    private var reported: UInt64 = 0
     private var delivered: UInt64 = 0
     private var bodyError: (any Error)?
     private var fields = HTTPFields()
@@ -202,6 +204,7 @@ final class Transfer {
     /// - Returns: why to give up; nil where it goes on.
     func checkProgress(at now: UInt64, unacknowledged: Int) -> TransportError? {
         let written = Int64(outbox_curl_offset_info(easy, CURLINFO_SIZE_UPLOAD_T))
+        report(acknowledged: UInt64(max(0, written - Int64(unacknowledged))))
         let seen = ProgressWatch.Observation(
             connected: outbox_curl_offset_info(easy, CURLINFO_PRETRANSFER_TIME_T) > 0,
             written: written,
@@ -213,6 +216,14 @@ final class Transfer {
         case .stalled: return .stalled("no byte moved for \(timeouts.stall) while sending")
         case .replyOverdue: return .replyTimeout("no complete reply within \(timeouts.reply)")
         }
+    }
+
+    /// The kernel takes a whole fragment at once, and a slow link is busy with it for a minute: bytes count once the other
+    /// end has acknowledged them.
+    private func report(acknowledged: UInt64) {
+        guard let onProgress = submission.request.onProgress, acknowledged != reported else { return }
+        reported = acknowledged
+        onProgress(min(acknowledged, length))
     }
 
     /// What the caller gets for a transfer that libcurl says is over.

@@ -6,7 +6,8 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Say what became of the files and sources.",
         discussion: """
-            Prints a line for each file (state, progress, size, speed, remaining time, path, error code) and a summary. \
+            Prints a line for each file (state, progress, size, speed, remaining time or next attempt, path, error code) and a \
+            summary. \
             The files of a source, that is a directory with a source.toml, stand below the source's own line. On a terminal, files that ended are left out but for the last ten, unless --all is given. A PATH is looked \
             for in the current directory, then in the outbox, and may be a directory; a KEY is the 32 hexadecimal \
             digits of a content. While the agent is down, the ledger is read.

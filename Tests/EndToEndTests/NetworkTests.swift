@@ -38,6 +38,76 @@ struct NetworkTests {
         #expect(server.store.repeated == 0)
     }
 
+    @Test("at 60 KB/s shows progress, speed and time left before the first fragment is through")
+    func slowIsShown() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["upload.bandwidth_limit": 60_000])
+        try await agent.start()
+        try agent.drop("a.mp4", .mp4, size: 3_000_000)
+        let entry = try await Poll.value("bytes in flight and a speed", lastState: { agent.log }) {
+            let entry = try await agent.entry("a.mp4")
+            return (entry?["bytes_in_flight"] as? Int ?? 0) > 100_000 && entry?["speed"] is Int ? entry : nil
+        }
+        #expect(server.store.arrivals.isEmpty, "no fragment is through yet")
+        #expect(entry["progress"] as? Double == 0, "progress is the server's word")
+        #expect((entry["fragments"] as? [String: Int])?["finished"] == 0)
+        #expect((1...200_000).contains(entry["speed"] as? Int ?? 0), "\(entry)")
+        #expect((entry["eta"] as? Int ?? 0) > 5)
+        let status = try await agent.command("status", "a.mp4").standardOutput
+        #expect(status.contains("B/s") && !status.contains(" 0%"), "\(status)")
+    }
+
+    /// A link whose other end goes away and comes back, as a cable does: nobody's address changes.
+    @Test(
+        "whose cable was out for a while carries on within seconds, and not when TCP tries again",
+        .enabled(if: Unshare.mayNetwork, "\(Unshare.why)"))
+    func carrier() async throws {
+        let agent = try Agent(
+            remote: "http://192.0.2.7:8787",
+            ["upload.bandwidth_limit": "1MiB", "upload.retry_interval": "10m", "remote.insecure_http": true],
+            environment: ["OUTBOX_TOKEN": "sesame"])
+        let directory = agent.directory
+        try "sesame ann\n".write(toFile: directory.path("tokens"), atomically: true, encoding: .utf8)
+        for name in ["commands", "ready"] { try #require(mkfifo(directory.path(name), 0o600) == 0) }
+        // The receiver has a network of its own at the other end of the link.
+        let script = """
+            ip link set lo up
+            ip link add v0 type veth peer name v1
+            ip addr add 192.0.2.1/24 dev v0 && ip link set v0 up
+            unshare -n sh -c 'read -r line <"$2/ready"; ip addr add 192.0.2.7/24 dev v1; ip link set v1 up
+                while read -r line; do sh -c "$line"; done <>"$2/commands" &
+                exec "$1" --root "$2/root" --listen 192.0.2.7:8787 --token-file "$2/tokens"' sh "$1" "$2" &
+            while [ "$(readlink /proc/$!/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+            ip link set v1 netns $! && echo >"$2/ready"
+            shift 2
+            exec "$@"
+            """
+        agent.launcher = [
+            "/usr/bin/unshare", "-rn", "sh", "-c", script, "sh", try Program.path(of: "outbox-receiver"),
+            directory.path,
+        ]
+        try await agent.start()
+        // Half a minute at that pace.
+        try agent.drop("a.mp4", .mp4, size: 32_000_000)
+        try await agent.reached("a.mp4", .uploading, where: { ($0.fragments?.finished ?? 0) >= 4 })
+
+        let descriptor = open(directory.path("commands"), O_WRONLY)
+        defer { close(descriptor) }
+        func say(_ line: String) {
+            let bytes = Array((line + "\n").utf8)
+            #expect(write(descriptor, bytes, bytes.count) == bytes.count)
+        }
+        say("ip link set v1 down")
+        // By then TCP sends again 25 s after the first loss, which is 11 s after the return.
+        try await Task.sleep(for: .seconds(14))
+        let before = try #require(try agent.sidecar("a.mp4")?.fragments?.finished)
+        say("ip link set v1 up")
+        let back = ContinuousClock.now
+        try await agent.reached("a.mp4", .uploading, .done, where: { ($0.fragments?.finished ?? 0) > before })
+        #expect(ContinuousClock.now - back < .seconds(9))
+        try await agent.reached("a.mp4", .done)
+    }
+
     @Test("over IPv6 carries uploads", .enabled(if: Self.hasIPv6, "there is no ::1"))
     func ipv6() async throws {
         let directory = try TemporaryDirectory(prefix: "outbox-six")

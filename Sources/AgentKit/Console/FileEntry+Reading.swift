@@ -26,6 +26,24 @@ extension FileEntry {
     /// Whether the server confirmed the content.
     public var isDone: Bool { state == FileState.done.rawValue }
 
+    /// Share of the bytes to show, 0…1: `progress` with what of fragments under way the other end has.
+    public var shareOnItsWay: Double {
+        guard let bytes_in_flight, let size, size > 0 else { return progress }
+        return min(progress + Double(bytes_in_flight) / Double(size), 1)
+    }
+
+    /// When the next attempt is due, for people: `retry in 48 s`; nil where none is awaited.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    func retryText(now: Int64) -> String? {
+        let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        guard state == FileState.waiting.rawValue, let due = next_attempt_at.flatMap({ try? format.parse($0) }) else {
+            return nil
+        }
+        let seconds = min(due.timeIntervalSince1970 - Double(now) / 1000, 1e9).rounded(.up)
+        return seconds < 1 ? "retry now" : "retry in " + Quantity.duration(seconds: UInt64(seconds))
+    }
+
     /// The path, safe to be shown.
     public var shownPath: String { DisplayText.escaped(path) }
 

@@ -37,7 +37,7 @@ public struct FilesSummary: Equatable, Sendable {
     }
 
     private static func left(of file: FileEntry) -> UInt64 {
-        let share = 1 - min(max(file.progress, 0), 1)
+        let share = 1 - min(max(file.shareOnItsWay, 0), 1)
         return UInt64(exactly: (share * Double(file.size ?? 0)).rounded(.down)) ?? 0
     }
 

@@ -1,3 +1,5 @@
+import LinuxSystem
+
 /// What a live display shows: a bar for each file that something happens to, and one line about all of them.
 public struct ProgressBoard: Sendable {
     private let look: ConsoleLook
@@ -68,7 +70,7 @@ public struct ProgressBoard: Sendable {
         let sizes = files.reduce(into: (all: 0.0, sent: 0.0)) { sums, file in
             let size = Double(file.size ?? 0)
             sums.all += size
-            sums.sent += file.isFinal ? size : size * min(max(file.progress, 0), 1)
+            sums.sent += file.isFinal ? size : size * min(max(file.shareOnItsWay, 0), 1)
         }
         let share = sizes.all > 0 ? sizes.sent / sizes.all : 0
         let summary = FilesSummary(files)
@@ -112,10 +114,13 @@ public struct ProgressBoard: Sendable {
         var infos = pace(speed: file.speed ?? 0, seconds: file.eta)
         if file.speed == nil || file.error != nil {
             let reason = file.error.map { " (\(DisplayText.escaped($0.code)))" } ?? ""
-            infos = [file.state + reason, file.state].map { look.paint($0, file.colour) }
+            let retry = file.retryText(now: wallTimeMilliseconds()).map { ", " + $0 } ?? ""
+            infos = [file.state + reason + retry, file.state + retry, file.state + reason, file.state].map {
+                look.paint($0, file.colour)
+            }
         }
         // An empty bar says no more than the state beside it.
-        let share = file.progress > 0 || file.speed != nil ? file.progress : nil
+        let share = file.shareOnItsWay > 0 || file.speed != nil ? file.shareOnItsWay : nil
         return row(names: names, share: share, size: file.size.map(Quantity.size) ?? "", infos: infos, layout)
     }
 

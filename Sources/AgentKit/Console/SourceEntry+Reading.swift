@@ -30,6 +30,7 @@ extension SourceEntry {
         FileEntry(
             id: id, path: path, path_bytes: path_bytes, state: state, size: size, progress: progress,
             remote: .init(protocol: "", url: url), deduplicated: false, attempts: 0, next_attempt_at: next_attempt_at,
-            error: error, accepted_at: accepted_at, finished_at: finished_at, speed: speed, eta: eta)
+            error: error, accepted_at: accepted_at, finished_at: finished_at, speed: speed, eta: eta,
+            bytes_in_flight: bytes_in_flight)
     }
 }

@@ -1,3 +1,5 @@
+import LinuxSystem
+
 /// Files and sources as aligned lines: state, progress, size, speed, remaining time, path, and an error code or a remark.
 /// The files of a source stand below it, indented. Below each file that needs attention stands why, in words.
 public struct StatusTable: Sendable {
@@ -6,7 +8,7 @@ public struct StatusTable: Sendable {
 
     private struct Row {
         var colour: Colour?
-        /// State, progress, size, speed, remaining time.
+        /// State, progress, size, speed, remaining time or when it is tried again.
         var cells: [String]
         var path: String
         var error = ""
@@ -24,35 +26,40 @@ public struct StatusTable: Sendable {
     private static let narrowestReason = 40
 
     /// A table of what was selected.
-    public init(_ items: [StatusSelection.Item], look: ConsoleLook) {
+    ///
+    /// - Parameter now: milliseconds since 1970, to tell when the next attempt is due; nil for this moment.
+    public init(_ items: [StatusSelection.Item], look: ConsoleLook, now: Int64? = nil) {
         self.look = look
+        let now = now ?? wallTimeMilliseconds()
         rows = items.flatMap { item in
             switch item {
-            case .file(let file): [Self.row(file)]
+            case .file(let file): [Self.row(file, now)]
             case .source(let source, let files):
-                [Self.row(source, look)] + files.map { Self.row($0, indentation: "  ") }
+                [Self.row(source, look, now)] + files.map { Self.row($0, now, indentation: "  ") }
             }
         }
     }
 
-    private static func row(_ file: FileEntry, indentation: String = "") -> Row {
+    private static func row(_ file: FileEntry, _ now: Int64, indentation: String = "") -> Row {
         Row(
-            colour: file.colour, cells: cells(file), path: indentation + file.shownPath,
+            colour: file.colour, cells: cells(file, now), path: indentation + file.shownPath,
             error: file.error.map { DisplayText.escaped($0.code) } ?? "",
             reason: file.attention.flatMap { _ in file.error.map { DisplayText.escaped($0.message) } } ?? "")
     }
 
-    private static func row(_ source: SourceEntry, _ look: ConsoleLook) -> Row {
+    private static func row(_ source: SourceEntry, _ look: ConsoleLook, _ now: Int64) -> Row {
         let file = source.asFile
         return Row(
-            colour: file.colour, cells: cells(file), path: source.shownPath + "/", remark: source.remark(look),
+            colour: file.colour, cells: cells(file, now), path: source.shownPath + "/", remark: source.remark(look),
             details: source.details)
     }
 
-    private static func cells(_ file: FileEntry) -> [String] {
+    private static func cells(_ file: FileEntry, _ now: Int64) -> [String] {
         [
-            file.state, Quantity.percent(file.progress), file.size.map(Quantity.size) ?? "",
-            file.speed.map(Quantity.speed) ?? "", file.eta.map { Quantity.duration(seconds: $0) } ?? "",
+            file.state, Quantity.percent(file.isFinal ? file.progress : min(file.shareOnItsWay, 0.99)),
+            file.size.map(Quantity.size) ?? "",
+            file.speed.map(Quantity.speed) ?? "",
+            file.eta.map { Quantity.duration(seconds: $0) } ?? file.retryText(now: now) ?? "",
         ]
     }
 

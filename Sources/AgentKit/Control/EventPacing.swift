@@ -42,7 +42,7 @@ struct EventPacing: Sendable {
     mutating func content(for report: FileReport, now: MonotonicTime) -> EventHub.Content? {
         let new = Told(
             state: report.state, key: report.key, error: report.error, nextAttemptAt: report.nextAttemptAt,
-            progress: report.progress, at: now)
+            progress: report.shareOnItsWay, at: now)
         guard let last = files[report.path], Self.isSameState(last, new) else {
             files[report.path] = new
             return .state(report)

@@ -67,6 +67,8 @@ public struct FileEntry: Codable, Equatable, Sendable {
     public var speed: UInt64?
     /// Seconds that the rest takes at this speed.
     public var eta: UInt64?
+    /// Bytes of fragments under way that the other end has acknowledged; not part of `progress`.
+    public var bytes_in_flight: UInt64?
     /// The id of the source it belongs to.
     public var source: String?
     /// The path it was dropped under, where `intake.after_upload` has moved it since.

@@ -63,6 +63,8 @@ public struct SourceEntry: Codable, Equatable, Sendable {
     public var speed: UInt64?
     /// Seconds that the rest takes at this speed.
     public var eta: UInt64?
+    /// Bytes of fragments under way that the other end has acknowledged; not part of `progress`.
+    public var bytes_in_flight: UInt64?
 }
 
 /// What the agent says became of a wish about a source.

@@ -11,7 +11,7 @@ extension FileReport {
     }
 
     /// What the control interface tells of the path: the sidecar's members, `id`, `source` where it belongs to one,
-    /// `speed` (bytes a second) and `eta` (seconds), on one line.
+    /// `speed` (bytes a second), `eta` (seconds) and `bytes_in_flight`, on one line.
     public func controlText() -> [UInt8] {
         var text = JSONText(layout: .line)
         text.object { text in
@@ -21,6 +21,7 @@ extension FileReport {
             if let movedFrom { text.member("moved_from", movedFrom.description) }
             text.member("speed", bytesPerSecond)
             text.member("eta", secondsLeft)
+            text.member("bytes_in_flight", bytesInFlight)
         }
         return text.bytes
     }
@@ -42,7 +43,7 @@ extension FileReport {
     /// How long the rest takes at the speed of the last seconds; nil where that can't be told.
     public var secondsLeft: UInt64? {
         guard let speed = bytesPerSecond, speed > 0, let size else { return nil }
-        return UInt64((1 - progress) * Double(size)) / speed
+        return UInt64((1 - shareOnItsWay) * Double(size)) / speed
     }
 
     /// Whether a text is the sidecar of a file: how our own are told from foreign files.

@@ -60,6 +60,15 @@ public struct FileReport: Equatable, Sendable {
     public var movedFrom: RelativePath?
     /// Bytes a second over the last seconds, while uploading; told by the control interface only.
     public var bytesPerSecond: UInt64?
+    /// Bytes of fragments under way that the other end has acknowledged, while uploading: not part of `progress`, which
+    /// is the server's word; told by the control interface only.
+    public var bytesInFlight: UInt64?
+
+    /// Share of the bytes that the other end has, with those of fragments under way; 0…1.
+    public var shareOnItsWay: Double {
+        guard let bytesInFlight, let size, size > 0 else { return progress }
+        return min(progress + Double(bytesInFlight) / Double(size), 1)
+    }
 
     /// A report of a path of which nothing is known but that it was seen.
     public init(

@@ -52,6 +52,7 @@ extension FileReport {
         var report = self
         report.updatedAt = WallTime(milliseconds: 0)
         report.bytesPerSecond = nil
+        report.bytesInFlight = nil
         return report
     }
 }

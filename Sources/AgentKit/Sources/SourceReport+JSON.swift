@@ -9,14 +9,15 @@ extension SourceReport {
         return text.bytes + [UInt8(ascii: "\n")]
     }
 
-    /// What the control interface tells of the source: the sidecar's members, `speed` (bytes a second) and `eta`
-    /// (seconds), on one line.
+    /// What the control interface tells of the source: the sidecar's members, `speed` (bytes a second), `eta`
+    /// (seconds) and `bytes_in_flight`, on one line.
     public func controlText() -> [UInt8] {
         var text = JSONText(layout: .line)
         text.object { text in
             write(into: &text)
             text.member("speed", bytesPerSecond)
             text.member("eta", secondsLeft)
+            text.member("bytes_in_flight", bytesInFlight)
         }
         return text.bytes
     }
@@ -27,10 +28,17 @@ extension SourceReport {
         return speeds.isEmpty ? nil : speeds.reduce(0) { $0.addingReportingOverflow($1).partialValue }
     }
 
+    /// Bytes of fragments under way that the other end has acknowledged, all files together; nil while none is uploading.
+    public var bytesInFlight: UInt64? {
+        let bytes = files.compactMap(\.bytesInFlight)
+        return bytes.isEmpty ? nil : bytes.reduce(0) { $0.addingReportingOverflow($1).partialValue }
+    }
+
     /// How long the rest takes at the speed of the last seconds; nil where that can't be told.
     public var secondsLeft: UInt64? {
         guard let speed = bytesPerSecond, speed > 0 else { return nil }
-        return UInt64((1 - min(max(progress, 0), 1)) * Double(size)) / speed
+        let left = UInt64((1 - min(max(progress, 0), 1)) * Double(size))
+        return (left - min(left, bytesInFlight ?? 0)) / speed
     }
 
     private func write(into text: inout JSONText) {

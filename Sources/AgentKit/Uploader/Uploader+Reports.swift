@@ -60,7 +60,10 @@ extension Uploader {
         report.nextAttemptAt = view.nextAttemptAt
         report.error = view.error
         report.deduplicated = view.joinedLater
-        if view.state == .uploading { report.bytesPerSecond = speeds[key]?.bytesPerSecond(at: now.monotonic) }
+        if view.state == .uploading {
+            report.bytesPerSecond = speeds[key]?.bytesPerSecond(at: now.monotonic)
+            report.bytesInFlight = bytesInFlight.sum(of: key)
+        }
     }
 }
 

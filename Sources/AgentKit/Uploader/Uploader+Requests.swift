@@ -23,7 +23,11 @@ extension Uploader {
             case .send(let id, let key, let fragment, let skip): send(id, key, fragment: fragment, skip: skip)
             case .finish(let id, let keys): finish(id, keys)
             case .remove(let id, let names): remove(id, names)
-            case .cancel(let ids): for id in ids { requests.removeValue(forKey: id)?.cancel() }
+            case .cancel(let ids):
+                for id in ids {
+                    requests.removeValue(forKey: id)?.cancel()
+                    bytesInFlight.end(id)
+                }
             case .ended(let path, let key, _, _): ended(path, key)
             case .takeAgain(let path, let key): takeAgain(path, key)
             case .commit(let id, let commit): self.commit(id, commit)
@@ -121,17 +125,29 @@ extension Uploader {
                 uploader.requests[id] = nil
                 if isSending { uploader.counters.ended(sending: events) }
                 uploader.measure(events)
+                uploader.bytesInFlight.end(id)
                 uploader.process(events)
             }
         }
     }
 
     private func measure(_ events: [MachineEvent]) {
-        for case .acknowledged(_, let key, let fragment, _, _) in events {
+        for case .acknowledged(let id, let key, let fragment, _, _) in events {
             guard let plan = machine.record(of: key)?.plan else { continue }
-            let bytes = plan.range(of: fragment).count
+            let bytes = UInt64(plan.range(of: fragment).count)
             counters.acknowledged(bytes: Int(bytes))
-            speeds[key, default: SpeedMeter()].add(UInt64(bytes), at: now.monotonic)
+            speeds[key, default: SpeedMeter()].add(
+                bytes - min(bytes, bytesInFlight.measured(by: id)), at: now.monotonic)
+        }
+    }
+
+    /// More of a fragment under way reached the other end: shown as it goes, since on a slow link the server's word for
+    /// a whole fragment takes a minute.
+    private func reached(_ bytes: UInt64, _ id: RequestID) {
+        guard requests[id] != nil, let (key, gain) = bytesInFlight.reach(bytes, by: id) else { return }
+        speeds[key, default: SpeedMeter()].add(gain, at: now.monotonic)
+        for path in machine.waiters(of: key) {
+            if let record = drops[path] { events.publish(makeReport(record)) }
         }
     }
 
@@ -221,7 +237,11 @@ extension Uploader {
             return process([.failed(id, key, .source(error))])
         }
         markStarted(key, isLong: upload.plan.count > 1)
-        let outgoing = OutgoingFragment(upload: upload, index: fragment, skip: skip, body: body)
+        bytesInFlight.begin(id, key, of: body.length)
+        if speeds[key] == nil { speeds[key, default: SpeedMeter()].add(0, at: now.monotonic) }
+        let outgoing = OutgoingFragment(upload: upload, index: fragment, skip: skip, body: body) { [weak self] bytes in
+            self?.run { $0.reached(bytes, id) }
+        }
         start(id, isSending: true) { [remote = parts.remote, clock = parts.clock] in
             let begin = clock.now.monotonic
             do throws(RemoteFailure) {

@@ -105,6 +105,8 @@ actor Uploader {
     var requests: [RequestID: Task<Void, Never>] = [:]
     var openFiles: [ContentKey: OpenSource] = [:]
     var speeds: [ContentKey: SpeedMeter] = [:]
+    /// Bytes of fragments under way that the other end of the connection has acknowledged.
+    var bytesInFlight = BytesInFlight()
     var reconsider: @Sendable (RelativePath) -> Void = { _ in }
     var watchCounters: @Sendable () -> WatchCounters = { WatchCounters() }
     var lastHash: UInt64 = 0

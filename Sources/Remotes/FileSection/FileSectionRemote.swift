@@ -71,6 +71,7 @@ public final class FileSectionRemote: Remote {
             contentType: contentType, source: fragment.body)
         var request = HTTPRequest(method: "POST", url: base + "/fileSection/upload.do", body: .multipart([part]))
         request.headers.append((name: "file_block", value: Messages.fileBlock(fragment)))
+        request.onProgress = fragment.onProgress
         try judge.accept(try await send(request, judge))
         return nil
     }

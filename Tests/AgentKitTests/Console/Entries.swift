@@ -5,7 +5,7 @@ import Foundation
 func entry(
     _ path: String, _ state: String, size: Int? = 1000, progress: Double = 0, key: String? = nil, speed: Int? = nil,
     eta: Int? = nil, error: String? = nil, finishedAt: String? = nil, pathBytes: [UInt8]? = nil,
-    movedFrom: String? = nil
+    movedFrom: String? = nil, inFlight: Int? = nil, nextAttemptAt: String? = nil
 ) throws -> FileEntry {
     var members: [String: Any] = [
         "id": "id of \(path)", "path": path, "state": state, "progress": progress,
@@ -16,6 +16,8 @@ func entry(
     members["key"] = key
     members["speed"] = speed
     members["eta"] = eta
+    members["bytes_in_flight"] = inFlight
+    members["next_attempt_at"] = nextAttemptAt
     members["finished_at"] = finishedAt
     members["moved_from"] = movedFrom
     members["path_bytes"] = pathBytes.map { Data($0).base64EncodedString() }

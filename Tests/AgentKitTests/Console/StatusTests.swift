@@ -19,6 +19,36 @@ struct StatusTests {
         #expect(StatusTable([.file(files[2])], look: .plain).lines() == ["done  100%  1.0 kB  c.jpg"])
     }
 
+    @Test("bytes inside a fragment count for display, and never make it 100 %")
+    func bytesInFlight() throws {
+        func line(_ inFlight: Int) throws -> String {
+            let file = try entry("a", "uploading", size: 1000, progress: 0.5, speed: 60_000, eta: 8, inFlight: inFlight)
+            return try #require(StatusTable([.file(file)], look: .plain).lines().first)
+        }
+        #expect(try line(0) == "uploading  50%  1.0 kB  60.0 kB/s  8 s  a")
+        #expect(try line(120) == "uploading  62%  1.0 kB  60.0 kB/s  8 s  a")
+        #expect(try line(500) == "uploading  99%  1.0 kB  60.0 kB/s  8 s  a")
+        let files = [try entry("a", "uploading", size: 1000, progress: 0.5, speed: 10, eta: 8, inFlight: 120)]
+        #expect(FilesSummary(files).secondsLeft == 38)
+        #expect(ProgressBoard(look: .terminal(80)).lines(files, last: "")[0].contains("62%"))
+    }
+
+    @Test(
+        "a file that waits says when it is tried again",
+        arguments: [
+            ("2026-11-21T09:30:48.000Z", "retry in 48 s"), ("2026-11-21T09:32:00.500Z", "retry in 2 min 1 s"),
+            ("2026-11-21T09:30:00.000Z", "retry now"), ("2026-11-21T09:00:00.000Z", "retry now"),
+        ])
+    func nextAttempt(due: String, text: String) throws {
+        // date -u -d 2026-11-21T09:30:00Z +%s
+        let now: Int64 = 1_795_253_400_000
+        let file = try entry("a.jpg", "waiting", error: "dns", nextAttemptAt: due)
+        #expect(
+            StatusTable([.file(file)], look: .plain, now: now).lines()[0] == "waiting  0%  1.0 kB  \(text)  a.jpg  dns")
+        let paused = try entry("a.jpg", "paused", nextAttemptAt: due)
+        #expect(StatusTable([.file(paused)], look: .plain, now: now).lines() == ["paused  0%  1.0 kB  a.jpg"])
+    }
+
     @Test("on a terminal paths are cut to fit, elsewhere never")
     func fits() throws {
         let name = String(repeating: "long/", count: 40) + "picture.jpg"

@@ -73,11 +73,13 @@ struct SourceReportTests {
     func control() throws {
         var source = try sample()
         source.files[1].bytesPerSecond = 500_000
+        source.files[1].bytesInFlight = 500_000
         let line = source.controlText()
         #expect(!line.contains(UInt8(ascii: "\n")))
         var told = try #require(JSONSerialization.jsonObject(with: Data(line)) as? [String: Any])
         #expect(told.removeValue(forKey: "speed") as? Int == 500_000)
-        #expect(told.removeValue(forKey: "eta") as? Int == 5)
+        #expect(told.removeValue(forKey: "eta") as? Int == 4)
+        #expect(told.removeValue(forKey: "bytes_in_flight") as? Int == 500_000)
         let sidecar = try #require(JSONSerialization.jsonObject(with: Data(source.sidecarText())) as? NSDictionary)
         #expect(told as NSDictionary == sidecar)
     }

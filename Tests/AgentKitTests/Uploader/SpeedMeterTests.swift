@@ -22,6 +22,14 @@ struct SpeedMeterTests {
         #expect(abs(speed / Double(1000 * perSecond) - 1) < 0.1)
     }
 
+    @Test("is not too fast at first where it knows when sending began")
+    func beginning() throws {
+        var meter = SpeedMeter()
+        meter.add(0, at: start)
+        for second in 1...2 { meter.add(60_000, at: start + .seconds(second)) }
+        #expect(try #require(meter.bytesPerSecond(at: start + .seconds(2))) == 60_000)
+    }
+
     @Test("forgets what is older than its window")
     func window() throws {
         var meter = SpeedMeter()

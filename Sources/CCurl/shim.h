@@ -5,6 +5,7 @@
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -117,13 +118,19 @@ static inline int outbox_unacknowledged_bytes(int socket) {
     return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : 0;
 }
 
-/// Whether a TCP connection has sent the same bytes again at least twice without an acknowledgement (man 7 tcp, TCP_INFO).
-/// After an outage it may wait as long as the outage lasted before it sends again.
+/// Whether a TCP connection has tried at least twice in vain to send, and doubles its pauses (man 7 tcp, TCP_INFO): after
+/// an outage it may wait as long as the outage lasted before it tries again. Not where it waits for the other end to
+/// open its window, which is no fault of the network.
 static inline int outbox_is_backing_off(int socket) {
-    struct tcp_info info;
-    memset(&info, 0, sizeof info);
+    // As linux/tcp.h has it, which can't be included beside netinet/tcp.h: the window is the last of these fields.
+    const size_t window_offset = 228;
+    unsigned char info[232];
+    uint32_t window = 1;
+    memset(info, 0, sizeof info);
     socklen_t size = sizeof info;
-    return getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_retransmits >= 2;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, info, &size) != 0) return 0;
+    if (size >= sizeof info) memcpy(&window, info + window_offset, sizeof window);
+    return info[offsetof(struct tcp_info, tcpi_backoff)] >= 2 && window > 0;
 }
 
 /// The address a socket is bound to, as inet_ntop(3) writes it, in at least INET6_ADDRSTRLEN bytes.

@@ -74,8 +74,7 @@ public final class CurlTransport: HTTPTransport {
     ///
     /// Transfers whose connection is bound to one of them fail with ``TransportError/reset(_:)``, since nothing would
     /// ever come back to them. Those that are still looking up a name or connecting begin anew, and so do those whose
-    /// connection sends the same bytes again and again: TCP waits longer each time, and would go on waiting in a network
-    /// that is back. Idle connections are not used again. Everything else goes on.
+    /// connection tries in vain to send: TCP waits longer each time, and would go on waiting in a network that is back. Idle connections are not used again. Everything else goes on.
     ///
     /// - Parameter goneAddresses: as inet_ntop(3) writes them; may be empty.
     public func networkChanged(goneAddresses: Set<String> = []) {

@@ -124,6 +124,55 @@ struct StatusAndWaitTests {
         #expect(json.standardOutput.contains(key))
     }
 
+    @Test("status says first and in words why a file failed or is not taken, and the log has a line for each that ends")
+    func reasons() async throws {
+        let server = try FaultServer(faults: { endpoint, _ in endpoint == .upload ? .bodyCode(422) : nil })
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop("z.jpg", .jpeg, size: 2000)
+        try agent.drop("words.jpg", Array("words".utf8))
+        let failed = try await agent.reached("z.jpg", .failed)
+        try await agent.reached("words.jpg", .rejected)
+        server.setFaults { _, _ in nil }
+        try agent.drop("a.jpg", .jpeg, size: 3000)
+        try await agent.reached("a.jpg", .done)
+
+        let message = try #require(failed.error?.message)
+        let lines = try await agent.command("status").standardOutput.split(separator: "\n")
+        let names = ["z.jpg", "words.jpg", "a.jpg"].compactMap { name in lines.firstIndex { $0.contains(name) } }
+        #expect(names == [0, 2, 4], "\(lines)")
+        #expect(lines[1].trimmingPrefix { $0 == " " } == message)
+        #expect(lines[3].contains("neither a picture nor a video"))
+        let one = try await agent.command("status", "z.jpg").standardOutput
+        #expect(one.contains("\n") && one.contains(message))
+
+        #expect(agent.said("warning", "a file failed", "path=z.jpg").count == 1)
+        #expect(agent.said("notice", "a file is not taken", "path=words.jpg").count == 1)
+        #expect(agent.said("info", "a file is done", "path=a.jpg").count == 1)
+    }
+
+    @Test("status follows the files that were moved out of a directory")
+    func movedDirectory() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
+        try await agent.start()
+        try agent.drop("trip/a.jpg", .jpeg, size: 2000)
+        try await Poll.until("the file to be moved", lastState: { agent.log }) { agent.exists("Sent/trip/a.jpg") }
+
+        try await Poll.until("status of the directory", lastState: { agent.log }) {
+            let output = try await agent.command("status", agent.path("trip"))
+            return output.code == 0 && output.standardOutput.contains("Sent/trip/a.jpg")
+        }
+        let watched = try await Program.run(
+            "/usr/bin/timeout",
+            [
+                "2", Program.path(of: "outbox"), "status", "--watch", "--json", agent.path("trip"), "--config",
+                agent.config,
+            ],
+            environment: agent.environment, directory: agent.outbox)
+        #expect(watched.standardOutput.contains("Sent/trip/a.jpg"), "\(watched)")
+    }
+
     @Test("status reads the ledger where the agent is down, and says so")
     func statusDown() async throws {
         let server = try FaultServer()

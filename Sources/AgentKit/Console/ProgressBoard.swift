@@ -113,7 +113,8 @@ public struct ProgressBoard: Sendable {
     private func line(_ file: FileEntry, names: [String], _ layout: Layout) -> String {
         var infos = pace(speed: file.speed ?? 0, seconds: file.eta)
         if file.speed == nil || file.error != nil {
-            let reason = file.error.map { " (\(DisplayText.escaped($0.code)))" } ?? ""
+            let code = file.error?.code ?? file.state
+            let reason = code == file.state ? "" : " (\(DisplayText.escaped(code)))"
             let retry = file.retryText(now: wallTimeMilliseconds()).map { ", " + $0 } ?? ""
             infos = [file.state + reason + retry, file.state + retry, file.state + reason, file.state].map {
                 look.paint($0, file.colour)

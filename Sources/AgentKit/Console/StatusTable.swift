@@ -22,8 +22,8 @@ public struct StatusTable: Sendable {
 
     /// The narrowest column for paths: on a terminal narrower than that leaves room for, lines are cut at its edge.
     private static let narrowestPath = 12
-    /// A sentence begins at the path's column where it has at least so much room there.
-    private static let narrowestReason = 40
+    /// How far to the right lines below a file begin at least.
+    private static let leastIndentation = 4
 
     /// A table of what was selected.
     ///
@@ -76,16 +76,20 @@ public struct StatusTable: Sendable {
 
     /// A line below a source, further left where it needs the room, and never cut: an address is there to be copied.
     private func detail(_ text: String, _ colour: Colour?, _ indentation: Int) -> String {
-        let room = look.columns.map { max(4, $0 - DisplayText.width(text)) } ?? indentation
-        return String(repeating: " ", count: min(indentation, room)) + look.paint(text, colour)
+        blanks(before: text, indentation) + look.paint(text, colour)
     }
 
-    /// The lines of a sentence below a file.
+    /// The lines of a sentence below a file, further left where it needs the room, and broken where that does not do.
     private func reason(_ text: String, _ colour: Colour?, _ indentation: Int) -> [String] {
-        let hasRoom = look.columns.map { $0 - indentation >= Self.narrowestReason } ?? true
-        let blanks = String(repeating: " ", count: hasRoom ? indentation : 4)
+        guard !text.isEmpty else { return [] }
+        let blanks = blanks(before: text, indentation)
         let width = look.columns.map { $0 - blanks.utf8.count } ?? .max
         return DisplayText.lines(of: text, width: width).map { look.cut(blanks + look.paint($0, colour)) }
+    }
+
+    private func blanks(before text: String, _ indentation: Int) -> String {
+        let room = look.columns.map { max(Self.leastIndentation, $0 - DisplayText.width(text)) } ?? indentation
+        return String(repeating: " ", count: min(indentation, room))
     }
 
     /// As wide as the longest path, but no wider than the terminal leaves room for.

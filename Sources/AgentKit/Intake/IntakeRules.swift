@@ -47,10 +47,11 @@ struct IntakeRules: Equatable, Sendable {
     /// - Parameter picture: the name of the picture's format, where it is one that is not taken.
     func objection(toType type: MediaType, picture: String? = nil) -> FileError? {
         guard mediaOnly, type.kind == .other else { return nil }
-        let what =
-            picture.map { "a picture in a format that is not taken (\($0)); convert it, or note that" }
-            ?? "neither a picture nor a video;"
-        let message = "\(what) intake.media_only = false takes any file"
+        let message =
+            picture.map {
+                "\($0) pictures are not taken; convert the file, or set intake.media_only = false to take any file"
+            }
+            ?? "neither a picture nor a video; intake.media_only = false takes any file"
         return FileError(code: "unsupported_type", message: message, retryable: false)
     }
 

@@ -51,7 +51,7 @@ struct IntakeRulesTests {
     func unknownPicture() {
         let objection = rules.objection(toType: .other, picture: "JPEG 2000")
         #expect(objection?.code == "unsupported_type")
-        #expect(objection?.message.hasPrefix("a picture in a format that is not taken (JPEG 2000)") == true)
+        #expect(objection?.message.hasPrefix("JPEG 2000 pictures are not taken; convert") == true)
     }
 
     @Test(

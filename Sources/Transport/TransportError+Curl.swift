@@ -36,7 +36,8 @@ extension TransportError {
             return "the file with certificate authorities can't be read; correct remote.ca_file (\(message))"
         }
         guard text.contains("wrong version number") || text.contains("packet length too long") else { return message }
-        return "the server speaks no TLS on this port; use http:// or the port for https:// (\(message))"
+        let detail = message.split(separator: ":").last ?? ""
+        return "the server speaks no TLS on this port; use http:// or the port for https:// (\(detail))"
     }
 
     /// Messages about a proxy quote its URL from the environment, password and all: what may be one is replaced.

@@ -97,7 +97,7 @@ struct CertificateTrouble {
             remedy: "set remote.ca_file to that authority's certificate (PEM), or `sudo apt install ca-certificates`"),
         Meaning(
             parts: ["certificate verify locations", "setting certificate file", "trust anchors"],
-            what: "the file of certificate authorities can't be used",
+            what: "the file with certificate authorities can't be read",
             remedy: "correct remote.ca_file"),
         Meaning(
             parts: ["no tls handshake"], what: "the server is there, and does not answer in TLS",
@@ -113,8 +113,9 @@ struct CertificateTrouble {
     init(_ reason: String, server: String) {
         let text = reason.lowercased()
         let known = Self.meanings.first { $0.parts.contains { text.contains($0) } }
+        let what = known?.what ?? "the TLS handshake failed"
         finding = Finding(
-            .certificate, .stop, "\(server): \(known?.what ?? "the TLS handshake failed") (\(reason))",
+            .certificate, .stop, "\(server): " + (reason.hasPrefix(what) ? reason : "\(what) (\(reason))"),
             remedy: known?.remedy ?? "see what `curl -v https://\(server)/` says")
     }
 }

@@ -209,6 +209,7 @@ struct RunningAgent: Service {
                 store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),
             media: pictures.examiner, portrait: pictures.portrait, sources: remote as? any SourceRemote, events: events,
             credentials: credentials, tokenMayTravel: configuration.remote.allowsToken, account: account,
+            pauseMark: PauseMark(state: configuration.state),
             retention: configuration.sidecars.retention,
             remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),
             clock: clock, onChange: onChange, logger: logger)

@@ -26,6 +26,10 @@ public struct LedgerFile: Sendable {
         path = "\(directory)/ledger.lmdb"
     }
 
+    init(path: String) {
+        self.path = path
+    }
+
     /// Bytes in use; nil where there is no file, or none that can be read.
     public var size: UInt64? { (try? LedgerPages(path: path))?.size }
 

@@ -13,10 +13,13 @@ public struct LedgerSalvage: Hashable, Sendable {
     /// Whether the digest secret was among the lost: everything that was keyed with it is left out then.
     public internal(set) var hasNewSecret = false
 
-    /// Makes a sound ledger at `path`, which must not exist, of what is left of the file.
+    /// Makes a sound ledger at `path`, which must not exist, of what is left of the file; an empty one where nothing is.
     ///
+    /// - Parameter settings: settings that the new ledger holds from its first moment.
     /// - Throws: `unreadable` or `storage` when the new file can't be made.
-    public static func make(at path: String, from file: LedgerFile) throws(LedgerError) -> LedgerSalvage {
+    public static func make(
+        at path: String, from file: LedgerFile, settings: [String: [UInt8]] = [:]
+    ) throws(LedgerError) -> LedgerSalvage {
         let pages = try file.open()
         let environment: Environment
         do throws(LMDBError) {
@@ -28,8 +31,8 @@ public struct LedgerSalvage: Hashable, Sendable {
         defer { environment.close() }
         var importer = SalvageImport(environment: environment)
         do throws(LMDBError) {
-            if let pages { try importer.run(pages) }
-            try importer.finish(newSecret: try Self.newSecret())
+            if let pages, !pages.isEmpty { try importer.run(pages) }
+            try importer.finish(newSecret: try Self.newSecret(), settings: settings)
         } catch {
             throw .storage(error)
         }
@@ -69,12 +72,18 @@ private struct SalvageImport {
         if secret != nil { try copy([.digests, .fragments], of: pages) }
     }
 
-    mutating func finish(newSecret: [UInt8]) throws(LMDBError) {
+    mutating func finish(newSecret: [UInt8], settings: [String: [UInt8]]) throws(LMDBError) {
         let secret = secret ?? newSecret
         result.hasNewSecret = self.secret == nil
         try environment.write { transaction throws(LMDBError) in
             try LedgerSchema.put(secret, LedgerSchema.secretKey, in: transaction)
             try LedgerSchema.putVersion(in: transaction)
+            var encoder = RecordEncoder()
+            for (name, value) in settings {
+                let key = Array(name.utf8)
+                SettingRecord(value: value).encode(into: &encoder, key: key)
+                try transaction.put(LedgerTable.settings.table, key, encoder.bytes)
+            }
         }
     }
 

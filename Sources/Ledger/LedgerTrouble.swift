@@ -29,7 +29,7 @@ public struct LedgerTrouble: Hashable, Sendable, CustomStringConvertible {
         case .diskFull: "free space on the file system of the state directory, or raise the quota"
         case .inputOutput: "check the disk that holds the state directory (see the kernel's log)"
         case .mapFull: "raise the address space limit (ulimit -v) and restart"
-        case .damaged: "restart the agent: it looks through the ledger and rebuilds it"
+        case .damaged: "restart the agent: it looks through the ledger and rebuilds it, or begins a new one"
         case .refusedChange: "please report this as an error of the program"
         case .other: "see the message; the change is tried again"
         }
@@ -48,6 +48,11 @@ public struct LedgerTrouble: Hashable, Sendable, CustomStringConvertible {
             case MDBCode.mapFull, ENOMEM: .mapFull
             default: error.isDamage ? .damaged : .other
             }
+    }
+
+    init(damage reason: String) {
+        kind = .damaged
+        message = reason
     }
 
     init(refused error: LMDBError) {

@@ -15,6 +15,8 @@ final class LedgerWriter: Sendable {
     private let logger: Logger
     private let onTrouble: @Sendable (LedgerTrouble?) -> Void
     private let thread = Atomic<UInt>(0)
+    /// Whether a fault of the file was reported.
+    private let isFaulty = Atomic<Bool>(false)
 
     /// Keeps a transaction well below the 131,072 dirty pages LMDB allows (MDB_TXN_FULL).
     private static let writesPerCommit = 20_000
@@ -54,6 +56,10 @@ final class LedgerWriter: Sendable {
             var rest = commits[...]
             while !rest.isEmpty { rest = rest.dropFirst(store(rest)) }
         }
+        // The next start may not look through a ledger that was closed.
+        if !isFaulty.load(ordering: .relaxed), let fault = environment.foreignWrites.fault() {
+            onTrouble(LedgerTrouble(damage: fault))
+        }
         environment.close()
         queue.finish()
     }
@@ -85,9 +91,12 @@ final class LedgerWriter: Sendable {
                 if recover(from: error) { continue }
                 if !troubled { onTrouble(LedgerTrouble(error, directory: directory)) }
                 troubled = true
-                if queue.pause(milliseconds: Self.pauses[min(attempt, Self.pauses.count - 1)]) {
-                    return giveUp(commits, after: error)
-                }
+                if pause(after: attempt) { return giveUp(commits, after: "\(error)") }
+                attempt += 1
+            case .faulty(let reason):
+                if !isFaulty.exchange(true, ordering: .relaxed) { onTrouble(LedgerTrouble(damage: reason)) }
+                troubled = true
+                if pause(after: attempt) { return giveUp(commits, after: reason) }
                 attempt += 1
             }
         }
@@ -100,9 +109,19 @@ final class LedgerWriter: Sendable {
         /// More changed pages than one transaction may have.
         case tooLarge(LMDBError)
         case failed(LMDBError)
+        /// Something else removed or changed the file.
+        case faulty(String)
+    }
+
+    /// Waits before another attempt.
+    ///
+    /// - Returns: whether the ledger was closed meanwhile.
+    private func pause(after attempt: Int) -> Bool {
+        queue.pause(milliseconds: Self.pauses[min(attempt, Self.pauses.count - 1)])
     }
 
     private func attemptToStore(_ batch: ArraySlice<PendingCommit>, without refused: Set<Int>) -> Attempt {
+        if let fault = environment.foreignWrites.fault() { return .faulty(fault) }
         var changes = LedgerChanges(drops: drops)
         var current = batch.startIndex
         do throws(LMDBError) {
@@ -144,8 +163,8 @@ final class LedgerWriter: Sendable {
     }
 
     /// The ledger is being closed while the disk takes nothing: what was not stored was never promised.
-    private func giveUp(_ commits: ArraySlice<PendingCommit>, after error: LMDBError) -> Int {
-        logger.error("ledger closed with changes it could not write", metadata: ["error": "\(error)"])
+    private func giveUp(_ commits: ArraySlice<PendingCommit>, after reason: String) -> Int {
+        logger.error("ledger closed with changes it could not write", metadata: ["error": "\(reason)"])
         for commit in commits { commit.finished(false) }
         return commits.count
     }

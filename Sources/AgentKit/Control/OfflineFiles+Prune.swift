@@ -14,7 +14,7 @@ extension OfflineFiles {
     /// - Throws: `AgentFailure`; `alreadyRunning` where an agent owns the state directory.
     public static func prune(configuration: Configuration) throws(AgentFailure) -> PruneReport {
         let path = configuration.state + "/ledger.lmdb"
-        guard (try? FileStatus(path: path)) != nil else { return PruneReport() }
+        guard LedgerTraces(state: configuration.state).hasLedger else { return PruneReport() }
         let state = try StateDirectory(path: configuration.state)
         defer { withExtendedLifetime(state) {} }
         do {
@@ -48,8 +48,31 @@ extension OfflineFiles {
             if case .moved = record.disposal { continue }
             if store.remove(for: .file(record.path), known: record.sidecarName) { report.sidecars += 1 }
         }
+        report.sidecars += try pruneStrays(
+            ledger, SidecarSweep(files: files, store: store, rules: IntakeRules(configuration)))
         ledger.commit(gone.map { .forgetDrop($0.path) }) {}
         report.entries = gone.count
         return report
+    }
+
+    /// Removes sidecars and temporary files that belong to no path.
+    ///
+    /// - Returns: how many there were.
+    private static func pruneStrays(_ ledger: Ledger, _ sweep: SidecarSweep) throws(LedgerError) -> Int {
+        var sources: Set<RelativePath> = []
+        try ledger.forEachSource({ record in
+            sources.insert(record.directory)
+            return true
+        })
+        var count = 0
+        for stray in sweep.strays() {
+            switch stray.subject {
+            case .file(let path): guard try ledger.drop(at: path) == nil, sweep.files.isGone(path) else { continue }
+            case .source(let directory): guard !sources.contains(directory) else { continue }
+            case nil: break
+            }
+            if sweep.store.remove(stray) { count += 1 }
+        }
+        return count
     }
 }

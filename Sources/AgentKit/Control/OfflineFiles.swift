@@ -18,7 +18,14 @@ public enum OfflineFiles {
     /// - Throws: `AgentFailure` when the ledger can't be read.
     public static func entries(configuration: Configuration) throws(AgentFailure) -> Listing {
         let path = configuration.state + "/ledger.lmdb"
-        guard (try? FileStatus(path: path)) != nil else { return ([], []) }
+        let traces = LedgerTraces(state: configuration.state)
+        guard !traces.isLost else {
+            let proofs = traces.proofs.joined(separator: " and ")
+            throw .inputOutput(
+                path: path,
+                reason: "it is lost, although \(proofs) prove that there was one; `outbox run` begins a new one")
+        }
+        guard traces.hasLedger else { return ([], []) }
         // LMDB must not map a file that may be damaged.
         if case .damaged(let reason)? = try? LedgerFile(directory: configuration.state).inspect() {
             throw .inputOutput(path: path, reason: "it is damaged (\(reason)); `outbox run` rebuilds it")

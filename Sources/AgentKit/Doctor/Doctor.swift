@@ -63,8 +63,14 @@ public struct Doctor: Sendable {
     private func directoryFindings() async -> [Finding] {
         async let outbox = directory(configuration.outbox, .outbox, \.outboxFindings)
         async let state = directory(configuration.state, .state, \.stateFindings)
+        async let ledger = ledgerFindings()
         async let sidecars = sidecarFindings()
-        return await outbox + state + sidecars
+        return await outbox + state + ledger + sidecars
+    }
+
+    private func ledgerFindings() async -> [Finding] {
+        let path = configuration.state
+        return await TimeLimit.run("doctor-ledger", Self.fileLimit) { LedgerFacts(probing: path).findings } ?? []
     }
 
     private func pictureFindings() async -> [Finding] {

@@ -22,12 +22,19 @@ struct DamagedLedgers: Sendable {
             // File systems without hard links leave a moment with none.
             try retryingOnInterrupt { rename(ledger, aside) }
         }
+        try place(new, as: ledger)
+        return aside
+    }
+
+    /// Renames a new ledger into its place.
+    ///
+    /// - Throws: `Errno` of rename(2).
+    func place(_ new: String, as ledger: String) throws(Errno) {
         try retryingOnInterrupt { rename(new, ledger) }
         // Readers' slots of the old one; LMDB makes the file anew.
         unlink(ledger + "-lock")
         unlink(new + "-lock")
         syncDirectory()
-        return aside
     }
 
     /// Removes all but the newest.

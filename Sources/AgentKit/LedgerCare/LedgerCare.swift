@@ -39,9 +39,12 @@ final class LedgerCare: Sendable {
         let last = mark?.read()
         let crashes = Self.crashes(upTo: last)
         let check = LedgerCheck(after: last, crashes: crashes, boot: boot, size: file.size ?? 0)
+        let traces = LedgerTraces(state: state, mark: last)
+        // The proofs of a lost ledger must outlast a start that is cut short.
+        if traces.isLost { try replace(.missing(proofs: traces.proofs)) }
         mark?.note(.opening, crashes: crashes)
         mark?.noteCrashes()
-        try carryOut(check)
+        if !traces.isLost { try carryOut(check, hasCrashed: last?.phase == .crashed) }
         let ledger = try openOrRebuild { [mark] trouble in
             if trouble?.kind == .damaged { mark?.note(.suspect, crashes: crashes) }
             onTrouble(trouble)
@@ -60,14 +63,22 @@ final class LedgerCare: Sendable {
         return mark.crashes + 1
     }
 
-    private func carryOut(_ check: LedgerCheck) throws(LedgerError) {
+    private func carryOut(_ check: LedgerCheck, hasCrashed: Bool) throws(LedgerError) {
+        let crash = hasCrashed ? "the last run crashed; " : ""
         switch check {
         case .none: return
         case .inspect:
-            if case .damaged(let reason) = try file.inspect() { try rebuild(reason) }
+            switch try file.inspect() {
+            case .damaged(let reason): try replace(.damaged(reason: crash + reason))
+            case .sound where hasCrashed:
+                logger.warning(
+                    "the last run crashed; the ledger was looked through and is sound",
+                    metadata: ["remedy": "please report the crash; the log of the last run may tell where it was"])
+            case .sound, .missing: return
+            }
         case .rebuild(let reason):
             // Throws where a newer program wrote it: that one is never touched.
-            if try file.inspect() != .missing { try rebuild(reason) }
+            if try file.inspect() != .missing { try replace(.damaged(reason: crash + reason)) }
         }
     }
 
@@ -78,13 +89,41 @@ final class LedgerCare: Sendable {
             return try Ledger(directory: state, logger: logger, onTrouble: onTrouble)
         } catch {
             guard error.isDamage else { throw error }
-            if try file.inspect() != .missing { try rebuild("\(error)") }
+            if try file.inspect() != .missing { try replace(.damaged(reason: "\(error)")) }
         }
         return try Ledger(directory: state, logger: logger, onTrouble: onTrouble)
     }
 
-    private func rebuild(_ reason: String) throws(LedgerError) {
-        let salvage = try LedgerSalvage.make(at: unfinished, from: file)
+    /// Puts a new ledger in the place of one that is gone or damaged, with all that can be read of the old one.
+    ///
+    /// The new ledger says from its first moment that it is one: until the outbox was scanned, sidecars tell which files
+    /// were cancelled or paused.
+    private func replace(_ loss: LedgerLoss) throws(LedgerError) {
+        let notice = loss.notice(file.path)
+        let salvage = try LedgerSalvage.make(
+            at: unfinished, from: file, settings: [Uploader.Setting.recovery: Array(notice.utf8)])
+        switch loss {
+        case .missing(let proofs):
+            do throws(Errno) {
+                try DamagedLedgers(directory: state).place(unfinished, as: file.path)
+            } catch {
+                throw .unreadable(
+                    path: file.path, reason: "it is lost and a new one can't be put in its place: \(error)")
+            }
+            logger.error(
+                """
+                the ledger was lost: a new one begins, and files are found again in the outbox and on the server; those \
+                whose sidecars say cancelled or paused stay so
+                """,
+                metadata: [
+                    "path": "\(file.path)", "proof": "\(proofs.joined(separator: ", "))",
+                    "remedy": "find out what removed the file; look through `outbox status`",
+                ])
+        case .damaged(let reason): try moveAside(reason, saved: salvage.saved.values.reduce(0, +))
+        }
+    }
+
+    private func moveAside(_ reason: String, saved: Int) throws(LedgerError) {
         let damaged = DamagedLedgers(directory: state)
         let aside: String
         do throws(Errno) {
@@ -99,7 +138,7 @@ final class LedgerCare: Sendable {
             again in the outbox and on the server, and no file is lost
             """,
             metadata: [
-                "reason": "\(reason)", "kept": "\(aside)", "saved": "\(salvage.saved.values.reduce(0, +)) records",
+                "reason": "\(reason)", "kept": "\(aside)", "saved": "\(saved) records",
                 "remedy": "check the disk that holds \(state) (see the kernel's log)",
             ])
     }

@@ -10,7 +10,7 @@ struct LedgerMark: Equatable, Sendable {
         case closed
         /// It ended by a signal that tells of an error; written by the signal's handler.
         case crashed
-        /// LMDB met pages that make no sense.
+        /// The file was changed by something else, or LMDB met pages that make no sense.
         case suspect
     }
 
@@ -68,7 +68,7 @@ enum LedgerCheck: Equatable, Sendable {
     init(after mark: LedgerMark?, crashes: Int, boot: String, size: UInt64) {
         switch mark?.phase {
         case .suspect:
-            self = .rebuild("LMDB met pages that make no sense")
+            self = .rebuild("the last run met damage in it")
         case .crashed, .opening:
             let isPatient = crashes % Self.patience != 0
             self = isPatient ? .inspect : .rebuild("the agent crashed \(crashes) times in a row with it")

@@ -34,6 +34,26 @@ enum SidecarName {
         name.count == 20 && name.starts(with: ".outbox-".utf8) && name.suffix(4).elementsEqual(".tmp".utf8)
     }
 
+    /// Whether a name ends as every sidecar's does.
+    static func isSidecar(_ name: some BidirectionalCollection<UInt8>) -> Bool {
+        name.count > IntakeRules.sidecarSuffix.count
+            && name.suffix(IntakeRules.sidecarSuffix.count)
+                .elementsEqual(IntakeRules.sidecarSuffix)
+    }
+
+    /// The file name that a sidecar's name begins with.
+    static func subject(of sidecar: [UInt8]) -> [UInt8] { sidecar.dropLast(IntakeRules.sidecarSuffix.count) }
+
+    /// Whether a sidecar may be that of a file whose name was cut.
+    static func isShortened(_ sidecar: [UInt8]) -> Bool {
+        let tail = subject(of: sidecar).suffix(9)
+        return tail.first == UInt8(ascii: "~")
+            && tail.dropFirst().allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+
+    /// Whether the sidecar of a file name can't hold the whole name.
+    static func isLong(_ name: [UInt8]) -> Bool { name.count + IntakeRules.sidecarSuffix.count > longest }
+
     /// The first 8 hexadecimal digits of the MD5 of a file name.
     private static func hash(of name: some Collection<UInt8>) -> String {
         let digest = Insecure.MD5.hash(data: Array(name)).prefix(4)

@@ -21,6 +21,9 @@ struct SidecarStore: Sendable {
     /// Whether sidecars stand in the outbox.
     var standBesideFiles: Bool { if case .outbox = tree { true } else { false } }
 
+    /// Root of the tree, where sidecars have one of their own.
+    var mirrorRoot: String? { if case .mirror(let root) = tree { root } else { nil } }
+
     /// Sidecars beside the files of an outbox.
     init(beside outbox: PinnedDirectory) {
         tree = .outbox(outbox)
@@ -41,9 +44,9 @@ struct SidecarStore: Sendable {
     private static let attempts = 100
 
     /// As much of a file as tells whether it is one of our sidecars: its head, with a path of any length.
-    private static let head = 1 << 16
+    static let head = 1 << 16
     /// More than any sidecar has, even that of a source whose files have the longest names.
-    private static let longest = 1 << 24
+    static let longest = 1 << 24
 
     /// Writes the sidecar of a file or source.
     ///
@@ -97,7 +100,7 @@ struct SidecarStore: Sendable {
     }
 
     /// What a file that may be a sidecar begins with; nil where it can't be one.
-    private static func content(of name: [UInt8], in directory: Directory, atMost limit: Int) -> [UInt8]? {
+    static func content(of name: [UInt8], in directory: Directory, atMost limit: Int) -> [UInt8]? {
         guard let descriptor = try? directory.open(name, flags: O_RDONLY | O_NOFOLLOW),
             let status = try? FileStatus(of: descriptor.rawValue), status.kind == .regular
         else { return nil }
@@ -113,6 +116,14 @@ struct SidecarStore: Sendable {
         case .mirror(let root):
             if (try? FileStatus(path: root)) == nil { try Directory.create(root) }
             return try Directory(path: root).createDirectories(path.bytes)
+        }
+    }
+
+    /// A directory of the tree, which must be there.
+    func existing(_ path: RelativePath) throws(Errno) -> Directory {
+        switch tree {
+        case .outbox(let outbox): return try outbox.open().directory(path.bytes)
+        case .mirror(let root): return try Directory(path: root).directory(path.bytes)
         }
     }
 
@@ -157,12 +168,12 @@ struct SidecarStore: Sendable {
     }
 
     /// The names a sidecar may have, the usual one first.
-    private static func names(of subject: SidecarSubject) -> some Sequence<[UInt8]> {
+    static func names(of subject: SidecarSubject) -> some Sequence<[UInt8]> {
         (1...attempts).lazy.map { SidecarName.name(for: subject.name, copy: $0) }
     }
 
     /// The name under which the sidecar of a file or source stands; nil where there is none.
-    private func find(_ subject: SidecarSubject, in directory: Directory) -> [UInt8]? {
+    func find(_ subject: SidecarSubject, in directory: Directory) -> [UInt8]? {
         var mayBeFree = subject.mayHaveGivenWay
         for name in Self.names(of: subject) {
             if isSidecar(name, of: subject, in: directory) { return name }

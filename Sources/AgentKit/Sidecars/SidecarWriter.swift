@@ -12,6 +12,8 @@ actor SidecarWriter {
         /// Written only if the sidecar that stands there does not tell this outcome.
         case repair(Sidecar)
         case remove
+        /// Removes one file that is the sidecar of a path no more.
+        case discard(StraySidecar)
     }
 
     /// After so many failures in a row the rest is left for the next time: on a full disk they would all fail.
@@ -61,6 +63,25 @@ actor SidecarWriter {
 
     /// Asks for the sidecar of a path to be removed.
     nonisolated func remove(_ path: RelativePath) { order(.remove, for: .file(path)) }
+
+    /// Asks for a stray to be removed, unless something is to be told of its path meanwhile.
+    nonisolated func discard(_ stray: StraySidecar) {
+        if let subject = stray.subject { return order(.discard(stray), for: subject) }
+        thread.run { [store] in store.remove(stray) }
+    }
+
+    /// Everything that belongs to no file of the outbox; takes as long as listing its directories.
+    nonisolated func strays(_ files: OutboxFiles, _ rules: IntakeRules, away: Set<RelativePath>) -> [StraySidecar] {
+        SidecarSweep(files: files, store: store, rules: rules).strays(away: away)
+    }
+
+    /// Where the tree of sidecars is, if it is not the outbox.
+    nonisolated var separateRoot: String? { store.mirrorRoot }
+
+    /// What the sidecar of a file or source says, and when it was written.
+    nonisolated func lastWord(of subject: SidecarSubject) -> (word: SidecarWord, written: Int64)? {
+        store.lastWord(of: subject)
+    }
 
     /// Whether a sidecar of the path stands there, under whatever name.
     nonisolated func isThere(for path: RelativePath) -> Bool { store.sidecar(of: .file(path), holds: ["\"version\""]) }
@@ -121,6 +142,8 @@ actor SidecarWriter {
                 pacing.forget(subject)
                 unwritten.remove(subject)
                 store.remove(for: subject, known: names.removeValue(forKey: subject))
+            case .discard(let stray):
+                store.remove(stray)
             }
         }
         setAlarm()

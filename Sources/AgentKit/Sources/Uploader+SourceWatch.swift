@@ -141,7 +141,7 @@ extension Uploader {
             events.append(SourceEvent(drop, name))
             if drop.key != nil, !drop.state.isFinal { underWay.append(name) }
         }
-        tell(directory, [.adopt(underWay)] + events + [.moved])
+        tell(directory, [.adopt(underWay)] + events + [.moved] + recoveredWishes(ofSource: directory))
         report(source: directory)
     }
 

@@ -71,6 +71,7 @@ extension Uploader {
     }
 
     private func setAll(_ action: FileAction) {
+        if action == .pause || action == .resume { parts.pauseMark?.set(action == .pause) }
         if action == .pause || action == .resume { parts.portrait?.service.setAllPaused(action == .pause) }
         switch action {
         case .pause: process([.setAllPaused(true)], writes: [.setting(Setting.allPaused, [1])])

@@ -5,11 +5,7 @@ import UploadCore
 extension Uploader {
     /// Forgets vanished files whose outcome need not be told any longer; what the server confirmed is remembered.
     func prune() async -> PruneReport {
-        // Elsewhere is not gone: an empty mount point, or another directory in the outbox's place.
-        guard !outboxIsLost, elsewhere.isEmpty, let outbox = parts.files.identity, knownOutbox ?? outbox == outbox
-        else {
-            return PruneReport()
-        }
+        guard isWholeOutbox else { return PruneReport() }
         var over: [DropRecord] = []
         let wall = now.wall
         forEachStoredDrop { record in
@@ -22,6 +18,7 @@ extension Uploader {
             if parts.sidecars.isThere(for: record.path) { report.sidecars += 1 }
             forget(record)
         }
+        report.sidecars += await pruneStrays()
         await parts.ledger.commit([])
         await parts.sidecars.flush()
         return report

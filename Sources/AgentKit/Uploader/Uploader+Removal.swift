@@ -97,8 +97,7 @@ extension Uploader {
             record.state = .cancelled
             record.identity = nil
             record.finishedAt = now.wall
-            record.error = FileError(
-                code: "removed", message: "the file was removed before it was uploaded", retryable: false)
+            record.error = .removed
             process(events, writes: [keep(record)], reporting: path)
         }
     }
@@ -160,6 +159,10 @@ extension Uploader {
         for record in stale { forget(record) }
         scannedSources(summary)
         sendFoundPortraits()
+        endRecovery(summary)
+        sweepSidecars()
+        // Nothing may be written for hours; a ledger that something else damaged is noticed all the same.
+        commit([]) { _ in }
         setAlarm()
     }
 }

@@ -18,6 +18,10 @@ extension Uploader {
         static let rules = "intake/rules"
         static let allPaused = "paused"
         static let outbox = "outbox"
+        /// Why the ledger was begun anew; there until the outbox was scanned once since.
+        static let recovery = "recovery"
+        /// `sidecars.directory` as it was when sidecars were last brought in line.
+        static let sidecarRoot = "sidecars/root"
     }
 
     /// Brings back what the ledger holds and goes on with it.
@@ -36,6 +40,7 @@ extension Uploader {
         recoverHeldFiles()
         let ledger = parts.ledger
         let accountWrites = try recogniseAccount()
+        try beginRecovery()
         let judgesAgain = try ledger.setting(Setting.rules) != parts.rules.fingerprint
         let isOtherServer = try isOtherServer()
         let sourceWrites = try restoreSources(isOtherServer: isOtherServer)
@@ -45,9 +50,13 @@ extension Uploader {
         recogniseOutbox()
         machine.restoreRemovals(try pendingRemovals())
         var events = gatherAll() + [.tick]
-        if try ledger.setting(Setting.allPaused) != nil { events.insert(.setAllPaused(true), at: 0) }
+        let isPaused = try restoredPause()
+        if isPaused { events.insert(.setAllPaused(true), at: 0) }
         if isSignedOut { events.insert(.setSignedOut(Self.signedOut), at: 0) }
-        process(events, writes: accountWrites + sourceWrites + [.setting(Setting.rules, parts.rules.fingerprint)])
+        let settings: [LedgerWrite] = [
+            .setting(Setting.rules, parts.rules.fingerprint), .setting(Setting.allPaused, isPaused ? [1] : nil),
+        ]
+        process(events, writes: accountWrites + sourceWrites + settings)
         if isSignedOut { saySignedOut() }
         startSources()
         if !isSignedOut { takeOverNobodys() }

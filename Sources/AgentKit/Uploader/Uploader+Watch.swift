@@ -78,6 +78,7 @@ extension Uploader {
         }
         if let status {
             let known = record(of: path)
+            if known == nil, recoverWish(of: path, status) { return }
             if let known, known.hasFile, isShown(known, as: FileIdentity(status)) { return }
             names.arrives(path, file: FileIdentity(status))
         }
@@ -90,6 +91,7 @@ extension Uploader {
         names.stays(path)
         elsewhere.remove(path)
         let identity = FileIdentity(status)
+        if recoverWish(of: path, status) { return }
         guard mayTake(path, identity) else { return }
         // Scans and polls tell again of a file that is being hashed for longer than they pause.
         if hashing[path]?.identity == identity { return }

@@ -40,6 +40,8 @@ actor Uploader {
         /// Whether a token may be sent to this server at all.
         var tokenMayTravel = true
         var account: Account
+        /// Remembers `pause --all` beside the ledger; nil where nothing does.
+        var pauseMark: PauseMark?
         var retention: Duration
         var remoteProtocol: String
         /// Told by `/v1/health`.
@@ -127,6 +129,12 @@ actor Uploader {
     var unsaved = Unsaved()
     var counters = UploadCounters()
     var outcomes = OutcomeLog()
+    /// Whether the ledger began anew and the outbox was not scanned since: sidecars tell what was cancelled or paused.
+    var isRecovering = false
+    /// Whether stray sidecars are being looked for.
+    var isSweeping = false
+    /// Whether the sidecars of another `sidecars.directory` were looked for in this run.
+    var hasLeftFormerRoot = false
     /// How many paths there were by state when they were counted last.
     var counted: (at: MonotonicTime, files: [String: Int])?
     /// What users want of paths whose content is not known yet.

@@ -17,6 +17,8 @@ final class Environment: @unchecked Sendable {
     private var handles: [MDB_dbi] = []
     private var mapSize: Int
     private let path: String
+    /// Tells this environment's own writes from those of others.
+    let foreignWrites: ForeignWrites
     /// The tables, in the order of their names given at the start.
     let tables: [Table]
     private let writer = Atomic<UInt>(0)
@@ -31,6 +33,7 @@ final class Environment: @unchecked Sendable {
     /// - Parameter mapSize: address space to reserve; halved until the process's limits allow it, down to 64 MiB.
     init(path: String, tables names: [String], mapSize: Int) throws(LMDBError) {
         self.path = path
+        foreignWrites = ForeignWrites(path: path)
         self.mapSize = max(mapSize, Self.smallestMap)
         tables = names.enumerated().map { Table(index: $0.offset, name: $0.element) }
         gate = .allocate(capacity: 1)
@@ -78,7 +81,11 @@ final class Environment: @unchecked Sendable {
         defer { pthread_rwlock_unlock(gate) }
         let handle = try begin(flags: 0)
         writer.store(UInt(pthread_self()), ordering: .relaxed)
-        defer { writer.store(0, ordering: .relaxed) }
+        defer {
+            // A write that failed may have changed the file as well.
+            foreignWrites.accept()
+            writer.store(0, ordering: .relaxed)
+        }
         let result: Result
         do throws(LMDBError) {
             result = try body(WriteTransaction(reading: ReadTransaction(handle: handle, tables: handles)))
@@ -195,6 +202,7 @@ final class Environment: @unchecked Sendable {
             try LMDBError.check(mdb_reader_check(created, nil), "mdb_reader_check", path)
             try openTables()
             try keepFileAhead()
+            foreignWrites.accept()
         } catch {
             // "mdb_env_close() must be called to discard the handle" when opening fails (lmdb.h, `mdb_env_open`).
             closeHandle()

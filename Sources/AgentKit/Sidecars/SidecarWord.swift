@@ -1,0 +1,48 @@
+import FoundationEssentials
+import UploadCore
+
+/// What a sidecar that this program wrote says of its file or source, read back.
+///
+/// A sidecar is never believed while the ledger knows the path.
+struct SidecarWord: Equatable, Sendable {
+    /// The path it names, relative to the outbox.
+    var path: RelativePath
+    /// The state as it stands there; a source may be a `draft`.
+    var state: String
+    /// Size of the file in bytes, where it was known.
+    var size: UInt64?
+    /// `error.code`.
+    var code: String?
+
+    /// The state of a file; nil for states that only sources have.
+    var fileState: FileState? { FileState(rawValue: state) }
+
+    /// Whether the user cancelled it, as opposed to a removal or a newer picture.
+    var isCancelledByUser: Bool { state == FileState.cancelled.rawValue && code == "cancelled" }
+
+    /// Reads a sidecar's whole text.
+    ///
+    /// - Returns: nil where that is not one of ours.
+    init?(_ text: [UInt8]) {
+        guard let members = try? JSONDecoder().decode(Members.self, from: Data(text)), members.version == 1 else {
+            return nil
+        }
+        let bytes = members.path_bytes.flatMap { Data(base64Encoded: $0) }.map { Array($0) }
+        guard let path = RelativePath(bytes ?? Array(members.path.utf8)) else { return nil }
+        self.path = path
+        state = members.state
+        size = members.size
+        code = members.error?.code
+    }
+
+    private struct Members: Decodable {
+        struct Failure: Decodable { var code: String }
+
+        var version: Int
+        var path: String
+        var path_bytes: String?
+        var state: String
+        var size: UInt64?
+        var error: Failure?
+    }
+}

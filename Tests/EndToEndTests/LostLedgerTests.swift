@@ -1,0 +1,157 @@
+import EndToEndSupport
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("A lost ledger", .agents)
+struct LostLedgerTests {
+    private let server: FaultServer
+    private let agent: Agent
+    private var ledger: String { agent.state + "/ledger.lmdb" }
+    private var wholeLog: String {
+        (try? String(contentsOfFile: agent.directory.path("agent.err"), encoding: .utf8)) ?? ""
+    }
+
+    init() throws {
+        server = try FaultServer(tellsExisting: true)
+        // Nobody listens there: what is dropped waits.
+        agent = try Agent(remote: "http://127.0.0.1:1")
+        agent.environment["SWIFT_BACKTRACE"] = "enable=no"
+    }
+
+    enum Loss: CaseIterable { case removed, emptied }
+
+    private func lose(_ loss: Loss) throws {
+        switch loss {
+        case .removed: unlink(ledger)
+        case .emptied: #expect(truncate(ledger, 0) == 0)
+        }
+    }
+
+    @Test("is said loudly, and what sidecars call cancelled or paused stays so", arguments: Loss.allCases)
+    func wishes(_ loss: Loss) async throws {
+        try await agent.start()
+        let names = ["cancelled.jpg", "paused.jpg", "trip/paused.jpg", "free.jpg"]
+        var keys: [String: String] = [:]
+        for name in names {
+            keys[name] = try agent.drop(name, .jpeg, size: 20_000)
+            try await agent.reached(name, .waiting, .queued)
+        }
+        #expect(try await agent.command("cancel", "cancelled.jpg").code == 0)
+        #expect(try await agent.command("pause", "paused.jpg", "trip/paused.jpg").code == 0)
+        try await agent.reached("cancelled.jpg", .cancelled)
+        for name in ["paused.jpg", "trip/paused.jpg"] { try await agent.reached(name, .paused) }
+        _ = try await agent.stop()
+        try lose(loss)
+        try agent.configure(["remote.url": .string(server.url)])
+
+        let offline = try await agent.command("status")
+        #expect(offline.code == 74 && offline.standardError.contains("ledger.lmdb"), "\(offline)")
+        #expect(try await agent.command("doctor").standardOutput.contains("ledger.lmdb is lost"))
+
+        for round in 1...2 {
+            try await agent.start()
+            try await agent.reached("free.jpg", .done)
+            try await agent.reached("cancelled.jpg", .cancelled)
+            for name in ["paused.jpg", "trip/paused.jpg"] { try await agent.reached(name, .paused) }
+            try await Poll.until("the first scan") {
+                let health = ControlSocket.get("/v1/health", socket: agent.socket)?.body ?? Data()
+                return String(decoding: health, as: UTF8.self).contains("\"scanned\":true")
+            }
+            if round == 1 {
+                #expect(wholeLog.contains("the ledger was lost"))
+                #expect(try await agent.command("status").standardError.contains("was lost"))
+                #expect(try await agent.command("doctor").standardOutput.contains("was lost"))
+            }
+            _ = try await agent.stop()
+        }
+        #expect(server.store.finished == [keys["free.jpg"]])
+        #expect(wholeLog.components(separatedBy: "the ledger was lost").count == 2)
+
+        // They still are the user's to let go.
+        try await agent.start()
+        #expect(try await agent.command("resume", "paused.jpg", "trip/paused.jpg").code == 0)
+        #expect(try await agent.command("retry", "cancelled.jpg").code == 0)
+        for name in names {
+            try await Poll.until("\(name) to be done") { try agent.sidecar(name)?.state == .done }
+        }
+    }
+
+    @Test("takes a file that was written anew after it was cancelled")
+    func overwritten() async throws {
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 20_000)
+        try await agent.reached("a.jpg", .waiting, .queued)
+        #expect(try await agent.command("cancel", "a.jpg").code == 0)
+        try await agent.reached("a.jpg", .cancelled)
+        _ = try await agent.stop()
+        unlink(ledger)
+        let key = try agent.drop("a.jpg", .jpeg, size: 20_001)
+        try agent.configure(["remote.url": .string(server.url)])
+        try await agent.start()
+        try await Poll.until("the new content", lastState: { agent.log }) { server.store.finished == [key] }
+    }
+
+    @Test("does not lift pause --all, which holds new files too")
+    func pauseAll() async throws {
+        try await agent.start()
+        #expect(try await agent.command("pause", "--all").code == 0)
+        _ = try await agent.stop()
+        unlink(ledger)
+        try agent.configure(["remote.url": .string(server.url)])
+        try await agent.start()
+        try agent.drop("new.jpg", .jpeg, size: 20_000)
+        try await agent.reached("new.jpg", .paused)
+        #expect(try await agent.command("resume", "--all").code == 0)
+        try await agent.reached("new.jpg", .done)
+    }
+
+    @Test("nothing is said at the very first start, nor after everything was removed")
+    func first() async throws {
+        for _ in 1...2 {
+            try await agent.start()
+            _ = try await agent.stop()
+            try FileManager.default.removeItem(atPath: agent.state)
+        }
+        #expect(!wholeLog.contains("was lost"))
+    }
+
+    enum Harm: CaseIterable { case removed, replaced, emptied, cut, overwritten }
+
+    private func harm(_ harm: Harm) throws {
+        switch harm {
+        case .removed: unlink(ledger)
+        case .replaced:
+            try Data(repeating: 7, count: 100_000).write(to: URL(fileURLWithPath: ledger + ".new"))
+            try Files.rename(ledger + ".new", to: ledger)
+        case .emptied: #expect(truncate(ledger, 0) == 0)
+        case .cut: #expect(truncate(ledger, 20_000) == 0)
+        case .overwritten: try Files.patch(ledger, at: 8192, with: [UInt8](repeating: 0xA5, count: 60_000))
+        }
+    }
+
+    @Test(
+        "or a damaged one is noticed while the agent runs, and the next start says why it ended",
+        arguments: Harm.allCases)
+    func whileItRuns(_ harm: Harm) async throws {
+        try agent.configure(["remote.url": .string(server.url)])
+        try await agent.start()
+        var keys: Set<String> = []
+        keys.insert(try agent.drop("a.jpg", .jpeg, size: 20_000))
+        try await agent.reached("a.jpg", .done)
+        // What comes in the middle of a commit may be noticed by the next start only.
+        try await Poll.until("the ledger to be at rest") {
+            let attributes = try FileManager.default.attributesOfItem(atPath: ledger)
+            return (attributes[.modificationDate] as? Date).map { $0.timeIntervalSinceNow < -1 } ?? false
+        }
+        try self.harm(harm)
+        keys.insert(try agent.drop("b.jpg", .jpeg, size: 30_000))
+        try await Poll.until("the agent to end", lastState: { agent.log }) { agent.program?.ending != nil }
+        try await agent.start()
+        for name in ["a.jpg", "b.jpg"] { try await agent.reached(name, .done) }
+        #expect(try await agent.command("wait").code == 0)
+        #expect(Set(server.store.finished) == keys && server.store.finished.count == 2)
+        #expect(wholeLog.contains("the ledger was lost") || wholeLog.contains("the ledger was damaged"), "\(wholeLog)")
+    }
+}

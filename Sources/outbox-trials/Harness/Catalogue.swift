@@ -21,6 +21,7 @@ enum Catalogue {
         PortraitKills(),
         SourceKills(),
         ManySources(),
+        DamagedState(),
         RandomLife(),
     ]
 }

@@ -12,6 +12,8 @@ public enum AgentFailure: Error, Equatable, Sendable, CustomStringConvertible {
     case inputOutput(path: String, reason: String)
     /// The configuration asks for what can't be had.
     case configuration(String)
+    /// A limit of the process leaves too little.
+    case limit(String)
 
     /// What failed, why, and what to do, in one line.
     public var description: String {
@@ -21,7 +23,7 @@ public enum AgentFailure: Error, Equatable, Sendable, CustomStringConvertible {
             return "another agent \(who)already runs on the state directory \(directory); stop it or use another state"
         case .cannotCreate(let path, let reason): return "cannot create \(path): \(reason)"
         case .inputOutput(let path, let reason): return "cannot use \(path): \(reason)"
-        case .configuration(let reason): return reason
+        case .configuration(let reason), .limit(let reason): return reason
         }
     }
 }

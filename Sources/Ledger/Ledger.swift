@@ -17,8 +17,12 @@ public final class Ledger: Sendable {
     let damage: DamageNotes
     private let writer: LedgerWriter
 
-    /// Address space reserved for the file, so that it need not grow under readers.
-    static let mapSize = Int.bitWidth == 64 ? 64 << 30 : 512 << 20
+    /// Address space reserved for the file, so that it need not grow under readers: a quarter of what the process may
+    /// have where that is limited, since threads and heap need the rest.
+    static var mapSize: Int {
+        let usual = Int.bitWidth == 64 ? 64 << 30 : 512 << 20
+        return processLimit(.addressSpace).map { min(usual, Int(clamping: $0 / 4)) } ?? usual
+    }
 
     /// Opens or creates `<directory>/ledger.lmdb` with mode 0600, and the directory with mode 0700 where it is missing.
     ///

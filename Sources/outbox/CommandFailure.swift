@@ -55,6 +55,7 @@ enum CommandFailure: Error {
         case .control(.notAllowed), .control(.notTrusted): EX_NOPERM
         case .agent(.alreadyRunning), .tryAgain: EX_TEMPFAIL
         case .agent(.cannotCreate): EX_CANTCREAT
+        case .agent(.limit): EX_OSERR
         case .session(.notAToken): EX_NOPERM
         case .session(.notAUser): EX_USAGE
         case .agent(.inputOutput), .session(.inputOutput), .system: EX_IOERR

@@ -13,7 +13,7 @@ struct Outbox: AsyncParsableCommand {
             $XDG_CONFIG_HOME/outbox/agent.toml and /etc/outbox/agent.toml; without any, the defaults apply.
 
             Exit status: 0 success, 1 the answer is no, 64 usage, 66 no such file, 69 the agent is not running, \
-            73 and 74 something cannot be created or used, 75 try again later, 77 not allowed, 78 wrong configuration.
+            71 a limit of the system, 73 and 74 something cannot be created or used, 75 try again later, 77 not allowed, 78 wrong configuration.
             """,
         version: AgentVersion.current,
         subcommands: [RunCommand.self],
@@ -36,8 +36,14 @@ struct Outbox: AsyncParsableCommand {
 
 @main
 enum Program {
+    // On the main thread: a thread of the pool may be one more than the process may have.
+    @MainActor
     static func main() async {
-        exit(await status(arguments: Array(CommandLine.arguments.dropFirst())))
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.first == RunCommand.configuration.commandName, let failure = StartLimits.prepare().failure {
+            exit(report(failure, arguments))
+        }
+        exit(await status(arguments: arguments))
     }
 
     /// Runs a command and says on stderr what went wrong; the one place that knows how a program ends.

@@ -1,0 +1,72 @@
+import Glibc
+
+/// A limit on what this process may use (man 2 getrlimit); nil where there is none.
+public func processLimit(_ resource: ProcessResource) -> UInt64? {
+    // RLIM_INFINITY, which Swift does not import: all bits set (sys/resource.h).
+    var limit = rlimit()
+    guard getrlimit(resource.number, &limit) == 0, limit.rlim_cur != .max else { return nil }
+    return UInt64(limit.rlim_cur)
+}
+
+/// What ``processLimit(_:)`` can be asked about.
+public enum ProcessResource: Sendable {
+    /// Bytes of address space (RLIMIT_AS, `ulimit -v`).
+    case addressSpace
+    /// Processes and threads of the user (RLIMIT_NPROC, `ulimit -u`).
+    case processes
+    /// Bytes of a thread's stack (RLIMIT_STACK, `ulimit -s`).
+    case stack
+
+    fileprivate var number: __rlimit_resource_t {
+        switch self {
+        case .addressSpace: __rlimit_resource_t(RLIMIT_AS.rawValue)
+        case .processes: __rlimit_resource_t(__RLIMIT_NPROC.rawValue)
+        case .stack: __rlimit_resource_t(RLIMIT_STACK.rawValue)
+        }
+    }
+}
+
+/// Starts threads that do nothing, all at once, and ends them again: how many more this process may have now.
+///
+/// - Parameter count: how many are tried.
+/// - Returns: how many could be started.
+public func startableThreads(atMost count: Int) -> Int {
+    let gate = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    pthread_mutex_init(gate, nil)
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer {
+        pthread_attr_destroy(&attributes)
+        pthread_mutex_destroy(gate)
+        gate.deallocate()
+    }
+    pthread_attr_setstacksize(&attributes, 256 << 10)
+    var threads: [pthread_t] = []
+    pthread_mutex_lock(gate)
+    while threads.count < count {
+        var thread = pthread_t()
+        let failure = pthread_create(
+            &thread, &attributes,
+            { gate in
+                let gate = gate?.assumingMemoryBound(to: pthread_mutex_t.self)
+                if let gate {
+                    pthread_mutex_lock(gate)
+                    pthread_mutex_unlock(gate)
+                }
+                return nil
+            }, gate)
+        if failure != 0 { break }
+        threads.append(thread)
+    }
+    pthread_mutex_unlock(gate)
+    for thread in threads { pthread_join(thread, nil) }
+    return threads.count
+}
+
+/// Whether this much address space can be reserved at this moment, beside what is in use.
+public func canReserve(bytes: Int) -> Bool {
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    guard let place = mmap(nil, bytes, PROT_NONE, flags, -1, 0), place != MAP_FAILED else { return false }
+    munmap(place, bytes)
+    return true
+}

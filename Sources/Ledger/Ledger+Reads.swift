@@ -201,6 +201,7 @@ extension Ledger {
         do throws(LMDBError) {
             outcome = try environment.read(body)
         } catch {
+            if error.isDamage { writer.report(damage: "the ledger can't be read: \(error)") }
             throw error.isClosed ? .closed : .storage(error)
         }
         switch outcome {

@@ -15,7 +15,7 @@ public final class Ledger: Sendable {
     let environment: Environment
     let drops: DropTable
     let damage: DamageNotes
-    private let writer: LedgerWriter
+    let writer: LedgerWriter
 
     /// Address space reserved for the file, so that it need not grow under readers: a quarter of what the process may
     /// have where that is limited, since threads and heap need the rest.
@@ -29,7 +29,7 @@ public final class Ledger: Sendable {
     /// - Parameters:
     ///   - directory: the state directory; its parent must exist.
     ///   - logger: told what goes wrong with the file.
-    ///   - onTrouble: called on the writer's thread when changes can't be made durable, and with nil once they can
+    ///   - onTrouble: called on any thread when changes can't be made durable, and with nil once they can
     ///     again. A refused change is told but not taken back.
     /// - Throws: `cutFile`, `notALedger`, `newerSchema`, `damagedRecord`, `unreadable` or `storage`; see
     ///   `LedgerError.isDamage`.

@@ -57,9 +57,7 @@ final class LedgerWriter: Sendable {
             while !rest.isEmpty { rest = rest.dropFirst(store(rest)) }
         }
         // The next start may not look through a ledger that was closed.
-        if !isFaulty.load(ordering: .relaxed), let fault = environment.foreignWrites.fault() {
-            onTrouble(LedgerTrouble(damage: fault))
-        }
+        if let fault = environment.foreignWrites.fault() { report(damage: fault) }
         environment.close()
         queue.finish()
     }
@@ -94,12 +92,17 @@ final class LedgerWriter: Sendable {
                 if pause(after: attempt) { return giveUp(commits, after: "\(error)") }
                 attempt += 1
             case .faulty(let reason):
-                if !isFaulty.exchange(true, ordering: .relaxed) { onTrouble(LedgerTrouble(damage: reason)) }
+                report(damage: reason)
                 troubled = true
                 if pause(after: attempt) { return giveUp(commits, after: reason) }
                 attempt += 1
             }
         }
+    }
+
+    /// Reports once that the ledger can't be gone on with.
+    func report(damage reason: String) {
+        if !isFaulty.exchange(true, ordering: .relaxed) { onTrouble(LedgerTrouble(damage: reason)) }
     }
 
     private enum Attempt {

@@ -38,13 +38,19 @@ enum MDBCode {
     static let badValueSize: Int32 = MDB_BAD_VALSIZE
     static let corrupted: Int32 = MDB_CORRUPTED
     /// What LMDB answers where it meets pages that make no sense, at opening or later.
-    static let damage: Set<Int32> = [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INVALID, MDB_PAGE_FULL]
+    static let damage: Set<Int32> = [
+        MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INVALID, MDB_PAGE_FULL,
+        // Of the table of readers in the lock file, which a few threads never fill.
+        MDB_READERS_FULL, MDB_BAD_RSLOT,
+    ]
 }
 
 extension LMDBError {
     /// Whether the environment was closed before the call.
     var isClosed: Bool { code == EBADF && operation == "mdb_txn_begin" }
 
-    /// Whether the file is not what LMDB wrote.
-    public var isDamage: Bool { MDBCode.damage.contains(code) }
+    /// Whether the file, or the lock file beside it, is not what LMDB wrote.
+    ///
+    /// A transaction that can't begin for EINVAL met a mutex in the lock file that is none (man 3 pthread_mutex_lock).
+    public var isDamage: Bool { MDBCode.damage.contains(code) || (code == EINVAL && operation == "mdb_txn_begin") }
 }

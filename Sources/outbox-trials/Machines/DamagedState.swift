@@ -23,9 +23,8 @@ struct DamagedState: Trial {
         let rounds = context.count(quick: 8, usual: 40, long: 300)
         var random = context.random
         let server = try FaultServer(tellsExisting: true)
-        // Nobody listens there: what is dropped waits.
         let agent = try context.agent(
-            remote: "http://127.0.0.1:1", environment: ["SWIFT_BACKTRACE": "enable=no"])
+            remote: server.url, environment: ["SWIFT_BACKTRACE": "enable=no"])
         var stage = Stage(agent: agent, server: server)
         try await stage.prepare(&random)
         for round in 0..<rounds {
@@ -108,6 +107,8 @@ private struct Stage {
 
     /// Leaves some files cancelled, some paused and some done.
     mutating func prepare(_ random: inout SeededRandom) async throws {
+        // Whatever is dropped waits.
+        server.setFaults { _, _ in .status(503) }
         try await agent.start()
         for number in 0..<3 {
             for (name, state) in [
@@ -122,9 +123,7 @@ private struct Stage {
                 try await agent.reached(name, state)
             }
         }
-        _ = try await agent.stop()
-        try agent.configure(["remote.url": .string(server.url)])
-        try await agent.start()
+        server.setFaults { _, _ in nil }
         try drop(3, &random)
         try await outcomes(.seconds(120))
     }

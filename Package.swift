@@ -73,6 +73,8 @@ let package = Package(
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(
+            name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
             name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
         // May be missing: outbox-media is built without it then, and says so.
         .systemLibrary(
@@ -81,7 +83,7 @@ let package = Package(
         // The rooms of the agent, in the order a file passes through them.
         room("LinuxSystem", ["CLinux", systemPackage]),
         room("UploadCore"),
-        room("Digests", ["CXXHash", crypto, "UploadCore"]),
+        room("Digests", ["CCrypto", "CXXHash", "UploadCore"]),
         room("FileWatch", ["CLinux", "LinuxSystem", "UploadCore", systemPackage]),
         room("Ledger", ["CLMDB", "CXXHash", "LinuxSystem", "UploadCore", logging, systemPackage]),
         room("NetworkWatch", ["CLinux", "LinuxSystem", systemPackage]),

@@ -21,6 +21,7 @@ need git has_command git
 need g++ has_header 'c++/*/vector'
 need pkg-config has_command pkg-config
 need libcurl4-openssl-dev has_library libcurl
+need libssl-dev has_library libcrypto
 need liblmdb-dev has_library lmdb
 need libxxhash-dev has_library libxxhash
 need libvips-dev has_library vips

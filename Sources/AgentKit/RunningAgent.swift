@@ -199,11 +199,14 @@ struct RunningAgent: Service {
         let rules = IntakeRules(configuration)
         let store = SidecarStore(configuration.sidecars, outbox: files.outbox)
         let clock = SystemClocks()
+        let checkpoints = HashCheckpoints(directory: configuration.state + "/hashing")
+        checkpoints.removeOld()
         let parts = Uploader.Parts(
             ledger: ledger, acknowledgements: try openLog(configuration.state), remote: remote, files: files,
             rules: rules, holding: HoldingArea(root: files.outbox),
             afterUpload: configuration.intake.afterUpload, moveTo: RelativePath(configuration.intake.moveTo) ?? .root,
-            hashPool: HashPool(files: files, rules: rules, secret: secret, threads: processorCount()),
+            hashPool: HashPool(
+                files: files, rules: rules, secret: secret, threads: processorCount(), checkpoints: checkpoints),
             secret: secret,
             sidecars: SidecarWriter(
                 store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),

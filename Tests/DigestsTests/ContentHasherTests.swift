@@ -45,6 +45,33 @@ struct ContentHasherTests {
         #expect(result.content.seal.size == UInt64(size))
     }
 
+    @Test("goes on in another hasher from any block's end", arguments: [0, 1, 2, 3])
+    func continued(blocks: Int) throws {
+        let bytes = pattern(3 * BlockDigester.blockSize + 17)
+        let whole = try hash([bytes])
+        let secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))
+        var first = ContentHasher(secret: secret)
+        bytes.prefix(blocks * BlockDigester.blockSize).withUnsafeBytes { first.update($0) }
+        let progress = try #require(first.progress)
+        #expect(progress.size == UInt64(blocks * BlockDigester.blockSize))
+        var second = try #require(ContentHasher(secret: secret, continuing: progress))
+        bytes.dropFirst(blocks * BlockDigester.blockSize).withUnsafeBytes { second.update($0) }
+        let result = second.finish()
+        #expect(result.content.key == whole.content.key && result.content.seal.size == whole.content.seal.size)
+        #expect(result.digests.count == 4)
+        first.update(UnsafeRawBufferPointer(start: nil, count: 0))
+        [UInt8](repeating: 1, count: 5).withUnsafeBytes { first.update($0) }
+        #expect(first.progress == nil)
+    }
+
+    @Test("takes up no state that can't be one")
+    func strange() throws {
+        let secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))
+        for md5 in [[], [UInt8](repeating: 0, count: 16), [UInt8](repeating: 0xFF, count: 92)] {
+            #expect(ContentHasher(secret: secret, continuing: HashProgress(md5: md5, digests: [])) == nil)
+        }
+    }
+
     @Test("seals every byte", arguments: [0, 1, 524_287, 524_288, 700_000, 1_048_575])
     func seal(position: Int) throws {
         var bytes = pattern(1_048_576)

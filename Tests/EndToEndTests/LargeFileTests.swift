@@ -33,6 +33,31 @@ struct LargeFileTests {
         #expect(store.finished.count == 1)
     }
 
+    @Test("tells how much of it is hashed, and goes on hashing after a restart")
+    func hashing() async throws {
+        let size = 6 << 30
+        let server = try FaultServer(keepsContent: false)
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try SampleMedia.mp4.writeSparse(to: agent.path("large.mp4"), size: size)
+        func hashed() throws -> Int? {
+            guard let sidecar = try agent.sidecar("large.mp4"), sidecar.state == .hashing else { return nil }
+            return sidecar.hashed
+        }
+        let before = try await Poll.value("a part of it to be hashed", lastState: { agent.log }) {
+            try hashed().flatMap { $0 > 256 << 20 ? $0 : nil }
+        }
+        #expect(before < size)
+        let status = try await agent.command("status").standardOutput
+        #expect(status.contains("hashing"), "\(status)")
+        try await agent.stop()
+        try await agent.start()
+        let after = try await Poll.value("the hash to go on", lastState: { agent.log }) { try hashed() }
+        #expect(after >= before)
+        try await agent.reached("large.mp4", .queued, .uploading, timeout: .seconds(300))
+        #expect(Files.tree(agent.state + "/hashing").isEmpty)
+    }
+
     @Test("does not starve small ones, nor they it")
     func fairness() async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(30))

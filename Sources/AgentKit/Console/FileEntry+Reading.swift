@@ -44,6 +44,12 @@ extension FileEntry {
         return seconds < 1 ? "retry now" : "retry in " + Quantity.duration(seconds: UInt64(seconds))
     }
 
+    /// The share that a bar shows: of the bytes that are hashed while the file is hashed, then of those sent.
+    var shownShare: Double {
+        guard state == FileState.hashing.rawValue, let hashed, let size, size > 0 else { return shareOnItsWay }
+        return min(Double(hashed) / Double(size), 1)
+    }
+
     /// The path, safe to be shown.
     public var shownPath: String { DisplayText.escaped(path) }
 

@@ -121,7 +121,7 @@ public struct ProgressBoard: Sendable {
             }
         }
         // An empty bar says no more than the state beside it.
-        let share = file.shareOnItsWay > 0 || file.speed != nil ? file.shareOnItsWay : nil
+        let share = file.shownShare > 0 || file.speed != nil ? file.shownShare : nil
         return row(names: names, share: share, size: file.size.map(Quantity.size) ?? "", infos: infos, layout)
     }
 

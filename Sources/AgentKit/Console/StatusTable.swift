@@ -56,7 +56,7 @@ public struct StatusTable: Sendable {
 
     private static func cells(_ file: FileEntry, _ now: Int64) -> [String] {
         [
-            file.state, Quantity.percent(file.isFinal ? file.progress : min(file.shareOnItsWay, 0.99)),
+            file.state, Quantity.percent(file.isFinal ? file.progress : min(file.shownShare, 0.99)),
             file.size.map(Quantity.size) ?? "",
             file.speed.map(Quantity.speed) ?? "",
             file.eta.map { Quantity.duration(seconds: $0) } ?? file.retryText(now: now) ?? "",

@@ -42,7 +42,7 @@ struct EventPacing: Sendable {
     mutating func content(for report: FileReport, now: MonotonicTime) -> EventHub.Content? {
         let new = Told(
             state: report.state, key: report.key, error: report.error, nextAttemptAt: report.nextAttemptAt,
-            progress: report.shareOnItsWay, at: now)
+            progress: report.shownStep, at: now)
         guard let last = files[report.path], Self.isSameState(last, new) else {
             files[report.path] = new
             return .state(report)
@@ -94,5 +94,13 @@ struct EventPacing: Sendable {
         guard new != last, time >= pause else { return false }
         let percent = { (progress: Double) in (progress * 100).rounded(.down) }
         return percent(new) != percent(last) || time >= longest
+    }
+}
+
+extension FileReport {
+    /// What moves while a file is on its way: the share that is hashed, then the share that is sent.
+    fileprivate var shownStep: Double {
+        guard let hashed, let size, size > 0 else { return shareOnItsWay }
+        return Double(hashed) / Double(size)
     }
 }

@@ -49,6 +49,8 @@ public struct FileEntry: Codable, Equatable, Sendable {
     public var fragments: Fragments?
     /// 0…1, 1 only when done.
     public var progress: Double
+    /// Bytes of a large file that are hashed already, while it is being hashed.
+    public var hashed: UInt64?
     /// The server's names.
     public var remote: Remote
     /// Whether nothing was sent for this path.

@@ -30,6 +30,8 @@ final class HashPool: Sendable {
         var identity: FileIdentity
         /// Called once the type of a file is known that is taken and goes on to be read.
         var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
+        /// Called about twice a second with the number of bytes hashed so far.
+        var hashed: (@Sendable (UInt64) -> Void)?
         var done: @Sendable (HashResult) -> Void
     }
 
@@ -39,11 +41,26 @@ final class HashPool: Sendable {
     private let files: OutboxFiles
     private let rules: IntakeRules
     private let secret: DigestSecret
+    private let checkpoints: HashCheckpoints?
+    private let isStopped = Stop()
     private let small: SerialThreads
     private let large: SerialThreads
 
+    /// Whether the agent is ending.
+    final class Stop: Sendable {
+        private let flag = Atomic<Bool>(false)
+
+        var isSet: Bool { flag.load(ordering: .relaxed) }
+        func set() { flag.store(true, ordering: .relaxed) }
+    }
+
     /// Starts the threads.
-    init(files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int) {
+    ///
+    /// - Parameter checkpoints: where the progress of large files is kept; nil: they start over after a restart.
+    init(
+        files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int, checkpoints: HashCheckpoints? = nil
+    ) {
+        self.checkpoints = checkpoints
         self.files = files
         self.rules = rules
         self.secret = secret
@@ -54,10 +71,22 @@ final class HashPool: Sendable {
     /// Queues a file.
     func add(_ job: Job) {
         let lane = job.identity.size > Self.largeSize ? large : small
-        lane.run { [files, rules, secret] in
-            let hasher = FileHasher(files: files, rules: rules, secret: secret, sniffed: job.sniffed)
+        lane.run { [files, rules, secret, checkpoints, isStopped] in
+            if isStopped.isSet { return }
+            let hasher = FileHasher(
+                files: files, rules: rules, secret: secret, sniffed: job.sniffed, hashed: job.hashed,
+                checkpoints: checkpoints, stop: isStopped)
             job.done(hasher.hash(job.path, foundAs: job.identity))
         }
+    }
+
+    /// Has its threads give up what they read, after a last checkpoint of it.
+    func stop() { isStopped.set() }
+
+    /// Waits until the threads have stopped.
+    func finish() async {
+        await small.finish()
+        await large.finish()
     }
 }
 
@@ -73,6 +102,13 @@ final class SerialThreads: Sendable {
     func run(_ work: @escaping @Sendable () -> Void) {
         threads[next.wrappingAdd(1, ordering: .relaxed).oldValue % threads.count].run(work)
     }
+
+    /// Waits until everything that was queued is done.
+    func finish() async {
+        for thread in threads {
+            await withCheckedContinuation { continuation in thread.run { continuation.resume() } }
+        }
+    }
 }
 
 /// Reads one file once, from the first byte to the last, and tells everything that is to be known of it.
@@ -81,6 +117,13 @@ struct FileHasher {
     let rules: IntakeRules
     let secret: DigestSecret
     var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
+    var hashed: (@Sendable (UInt64) -> Void)?
+    var checkpoints: HashCheckpoints?
+    var stop: HashPool.Stop?
+
+    /// Bytes read between two looks at the clock.
+    private static let stride: UInt64 = 16 << 20
+    private static let pause = Duration.milliseconds(500)
 
     /// Bytes read at a time: the fastest of those measured.
     static let bufferSize = 256 * 1024
@@ -112,6 +155,9 @@ struct FileHasher {
         var hasher = ContentHasher(secret: secret)
         var type = MediaType.other
         var offset: UInt64 = 0
+        var told = Self.now()
+        let checkpoint = checkpoints?.checkpoint(of: FileIdentity(before), secret: secret)
+        defer { if stop?.isSet != true { checkpoint?.remove() } }
         while true {
             let count = try file.read(into: buffer, at: offset)
             if offset == 0 {
@@ -122,6 +168,14 @@ struct FileHasher {
                     return .rejected(FileIdentity(before), type, objection)
                 }
                 sniffed?(path, FileIdentity(before), type, file)
+                // ctime is the same: nothing was written since. Sending compares each block with its digest all the same.
+                if let progress = checkpoint?.load(), let further = ContentHasher(secret: secret, continuing: progress)
+                {
+                    hasher = further
+                    offset = progress.size
+                    hashed?(offset)
+                    continue
+                }
             }
             if count == 0 { break }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
@@ -129,12 +183,26 @@ struct FileHasher {
             // It grew: no need to follow a writer to the end.
             if offset > before.size { return .changed }
             if offset == before.size { break }
+            if stop?.isSet == true {
+                if let progress = hasher.progress { checkpoint?.store(progress) }
+                // A piece of a block more, so that what is kept ends with one.
+                if hasher.progress != nil || checkpoint == nil { return .changed }
+            }
+            if offset % Self.stride == 0 {
+                if checkpoint?.isDue == true, let progress = hasher.progress { checkpoint?.store(progress) }
+                if Self.now() - told >= Self.pause {
+                    told = Self.now()
+                    hashed?(offset)
+                }
+            }
         }
         let after = try FileStatus(of: file.rawValue)
         guard FileIdentity(after) == FileIdentity(before), offset == before.size else { return .changed }
         let (content, digests) = hasher.finish()
         return .content(FileIdentity(after), type, content, digests: digests)
     }
+
+    private static func now() -> MonotonicTime { MonotonicTime(nanoseconds: bootTimeNanoseconds()) }
 
     private func failure(_ error: Errno, _ path: RelativePath) -> HashResult {
         switch error {

@@ -91,6 +91,7 @@ extension FileReport {
             text.null("fragments")
         }
         text.member("progress", shownProgress)
+        text.member("hashed", hashed)
         text.nested("remote") { text in
             text.member("protocol", remoteProtocol)
             text.member("id", remote.id)

@@ -34,6 +34,8 @@ public struct FileReport: Equatable, Sendable {
     public var fragments: Fragments?
     /// Share of the bytes that the server acknowledged, 0…1; 1 only when done.
     public var progress: Double
+    /// Bytes of a large file that are hashed already, while it is being hashed.
+    public var hashed: UInt64?
     /// Protocol in use: `filesection`, `tus` or `s3`.
     public var remoteProtocol: String
     /// The server's names for the content.

@@ -116,6 +116,7 @@ extension Uploader {
     /// A path is not on its way in any more.
     func forgetIntake(of path: RelativePath) {
         hashing[path] = nil
+        hashedBytes[path] = nil
         earlyFacts[path] = nil
         wishes.forget(path)
         names.forgetArrival(path)

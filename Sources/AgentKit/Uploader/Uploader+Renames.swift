@@ -53,6 +53,8 @@ extension Uploader {
         racyFiles.forget(old)
         let wasHashing = hashing.removeValue(forKey: old) != nil
         hashing[new] = nil
+        hashedBytes[old] = nil
+        hashedBytes[new] = nil
         names.forgetArrival(old)
         names.forgetArrival(new)
         wishes.rename(old, to: new)

@@ -35,6 +35,7 @@ extension Uploader {
             describeParked(record, in: &report)
         } else if record.state == .settling || record.state == .hashing {
             if wishes.paused.contains(record.path) { report.state = .paused }
+            if record.state == .hashing { report.hashed = hashedBytes[record.path] }
         } else if let told = portraits[record.path], !record.state.isFinal {
             describe(told, in: &report)
         } else if let key = record.key, !record.state.isFinal, let view = machine.view(of: key, from: record.path) {

@@ -183,6 +183,7 @@ extension Uploader {
     /// queued for the uploader.
     nonisolated func stop() async {
         beginToEnd()
+        parts.hashPool.stop()
         await withCheckedContinuation { continuation in
             thread.runFirst {
                 self.assumeIsolated { $0.giveUp() }
@@ -208,6 +209,7 @@ extension Uploader {
         let writing = Task {
             // What was committed before is reported once this comes back, since that is queued on the same thread.
             await self.parts.ledger.commit([])
+            await self.parts.hashPool.finish()
             await self.parts.sidecars.flush()
             signal.finish()
         }

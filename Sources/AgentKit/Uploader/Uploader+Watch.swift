@@ -123,13 +123,25 @@ extension Uploader {
 
     private func beginHash(_ path: RelativePath, _ hash: UInt64, _ identity: FileIdentity) {
         parts.hashPool.add(
-            HashPool.Job(path: path, identity: identity, sniffed: earlyLook) { [weak self] result in
-                self?.run { uploader in
-                    if case .content(let identity, _, _, _) = result { uploader.counters.bytesHashed += identity.size }
-                    uploader.hashed(path, hash, result)
-                    uploader.share(result, of: identity)
-                }
-            })
+            HashPool.Job(
+                path: path, identity: identity, sniffed: earlyLook,
+                hashed: { [weak self] bytes in self?.run { $0.hashed(path, hash, bytes: bytes) } },
+                done: { [weak self] result in
+                    self?.run { uploader in
+                        if case .content(let identity, _, _, _) = result {
+                            uploader.counters.bytesHashed += identity.size
+                        }
+                        uploader.hashed(path, hash, result)
+                        uploader.share(result, of: identity)
+                    }
+                }))
+    }
+
+    /// A large file is being hashed: so many bytes of it are.
+    private func hashed(_ path: RelativePath, _ hash: UInt64, bytes: UInt64) {
+        guard !hasStopped, hashing[path]?.job == hash else { return }
+        hashedBytes[path] = bytes
+        if let record = drops[path], record.state == .hashing { report(record) }
     }
 
     /// Gives the other names of a file what its hash told.
@@ -188,6 +200,7 @@ extension Uploader {
     private func hashed(_ path: RelativePath, _ hash: UInt64, _ result: HashResult) {
         guard !hasStopped, let job = hashing[path], job.job == hash else { return }
         hashing[path] = nil
+        hashedBytes[path] = nil
         defer { sendFoundPortraits() }
         names.forgetArrival(path)
         if case .content = result {} else { earlyFacts[path] = nil }

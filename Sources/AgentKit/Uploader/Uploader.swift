@@ -73,6 +73,8 @@ actor Uploader {
     var sharedHashes = SharedHashes()
     /// Files that were read so soon after their last change that their times may not tell of the next.
     var racyFiles = RacyFiles()
+    /// How many bytes of a large file that is being hashed are.
+    var hashedBytes: [RelativePath: UInt64] = [:]
     /// Contents whose size and thumbnail are still to be had.
     var examinations = Examinations()
     /// What was learned of files before their hash was known.

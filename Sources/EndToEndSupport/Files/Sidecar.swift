@@ -46,6 +46,7 @@ package struct Sidecar: Codable, Equatable {
     package var duration: Double?
     package var fragments: Fragments?
     package var progress: Double
+    package var hashed: Int?
     package var remote: Remote?
     package var deduplicated: Bool
     package var attempts: Int
@@ -82,7 +83,8 @@ package struct Sidecar: Codable, Equatable {
     /// The keys that stand in every sidecar, null where nothing is known.
     package static let keys: Set<String> = [
         "version", "path", "key", "state", "kind", "type", "size", "width", "height", "duration", "fragments",
-        "progress", "remote", "deduplicated", "attempts", "next_attempt_at", "error", "accepted_at", "started_at",
+        "progress", "hashed", "remote", "deduplicated", "attempts", "next_attempt_at", "error", "accepted_at",
+        "started_at",
         "finished_at", "updated_at",
     ]
 

@@ -33,6 +33,7 @@ struct FileReportTests {
                   "duration": null,
                   "fragments": {"total": 10, "finished": 3},
                   "progress": 0.3,
+                  "hashed": null,
                   "remote": {"protocol": "filesection", "id": "43", "url": null},
                   "deduplicated": false,
                   "attempts": 1,

@@ -6,6 +6,8 @@ extension Uploader {
     /// Forgets vanished files whose outcome need not be told any longer; what the server confirmed is remembered.
     func prune() async -> PruneReport {
         guard isWholeOutbox else { return PruneReport() }
+        // First: the sidecars of what is forgotten below would look like strays until they are removed.
+        let strays = await pruneStrays()
         var over: [DropRecord] = []
         let wall = now.wall
         forEachStoredDrop { record in
@@ -13,12 +15,11 @@ extension Uploader {
             guard drops[path] == nil, retiring[path] == nil, !isAway(path), parts.files.isGone(path) else { return }
             if record.isPrunable(at: wall, retention: parts.retention) { over.append(record) }
         }
-        var report = PruneReport(sidecars: 0, entries: over.count)
+        var report = PruneReport(sidecars: strays, entries: over.count)
         for record in over {
             if parts.sidecars.isThere(for: record.path) { report.sidecars += 1 }
             forget(record)
         }
-        report.sidecars += await pruneStrays()
         await parts.ledger.commit([])
         await parts.sidecars.flush()
         return report

@@ -20,6 +20,7 @@ extension DropRecord: StoredRecord {
         static let facts = Presence(rawValue: 2048)
         static let examined = Presence(rawValue: 4096)
         static let account = Presence(rawValue: 8192)
+        static let flags = Presence(rawValue: 16384)
     }
 
     private var presence: Presence {
@@ -38,6 +39,7 @@ extension DropRecord: StoredRecord {
         if facts != nil { presence.insert(.facts) }
         if isExamined { presence.insert(.examined) }
         if account != nil { presence.insert(.account) }
+        if !flags.isEmpty { presence.insert(.flags) }
         return presence
     }
 
@@ -58,6 +60,7 @@ extension DropRecord: StoredRecord {
         if let disposal { encoder.append(disposal) }
         if let facts { encoder.append(facts) }
         if let account { encoder.append(account) }
+        if !flags.isEmpty { encoder.append(flags.rawValue) }
     }
 
     static func decodeFields(from decoder: inout RecordDecoder) -> DropRecord? {
@@ -80,6 +83,7 @@ extension DropRecord: StoredRecord {
         if presence.contains(.facts) { record.facts = decoder.readFacts() }
         record.isExamined = presence.contains(.examined)
         if presence.contains(.account) { record.account = decoder.readText() }
+        if presence.contains(.flags) { record.flags = DropRecord.Flags(rawValue: decoder.read(UInt8.self)) }
         return record
     }
 

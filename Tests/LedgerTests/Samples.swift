@@ -30,6 +30,7 @@ func fullDrop(_ path: RelativePath, state: FileState = .done) -> DropRecord {
     drop.isExamined = true
     drop.sidecarName = [0xFF, 0x41]
     drop.account = "ann"
+    drop.flags = [.first, .fileIsGone]
     drop.startedAt = WallTime(milliseconds: 7)
     drop.finishedAt = WallTime(milliseconds: 8)
     return drop

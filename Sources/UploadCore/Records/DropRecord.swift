@@ -39,6 +39,9 @@ public struct DropRecord: Equatable, Sendable {
     /// What became, or is to become, of the file after its upload; nil where it stays.
     public var disposal: Disposal?
 
+    /// What `state` does not tell and a restart must not lose.
+    public var flags: Flags = []
+
     /// A path just seen.
     public init(path: RelativePath, state: FileState, acceptedAt: WallTime) {
         self.path = path
@@ -47,6 +50,31 @@ public struct DropRecord: Equatable, Sendable {
         deduplicated = false
         attempts = 0
     }
+}
+
+extension DropRecord {
+    /// Facts about a path beside its state.
+    public struct Flags: OptionSet, Hashable, Sendable {
+        public let rawValue: UInt8
+
+        /// The user moved the file to the head of the queue before its content was known.
+        public static let first = Flags(rawValue: 1)
+        /// The user cancelled the file while it was being written: the content it has at rest is cancelled.
+        public static let cancelledEarly = Flags(rawValue: 2)
+        /// The user cancelled the file, and it has been gone for long enough to count as removed.
+        public static let fileIsGone = Flags(rawValue: 4)
+
+        /// Takes a set of bits over.
+        public init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+    }
+
+    /// Whether the user gave the file up. It stays so under any name.
+    public var isCancelledByUser: Bool { state == .cancelled && error?.code == "cancelled" }
+
+    /// Whether the file was given up only because it was removed. A file that is there again is taken again.
+    public var wasRemoved: Bool { state == .cancelled && error?.code == "removed" }
 }
 
 /// What happens to a file on the word of the server that its content is safe (`intake.after_upload`).

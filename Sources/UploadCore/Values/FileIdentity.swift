@@ -26,6 +26,21 @@ public struct FileIdentity: Hashable, Sendable {
         self.born = born
     }
 
+    /// What a file keeps under every name and when its file system is mounted anew, as long as nobody writes into it.
+    public struct Mark: Hashable, Sendable {
+        /// Inode number.
+        public var inode: UInt64
+        /// Birth time, nanoseconds since 1970; 0 where the file system keeps none.
+        public var born: Int64
+        /// Size in bytes.
+        public var size: UInt64
+        /// mtime, nanoseconds since 1970.
+        public var modified: Int64
+    }
+
+    /// The identity without device and ctime.
+    public var mark: Mark { Mark(inode: inode, born: born, size: size, modified: modified) }
+
     /// Whether both are one file, whatever was written into it meanwhile.
     public func isSameInode(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode && born == other.born

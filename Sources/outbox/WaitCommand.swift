@@ -72,7 +72,7 @@ struct WaitCommand: AsyncParsableCommand {
         var targets: Set<WaitTarget> = []
         for name in names {
             switch try await finder.find(name) {
-            case .file(let file): targets.formUnion(file.relativePath.map { [.file($0)] } ?? [])
+            case .file(let file): targets.formUnion(path(of: file, named: name, link).map { [.file($0)] } ?? [])
             case .content(_, let files): targets.formUnion(files.compactMap(\.relativePath).map(WaitTarget.file))
             case .below(let directory): targets.insert(.below(directory))
             case .source(let source):
@@ -87,6 +87,13 @@ struct WaitCommand: AsyncParsableCommand {
             }
         }
         return targets
+    }
+
+    /// The path under which a file is waited for: the one that was named, though the file may have been moved since.
+    private func path(of file: FileEntry, named name: String, _ link: AgentLink) -> RelativePath? {
+        let named = link.place.candidates(for: link.surroundings.bytes(of: name)).map(\.path)
+        return [file.droppedPath, file.relativePath].compactMap(\.self).first(where: named.contains)
+            ?? file.relativePath
     }
 
     private func lateness(_ course: WaitCourse) -> String {

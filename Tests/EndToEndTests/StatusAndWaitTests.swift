@@ -86,6 +86,20 @@ struct StatusAndWaitTests {
         #expect(try await agent.command("wait", "a.jpg", "--timeout", "1s").code == 75)
     }
 
+    @Test(
+        "wait for a file that was moved before is over, under either of its paths", arguments: ["a.jpg", "Sent/a.jpg"])
+    func waitMoved(name: String) async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
+        try await agent.start()
+        try agent.drop("a.jpg", .jpeg, size: 2000)
+        try await agent.reached("Sent/a.jpg", .done)
+
+        let output = try await agent.command("wait", name, "--timeout", "60s")
+
+        #expect(output.code == 0, "\(output)")
+    }
+
     @Test("wait for a path that is not there is 66")
     func waitMissing() async throws {
         let agent = try Agent(remote: Self.nowhere)

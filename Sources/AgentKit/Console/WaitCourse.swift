@@ -82,7 +82,10 @@ public struct WaitCourse: Sendable {
         var look = Look()
         current = [:]
         for entry in entries {
-            guard let path = entry.droppedPath, isWaitedFor(path), !isPassedOver(entry, at: path) else { continue }
+            // A file that was moved after its upload is waited for under either path.
+            guard let path = [entry.droppedPath, entry.relativePath].compactMap(\.self).first(where: isWaitedFor),
+                !isPassedOver(entry, at: path)
+            else { continue }
             current[path] = entry
             note(entry, at: path, in: &look)
         }

@@ -118,6 +118,16 @@ struct WaitCourseTests {
         #expect(look(&course, [try entry("a", "uploading", progress: 0.5)], at: 100).moved.isEmpty)
     }
 
+    @Test("a file that was moved after its upload is through under either of its paths", arguments: ["a", "Sent/a"])
+    func moved(name: String) throws {
+        var course = WaitCourse(for: [.file(try path(name))])
+        var file = try entry("Sent/a", "done")
+        file.moved_from = "a"
+        #expect(!look(&course, [file], at: 0, exists: name == "Sent/a").isOver)
+        #expect(look(&course, [file], at: 300, exists: name == "Sent/a").isOver)
+        #expect(course.allDone)
+    }
+
     @Test("the report lists what is done, what failed and what is under way")
     func report() throws {
         var course = WaitCourse(for: [.below(.root), .file(try path("unseen"))])

@@ -34,6 +34,28 @@ struct AfterUploadTests {
         try await Poll.until("nothing to be held any more") { !isHeld(bench) }
     }
 
+    @Test("a word about a file that comes after it was moved does not begin it anew", arguments: [true, false])
+    func lateWord(whileHeld: Bool) async throws {
+        let bench = try await Bench(afterUpload: .move)
+        let path = try bench.path("a.jpg")
+        if whileHeld { bench.remote.hold(.finish) }
+        try await bench.drop("a.jpg", content(1))
+        if whileHeld {
+            try await Poll.until("the question") { bench.remote.isWaiting(at: .finish) }
+            bench.remote.release()
+            try await Poll.until("the file to be taken") { !exists("a.jpg", in: bench) }
+        } else {
+            try await bench.ends("Sent/a.jpg", .done)
+        }
+        // The writer had it open twice, and closed it again while it was on its way out.
+        await bench.uploader.take([.seen(path), .gone(path)])
+        try await bench.ends("Sent/a.jpg", .done)
+        #expect(await bench.uploader.drops[path] == nil)
+        let report = await bench.uploader.file(id: FileReport.id(of: path))
+        #expect(report?.path == (try bench.path("Sent/a.jpg")))
+        #expect(report?.state == .done)
+    }
+
     @Test("takes the next free name where a moved file bears that one already")
     func takenName() async throws {
         let bench = try await Bench(afterUpload: .move)

@@ -272,7 +272,7 @@ struct RunningAgent: Service {
 extension DropRecord {
     /// Whether a file in this state was dealt with: its content is known, or it was decided not to take it.
     func isSettled(for identity: FileIdentity) -> Bool {
-        self.identity == identity && disposal == nil
+        self.identity == identity && disposal == nil && !wasRemoved
             && (key != nil || state == .rejected || state == .failed || state == .cancelled)
     }
 }

@@ -34,7 +34,7 @@ struct ActionOptions: ParsableArguments {
             // All words are looked up before anything is done: a slip of the keyboard does nothing by halves.
             var finder = FileFinder(link)
             var targets: [FileFinder.Found] = []
-            for name in names { targets.append(try await known(finder.find(name), name, link)) }
+            for name in names { targets.append(try await known(name, &finder, link)) }
             var done: Set<String> = []
             // Each goes ahead of those before it: the one named first shall be first.
             for target in action == .first ? targets.reversed() : targets {
@@ -44,12 +44,22 @@ struct ActionOptions: ParsableArguments {
         try tell(action, report, link)
     }
 
+    /// How long a file may be there before the agent knows it: on an idle machine 100 ms.
+    private static let patience = Duration.seconds(2)
+
+    /// What a name stands for. A file that was dropped or renamed a moment ago is waited for.
     private func known(
-        _ found: FileFinder.Found, _ name: String, _ link: AgentLink
-    ) throws(CommandFailure) -> FileFinder.Found {
-        switch found {
-        case .unseen, .unseenSource: throw link.notSeenYet(name)
-        case .file, .content, .below, .source: return found
+        _ name: String, _ finder: inout FileFinder, _ link: AgentLink
+    ) async throws -> FileFinder.Found {
+        var pace = PollPace()
+        while true {
+            pace.ask()
+            let found = try await finder.find(name)
+            switch found {
+            case .file, .content, .below, .source: return found
+            case .unseen where pace.elapsed < Self.patience: try await pace.rest()
+            case .unseen, .unseenSource: throw link.notSeenYet(name)
+            }
         }
     }
 

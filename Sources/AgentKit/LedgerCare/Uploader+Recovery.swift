@@ -45,7 +45,7 @@ extension Uploader {
             wishes.paused.insert(path)
             var record = DropRecord(path: path, state: .settling, acceptedAt: now.wall)
             record.account = newOwner(changed: status.changed)
-            process([], writes: [.pausedEarly(record)])
+            process([], writes: [rememberWishes(for: record)])
         }
         return false
     }

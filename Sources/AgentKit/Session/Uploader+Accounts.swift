@@ -87,6 +87,7 @@ extension Uploader {
             var record = old
             record.state = .settling
             record.identity = nil
+            if wishes.first.contains(old.path) { record.flags = .first }
             return LedgerWrite.drop(record)
         }
         await parts.ledger.commit(writes)

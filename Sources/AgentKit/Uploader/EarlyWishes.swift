@@ -9,6 +9,9 @@ struct EarlyWishes: Sendable {
     /// Paths that were cancelled while they were being written: what is there once they are at rest is what was meant.
     var cancelled: Set<RelativePath> = []
 
+    /// Whether the ledger must hold something of a path on account of what is wanted of it.
+    func areKept(for path: RelativePath) -> Bool { paused.contains(path) || first.contains(path) }
+
     mutating func rename(_ old: RelativePath, to new: RelativePath) {
         if paused.remove(old) != nil { paused.insert(new) }
         if first.remove(old) != nil { first.insert(new) }

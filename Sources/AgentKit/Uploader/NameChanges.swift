@@ -22,6 +22,8 @@ struct NameChanges: Sendable {
     private var departed: [FileIdentity: RelativePath] = [:]
     private var arrivals: [RelativePath: FileIdentity] = [:]
     private var arrived: [FileIdentity: RelativePath] = [:]
+    // How many of the arrivals have a size.
+    private var arrivedSizes: [UInt64: Int] = [:]
 
     init(grace: Duration) {
         self.grace = grace
@@ -48,13 +50,19 @@ struct NameChanges: Sendable {
         forgetArrival(path)
         arrivals[path] = file.withoutChange
         arrived[file.withoutChange] = path
+        arrivedSizes[file.size, default: 0] += 1
     }
 
     /// The content of a name that came is known, or is of no interest any more.
     mutating func forgetArrival(_ path: RelativePath) {
         guard let file = arrivals.removeValue(forKey: path) else { return }
         if arrived[file] == path { arrived[file] = nil }
+        let count = arrivedSizes[file.size] ?? 0
+        arrivedSizes[file.size] = count > 1 ? count - 1 : nil
     }
+
+    /// Whether a name came whose content is not known yet and has this size.
+    func hasArrival(ofSize size: UInt64) -> Bool { arrivedSizes[size] != nil }
 
     /// No name below a directory counts as gone any more: the directory itself is.
     mutating func forgetDepartures(within directory: RelativePath) {

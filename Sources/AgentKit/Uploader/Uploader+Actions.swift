@@ -13,6 +13,7 @@ extension Uploader {
         var changed: [RelativePath] = []
         var refused: [(path: RelativePath, reason: String)] = []
         for path in paths {
+            if case .file = target { recogniseRename(to: path) }
             if let reason = act(action, on: path) { refused.append((path, reason)) } else { changed.append(path) }
         }
         await parts.ledger.commit([])
@@ -29,7 +30,7 @@ extension Uploader {
     /// The paths that are meant, ordered; nil where nothing bears the id or key.
     private func paths(of target: ActionTarget, for action: FileAction) -> [RelativePath]? {
         switch target {
-        case .file(let id): return path(withID: id).map { [$0] }
+        case .file(let id): return (path(withID: id) ?? latestPath(withFormerID: id)).map { [$0] }
         case .upload(let key):
             let paths = Set(drops.values.filter { $0.key == key }.map(\.path))
                 .union(
@@ -115,7 +116,7 @@ extension Uploader {
         } else {
             // Its content is not known yet. A restart finds the wish in the ledger.
             wishes.paused.insert(old.path)
-            process([], writes: [.drop(record)])
+            process([], writes: [old.key == nil ? rememberWishes(for: old) : .drop(record)])
         }
         report(drops[old.path] ?? record)
         return nil
@@ -127,7 +128,7 @@ extension Uploader {
             return machine.isPaused ? "everything is paused; `outbox resume --all` goes on" : "it is not paused"
         }
         if wishes.paused.remove(old.path) != nil {
-            process([], writes: [.forgetDrop(old.path)])
+            process([], writes: [rememberWishes(for: old)])
             report(old)
         } else if let key = old.key {
             var record = old
@@ -148,7 +149,10 @@ extension Uploader {
         // The file that is there now is not taken again; one that is written anew is.
         if let status = try? parts.files.status(of: old.path) { record.identity = FileIdentity(status) }
         forgetIntake(of: old.path)
-        if old.state == .settling { wishes.cancelled.insert(old.path) }
+        if old.state == .settling {
+            wishes.cancelled.insert(old.path)
+            record.flags = .cancelledEarly
+        }
         process(events, writes: [keep(record)], reporting: old.path)
         return nil
     }
@@ -171,12 +175,13 @@ extension Uploader {
         return nil
     }
 
-    private func moveFirst(_ old: DropRecord) -> String? {
+    func moveFirst(_ old: DropRecord) -> String? {
         if old.state.isFinal { return "it is \(old.state.rawValue) already" }
         if let key = old.key, old.state != .settling {
             process([.first(key)], reporting: old.path)
         } else {
             wishes.first.insert(old.path)
+            if old.key == nil { process([], writes: [rememberWishes(for: old)]) }
         }
         return nil
     }

@@ -57,6 +57,10 @@ extension Uploader {
             else {
                 continue
             }
+            if mayTurnUp(path) {
+                names.leaves(path, file: record(of: path)?.identity, now: now.monotonic)
+                continue
+            }
             do {
                 if try parts.files.status(of: path).kind == .directory { removed(path) } else { wasThere(path) }
             } catch Errno.noSuchFileOrDirectory, Errno.notDirectory, Errno.tooManySymbolicLinkLevels {
@@ -86,7 +90,9 @@ extension Uploader {
         // What the agent did itself.
         case .done where !record.hasFile || retiring[path] != nil: break
         case .done, .rejected: forget(path: path)
-        case .failed, .cancelled: tellSource(gone: record)
+        case .failed, .cancelled:
+            tellSource(gone: record)
+            noteGone(record)
         default:
             if let key = record.key, let service = portrait(for: path) {
                 service.removed(path, key)
@@ -149,7 +155,7 @@ extension Uploader {
         var stale: [DropRecord] = []
         forEachStoredDrop { record in
             guard record.state.isFinal, drops[record.path] == nil, !summary.contains(record.path) else { return }
-            if !record.outlivesFile {
+            if !record.outlivesFile || record.mayStandElsewhere {
                 if !names.isLeaving(record.path) && retiring[record.path] == nil {
                     names.leaves(record.path, file: record.identity, now: now.monotonic)
                 }
@@ -183,6 +189,9 @@ extension DropRecord {
         default: false
         }
     }
+
+    /// Whether the user cancelled the file and nobody has missed it so far: it may be found under another name.
+    var mayStandElsewhere: Bool { isCancelledByUser && !flags.contains(.fileIsGone) }
 
     /// Whether nothing of a file that vanished need be kept any longer.
     func isPrunable(at now: WallTime, retention: Duration) -> Bool {

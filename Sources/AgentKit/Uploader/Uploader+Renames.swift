@@ -27,8 +27,7 @@ extension Uploader {
     /// Whether a file that was found under a new name is one whose old name is gone; then it takes its upload along.
     func wasRenamed(to path: RelativePath, _ identity: FileIdentity, _ key: ContentKey) -> Bool {
         guard let old = formerName(of: path, identity, key) else { return false }
-        names.stays(old)
-        move(old, to: path)
+        follow(old, to: path)
         return true
     }
 
@@ -40,8 +39,9 @@ extension Uploader {
         }
     }
 
-    private func move(_ old: RelativePath, to new: RelativePath) {
+    func move(_ old: RelativePath, to new: RelativePath) {
         guard let record = record(of: old) else { return }
+        latestNames[FileReport.id(of: old)] = new
         var events: [MachineEvent] = []
         if let replaced = self.record(of: new), !replaced.state.isFinal, let key = replaced.key {
             events.append(.leave(new, key))
@@ -79,7 +79,7 @@ extension Uploader {
         record.account = old.account
         drops[path] = record
         var writes = [LedgerWrite.forgetDrop(old.path)]
-        if wishes.paused.contains(path) { writes.append(.pausedEarly(record)) }
+        if wishes.areKept(for: path) { writes.append(rememberWishes(for: record)) }
         process(events, writes: writes)
         report(record)
         reconsider(path)
@@ -89,6 +89,7 @@ extension Uploader {
     func carry(_ old: DropRecord, to path: RelativePath, wasHashing: Bool, _ events: [MachineEvent]) {
         var record = old
         record.path = path
+        record.flags.remove(.fileIsGone)
         // A rename changes ctime; where nothing else changed the hash still holds.
         let status = try? parts.files.status(of: path)
         if !wasHashing, let status, let identity = record.identity, identity.isSameFile(as: FileIdentity(status)) {
@@ -117,16 +118,5 @@ extension DropRecord {
     /// Whether a new name changes nothing in what is known of the file.
     fileprivate var isDecided: Bool {
         state != .settling && (key != nil || state == .cancelled || state == .rejected)
-    }
-}
-
-extension LedgerWrite {
-    /// Remembers over a restart that a path was paused before its content was known.
-    static func pausedEarly(_ record: DropRecord) -> LedgerWrite {
-        var record = record
-        record.key = nil
-        record.identity = nil
-        record.state = .paused
-        return .drop(record)
     }
 }

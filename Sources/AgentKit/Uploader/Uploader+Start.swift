@@ -79,6 +79,7 @@ extension Uploader {
         var forgotten: [LedgerWrite] = []
         let isOtherOutbox = isOtherOutbox
         forEachStoredDrop { record in
+            wishIndex.update(record)
             if record.key != nil, !record.state.isFinal, portrait(for: record.path) != nil {
                 drops[record.path] = record
             } else if record.key != nil, !record.state.isFinal, let owner = ownership.absentOwner(record.account) {
@@ -90,21 +91,17 @@ extension Uploader {
                     RestoredWaiter(
                         path: record.path, paused: record.state == .paused || isHeldBySource(record),
                         joinedLater: record.deduplicated))
-            } else if record.state == .settling {
-                drops[record.path] = record
-            } else if record.state == .paused {
-                // Paused before its content was known; the scan finds it.
-                wishes.paused.insert(record.path)
-                var early = DropRecord(path: record.path, state: .settling, acceptedAt: record.acceptedAt)
-                early.account = record.account
-                drops[record.path] = early
-            } else if (isOtherServer && record.key != nil && portrait(for: record.path) == nil
+            } else if record.state == .settling || record.state == .paused {
+                restoreWishes(of: record)
+            } else if (isOtherServer && !record.isCancelledByUser && record.key != nil
+                && portrait(for: record.path) == nil
                 && !ownership.isParked(record.account))
                 || (judgesAgain && record.state == .rejected)
             {
                 forgotten.append(.forgetDrop(record.path))
             } else {
                 if !record.isTrace, !isOtherOutbox { parts.sidecars.repair(makeReport(record)) }
+                restoreCancellation(of: record)
                 examine(record)
                 // A kill may have left the sidecar in the place that the file was moved from.
                 if case .moved(let old) = record.disposal, self.record(of: old) == nil { parts.sidecars.remove(old) }
@@ -148,7 +145,7 @@ extension Uploader {
             guard var record = drops.removeValue(forKey: path) else { continue }
             if record.state == .paused {
                 wishes.paused.insert(path)
-                writes.append(.pausedEarly(record))
+                writes.append(rememberWishes(for: record))
             } else {
                 writes.append(.forgetDrop(path))
             }

@@ -95,6 +95,7 @@ extension Uploader {
         guard mayTake(path, identity) else { return }
         // Scans and polls tell again of a file that is being hashed for longer than they pause.
         if hashing[path]?.identity == identity { return }
+        if followFile(to: path, identity) { return }
         let known = record(of: path)
         if let known, known.isSettled(for: identity), known.key != nil, known.state != .settling, hashing[path] == nil {
             return
@@ -173,7 +174,7 @@ extension Uploader {
     /// Whether what is known of a file is shown until its bytes turn out to differ. Of a file that waits for its owner also
     /// where somebody else gave it another time.
     private func isShown(_ known: DropRecord, as identity: FileIdentity) -> Bool {
-        guard let old = known.identity else { return false }
+        guard let old = known.identity, !known.wasRemoved else { return false }
         return old.isSameFile(as: identity) || (ownership.isParked(known.account) && old.isSameInode(as: identity))
     }
 
@@ -185,13 +186,13 @@ extension Uploader {
             if record.identity == identity { return false }
             retiring[path] = nil
         }
-        guard record.state == .cancelled else { return true }
+        guard record.state == .cancelled, !record.wasRemoved else { return true }
         // Cancelled while it was being written: what is there once it is at rest is what was meant.
-        guard wishes.cancelled.remove(path) != nil || record.identity?.isSameFile(as: identity) == true else {
-            return true
-        }
-        if record.identity != identity {
+        let isEarly = wishes.cancelled.remove(path) != nil && record.isAboutInode(of: identity)
+        guard isEarly || record.isAbout(identity) else { return true }
+        if record.identity != identity || !record.flags.isEmpty {
             record.identity = identity
+            record.flags = []
             process([], writes: [keep(record)])
         }
         return false
@@ -225,7 +226,9 @@ extension Uploader {
         _ order: DropOrder
     ) {
         let old = record(of: path)
-        if old?.key == nil, wasRenamed(to: path, identity, content.key) { return carryWishes(to: path) }
+        if old?.key == nil, wasRenamed(to: path, identity, content.key) { return }
+        if followContent(to: path, identity, content.key) || staysCancelled(path, identity, type, content) { return }
+        noteDisplaced(at: path, by: identity)
         if let old, old.key == content.key, ownership.isParked(old.account),
             !old.state.isFinal || isShown(old, as: identity)
         {
@@ -294,16 +297,6 @@ extension Uploader {
         return record
     }
 
-    /// What the user wanted of a new name before it turned out to be a renamed file.
-    private func carryWishes(to path: RelativePath) {
-        let isPaused = wishes.paused.contains(path)
-        let isFirst = wishes.first.contains(path)
-        forgetIntake(of: path)
-        guard let record = drops[path], let key = record.key else { return }
-        if isPaused { _ = pause(record) }
-        if isFirst { process([.first(key)]) }
-    }
-
     func confirmation(of key: ContentKey) -> Confirmation? {
         if let known = unsaved.confirmation(of: key) { return known }
         do {
@@ -337,6 +330,7 @@ extension Uploader {
     ) {
         let old = record(of: path)
         if let old, old.state == state, old.error == error, old.identity == identity { return }
+        noteDisplaced(at: path, by: identity)
         var record = drops[path] ?? newDrop(path, state, identity)
         if let old, let known = old.identity, identity?.isSameInode(as: known) == true { record.account = old.account }
         let events = old?.key.map { [MachineEvent.leave(path, $0)] } ?? []

@@ -141,6 +141,12 @@ actor Uploader {
     var counted: (at: MonotonicTime, files: [String: Int])?
     /// What users want of paths whose content is not known yet.
     var wishes = EarlyWishes()
+    /// Which files the user cancelled, paused or moved to the head of the queue.
+    var wishIndex = WishIndex()
+    /// What the user cancelled or paused and another file took the name of.
+    var displaced = RecentTable<FileIdentity.Mark, DropRecord>(generation: 256)
+    /// The names that files got last, by the ids of the names they had.
+    var latestNames = RecentTable<String, RelativePath>(generation: 256)
     /// What the watch told and nobody has handled yet.
     let heard = BoundedQueue<WatchEvent>(capacity: 4096)
     /// Files of renamed directories that are still to get their new names, the next one last.
@@ -210,7 +216,7 @@ actor Uploader {
 
     func commit(_ writes: [LedgerWrite], then work: @escaping @Sendable (isolated Uploader) -> Void) {
         commitsUnderWay += 1
-        let commit = unsaved.add(writes)
+        let commit = note(writes)
         let keys = writes.compactMap(\.changedUpload)
         for key in keys { undurable[key, default: 0] += 1 }
         parts.ledger.commit(writes) { [weak self] in
@@ -226,10 +232,18 @@ actor Uploader {
     /// Stores what nothing waits for.
     func commitAside(_ writes: [LedgerWrite]) {
         if writes.isEmpty { return }
-        let commit = unsaved.add(writes)
+        let commit = note(writes)
         parts.ledger.commit(writes) { [weak self] in
             self?.run { $0.unsaved.saved(writes, by: commit) }
         }
+    }
+
+    /// Keeps track of changes that are being committed.
+    ///
+    /// - Returns: names the commit.
+    private func note(_ writes: [LedgerWrite]) -> UInt64 {
+        for write in writes { wishIndex.take(write) }
+        return unsaved.add(writes)
     }
 
     /// Takes a record over and says how the ledger must change.
@@ -240,7 +254,11 @@ actor Uploader {
 
     /// What is known of a path.
     func record(of path: RelativePath) -> DropRecord? {
-        if let record = drops[path] { return record }
+        drops[path] ?? storedRecord(of: path)
+    }
+
+    /// What the ledger holds of a path, or is about to hold.
+    func storedRecord(of path: RelativePath) -> DropRecord? {
         if unsaved.covers(path) { return unsaved.drop(at: path) }
         do {
             return try parts.ledger.drop(at: path)

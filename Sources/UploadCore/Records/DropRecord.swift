@@ -55,6 +55,7 @@ public struct DropRecord: Equatable, Sendable {
 extension DropRecord {
     /// Facts about a path beside its state.
     public struct Flags: OptionSet, Hashable, Sendable {
+        /// The bits, as the ledger stores them.
         public let rawValue: UInt8
 
         /// The user moved the file to the head of the queue before its content was known.

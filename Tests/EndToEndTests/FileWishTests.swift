@@ -1,0 +1,132 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("What a user wants of a file", .agents)
+struct FileWishTests {
+    private static let changes = [
+        ("trip/private.jpg", "trip/renamed.jpg"), ("trip/private.jpg", "other/private.jpg"), ("trip", "voyage"),
+    ]
+
+    /// An agent whose uploads reach the server and never come to an end there.
+    private func start() async throws -> (FaultServer, Agent) {
+        let server = try FaultServer(faults: FaultServer.keepsAssembling)
+        let agent = try Agent(remote: server.url)
+        try Files.makeDirectory(agent.path("trip"))
+        try Files.makeDirectory(agent.path("other"))
+        try await agent.start()
+        return (server, agent)
+    }
+
+    private func newName(_ change: (old: String, new: String)) -> String {
+        change.old == "trip" ? "voyage/private.jpg" : change.new
+    }
+
+    /// Another file that is dropped later and done shows that the agent had all the time it needs.
+    private func witness(_ agent: Agent, _ server: FaultServer) async throws -> String {
+        server.letFinish()
+        let key = try agent.drop("witness.jpg", .jpeg, size: 2000)
+        try await agent.reached("witness.jpg", .done)
+        return key
+    }
+
+    @Test("cancelled, it is not sent when it gets another name while no agent runs", arguments: changes)
+    func cancelled(old: String, new: String) async throws {
+        let (server, agent) = try await start()
+        let name = newName((old, new))
+        try agent.drop("trip/private.jpg", .jpeg, size: 600_000)
+        try await agent.reached("trip/private.jpg", .verifying, .uploading)
+        #expect(try await agent.command("cancel", "trip/private.jpg").code == 0)
+        try await agent.reached("trip/private.jpg", .cancelled)
+        try await agent.stop()
+        try Files.rename(agent.path(old), to: agent.path(new))
+
+        try await agent.start()
+        try await agent.reached(name, .cancelled) { $0.path == name }
+        let key = try await witness(agent, server)
+        #expect(try agent.sidecar(name)?.error?.code == "cancelled")
+        expectClean(server, finished: [key])
+        #expect(server.registrations.joined().filter { $0 != "witness.jpg" } == ["private.jpg"])
+    }
+
+    @Test("paused, it stays so when it gets another name while no agent runs", arguments: changes)
+    func paused(old: String, new: String) async throws {
+        let (server, agent) = try await start()
+        let name = newName((old, new))
+        let paused = try agent.drop("trip/private.jpg", .jpeg, size: 600_000)
+        try await agent.reached("trip/private.jpg", .verifying, .uploading)
+        #expect(try await agent.command("pause", "trip/private.jpg").code == 0)
+        try await agent.reached("trip/private.jpg", .paused)
+        try await agent.stop()
+        try Files.rename(agent.path(old), to: agent.path(new))
+
+        try await agent.start()
+        let key = try await witness(agent, server)
+        try await agent.reached(name, .paused) { $0.path == name }
+        #expect(server.finished == [key])
+        #expect(try await agent.command("resume", name).code == 0)
+        try await agent.reached(name, .done)
+        expectClean(server, finished: [key, paused])
+    }
+
+    @Test("is done to the file that has just got the name", arguments: ["beside.jpg", "new/inside.jpg"])
+    func justRenamed(name: String) async throws {
+        let (server, agent) = try await start()
+        try agent.drop("trip/private.jpg", .jpeg, size: 600_000)
+        try await agent.reached("trip/private.jpg", .verifying, .uploading)
+
+        try Files.makeDirectory(URL(fileURLWithPath: agent.path(name)).deletingLastPathComponent().path)
+        try Files.rename(agent.path("trip/private.jpg"), to: agent.path(name))
+        let output = try await agent.command("cancel", name)
+
+        #expect(output.code == 0, "\(output)")
+        try await agent.reached(name, .cancelled)
+        let key = try await witness(agent, server)
+        expectClean(server, finished: [key])
+        try await Poll.until("the old sidecar to go") { try agent.sidecar("trip/private.jpg") == nil }
+    }
+
+    @Test("a draft that is hidden and shown again is the draft it was, and can be submitted")
+    func hiddenDraft() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.writeSource("sea", "title = \"Sea\"\ndraft = true\n", ["a.jpg": .jpeg(2000), "b.jpg": .jpeg(2001)])
+        try await agent.reached(source: "sea", .draft) { $0.files.map(\.state) == [.paused, .paused] }
+
+        try Files.rename(agent.path("sea"), to: agent.path(".sea"))
+        try await Poll.until("the removal to count", lastState: { agent.log }) {
+            try await agent.entry("sea/a.jpg")?["state"] as? String == "cancelled"
+        }
+        try Files.rename(agent.path(".sea"), to: agent.path("sea"))
+
+        try await agent.returned(source: "sea", to: .draft) { $0.files.map(\.state) == [.paused, .paused] }
+        #expect(try await agent.command("submit", "sea").code == 0)
+        try await agent.reached(source: "sea", .done)
+        #expect(server.store.posts.post(titled: "Sea")?.files.count == 2)
+    }
+
+    @Test("what was rejected is taken once the configuration takes more", arguments: [true, false])
+    func takesMore(kills: Bool) async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.max_file_size": "10KB"])
+        try await agent.start()
+        let text = Array("words".utf8)
+        try agent.drop("words.txt", text)
+        let key = try agent.drop("large.jpg", .jpeg, size: 20_000)
+        try await agent.reached("words.txt", .rejected) { $0.error?.code == "unsupported_type" }
+        try await agent.reached("large.jpg", .rejected) { $0.error?.code == "too_large" }
+
+        try agent.configure(["intake.media_only": false, "intake.max_file_size": "1MB"])
+        agent.program?.kill(SIGHUP)
+        try await agent.hasSaid("next start", "intake.media_only", "intake.max_file_size")
+        if kills { try await agent.kill() } else { try await agent.stop() }
+        try await agent.start()
+
+        try await Poll.until("both to be taken", lastState: { agent.log }) {
+            try agent.sidecar("words.txt")?.state == .done && agent.sidecar("large.jpg")?.state == .done
+        }
+        expectClean(server, finished: [Digest.md5(text), key])
+    }
+}

@@ -114,7 +114,7 @@ extension Uploader {
         let now = self.now
         for directory in sources.directories {
             guard let record = sources[directory]?.record else { continue }
-            if case .cancelled(let error) = record.stage, error.code == "removed" {
+            if record.wasRemoved {
                 let end = record.finishedAt?.advanced(by: parts.retention)
                 if let end, end.milliseconds <= now.wall.milliseconds { forgetSource(directory) }
                 continue

@@ -95,7 +95,7 @@ extension Uploader {
     private func unheardFiles(of directory: RelativePath) -> [RelativePath] {
         let description = SourcePlaces.description(of: directory)
         return parts.files.names(below: directory, atMost: Self.mostNames).filter { path in
-            path != description && record(of: path) == nil && !isIgnored(path, within: directory)
+            path != description && record(of: path)?.wasRemoved != false && !isIgnored(path, within: directory)
         }
     }
 
@@ -114,27 +114,31 @@ extension Uploader {
     /// There is a `source.toml` in a directory.
     private func foundSource(_ directory: RelativePath) {
         let mark = mark(of: directory)
+        var isPaused = false
         if let known = sources[directory] {
-            guard isOver(known.record, mark) else { return }
+            guard isOver(known, mark) else { return recognise(directory, as: mark) }
+            isPaused = isPausedStill(known.record, mark)
             forgetSource(directory)
         }
         for inner in sources.directories(within: directory) where inner != directory {
             dissolve(inner)
             reconsider(SourcePlaces.description(of: inner))
         }
-        if let old = sources.directory(marked: mark), parts.files.isGone(SourcePlaces.description(of: old)) {
-            return moveSources(within: old, to: directory)
+        if let old = sources.directory(marked: mark), parts.files.isGone(SourcePlaces.description(of: old)),
+            let known = sources[old]?.record
+        {
+            guard known.wasRemoved else { return moveSources(within: old, to: directory) }
+            isPaused = isPausedStill(known, mark)
+            forgetSource(old)
         }
-        let description = try? parts.files.status(of: SourcePlaces.description(of: directory))
-        var record = SourceRecord(
-            id: Self.newSourceID(), directory: directory, account: newOwner(changed: description?.changed),
-            stage: .collecting, acceptedAt: now.wall)
-        record.mark = mark
+        let record = takeDeparted(directory, mark) ?? newSource(directory, mark, isPaused: isPaused)
         sources[directory] = SourceBook.Entry(machine: SourceMachine(record: record, now: now))
         process([], writes: [.source(record)])
         var events: [SourceEvent] = []
         var underWay: [RelativePath] = []
         for path in parts.files.names(below: directory, atMost: Self.mostNames) {
+            // Given up when the directory was removed, and there again.
+            if let drop = self.record(of: path), drop.wasRemoved { _ = retry(drop) }
             guard let drop = self.record(of: path), drop.hasFile, source(of: drop) == directory,
                 let name = path.relative(to: directory)
             else { continue }
@@ -145,6 +149,26 @@ extension Uploader {
         report(source: directory)
     }
 
+    private func newSource(
+        _ directory: RelativePath, _ mark: SourceRecord.DirectoryMark?, isPaused: Bool
+    ) -> SourceRecord {
+        let description = try? parts.files.status(of: SourcePlaces.description(of: directory))
+        var record = SourceRecord(
+            id: Self.newSourceID(), directory: directory, account: newOwner(changed: description?.changed),
+            stage: .collecting, acceptedAt: now.wall)
+        record.mark = mark
+        record.isPaused = isPaused
+        return record
+    }
+
+    /// The post of a directory that left the outbox in this run, and is back: it was confirmed, and is not posted again.
+    private func takeDeparted(_ directory: RelativePath, _ mark: SourceRecord.DirectoryMark?) -> SourceRecord? {
+        guard let mark, var record = departedPosts[mark] else { return nil }
+        departedPosts[mark] = nil
+        record.directory = directory
+        return record
+    }
+
     /// What tells a directory from others; nil where the file system keeps no birth times, and inode numbers come again.
     func mark(of directory: RelativePath) -> SourceRecord.DirectoryMark? {
         guard let status = try? parts.files.status(of: directory), status.born != 0 else { return nil }
@@ -153,12 +177,47 @@ extension Uploader {
 
     /// Whether a directory that was made anew under the name is another post. One that is on its way goes on with the files
     /// that are there now.
-    private func isOver(_ record: SourceRecord, _ mark: SourceRecord.DirectoryMark?) -> Bool {
-        switch record.stage {
-        case .cancelled(let error) where error.code == "removed": true
-        case .done, .failed, .cancelled: mark != nil && record.mark != nil && mark != record.mark
-        case .draft, .collecting, .uploading, .committing, .rejected: false
+    private func isOver(_ entry: SourceBook.Entry, _ mark: SourceRecord.DirectoryMark?) -> Bool {
+        if entry.record.wasRemoved { return true }
+        switch entry.record.stage {
+        case .done, .failed, .cancelled:
+            guard let mark, let old = entry.record.mark, mark != old else { return false }
+            return !holdsItsFiles(entry)
+        case .draft, .collecting, .uploading, .committing, .rejected: return false
         }
+    }
+
+    /// Whether one of the source's files stands in its directory as it was: then the directory was restored from a copy, or
+    /// moved here with the whole outbox. In an outbox that is another directory the size says enough, since not every way of
+    /// copying keeps times.
+    private func holdsItsFiles(_ entry: SourceBook.Entry) -> Bool {
+        let record = entry.record
+        let isInOtherOutbox = sourcesElsewhere.contains(record.directory)
+        var names = Set(entry.machine.files.keys).union(record.files.keys)
+        if let post = record.post { names.formUnion(post.files.keys) }
+        return names.contains { name in
+            let path = record.directory.appending(name.bytes)
+            guard let known = self.record(of: path)?.identity, let status = try? parts.files.status(of: path),
+                status.kind == .regular
+            else { return false }
+            return known.size == status.size && (known.modified == status.modified || isInOtherOutbox)
+        }
+    }
+
+    /// The source in a directory is the one that is known, whatever its mark is now.
+    private func recognise(_ directory: RelativePath, as mark: SourceRecord.DirectoryMark?) {
+        sourcesElsewhere.remove(directory)
+        guard let mark, var entry = sources[directory] else { return }
+        let actions = entry.machine.recognise(as: mark)
+        guard !actions.isEmpty else { return }
+        sources[directory] = entry
+        perform(actions, of: directory)
+    }
+
+    /// Whether a source that was given up with its directory, and is taken again, is paused: the user paused this very
+    /// directory.
+    private func isPausedStill(_ record: SourceRecord, _ mark: SourceRecord.DirectoryMark?) -> Bool {
+        record.isPaused && record.wasRemoved && mark != nil && mark == record.mark
     }
 
     static func newSourceID() -> String {
@@ -220,8 +279,11 @@ extension Uploader {
         if (try? parts.files.status(of: directory))?.kind == .directory { return dissolve(directory) }
         switch record.stage {
         case .draft, .collecting, .uploading, .committing: tell(directory, [.removed])
-        case .cancelled(let error) where error.code == "removed": break
-        case .done, .failed, .rejected, .cancelled: forgetSource(directory)
+        case .cancelled where record.wasRemoved: break
+        case .done:
+            if let mark = record.mark { departedPosts[mark] = record }
+            forgetSource(directory)
+        case .failed, .rejected, .cancelled: forgetSource(directory)
         }
     }
 

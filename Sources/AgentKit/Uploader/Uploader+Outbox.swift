@@ -18,6 +18,7 @@ extension Uploader {
     /// The paths that wait count as being elsewhere until they are found.
     func outboxWasExchanged() {
         elsewhere.formUnion(drops.keys + sourceDescriptions)
+        sourcesElsewhere.formUnion(sources.directories)
         guard !elsewhere.isEmpty else { return }
         parts.logger.warning(
             "the outbox is another directory than before; files that are not in it are waited for, not cancelled",

@@ -45,7 +45,7 @@ extension Uploader {
             process([.leave(drop.path, key)])
         }
         if let old, old.key == drop.key, old.identity.map({ drop.identity?.isSameFile(as: $0) == true }) == true,
-            old.state.isFinal
+            old.state.isFinal, !old.wasRemoved
         {
             // Only its attributes changed; it was dealt with.
             var record = old

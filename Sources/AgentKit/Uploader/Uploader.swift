@@ -123,6 +123,10 @@ actor Uploader {
     var tokenPoll: Task<Void, Never>?
     var hasScanned = false
     var outboxIsLost = false
+    /// Confirmed posts whose directories left the outbox.
+    var departedPosts = RecentTable<SourceRecord.DirectoryMark, SourceRecord>(generation: 64)
+    /// Directories of sources in an outbox that was another directory, until they are found in this one.
+    var sourcesElsewhere: Set<RelativePath> = []
     /// Paths of an outbox that was another directory: that they are not in this one does not mean they were removed.
     var elsewhere: Set<RelativePath> = []
     /// Paths whose sidecars are written once their files are here.

@@ -102,6 +102,15 @@ public struct SourceMachine: Sendable {
         return [.store, .changed]
     }
 
+    /// The directory has another mark now although it is the same: it was restored, or moved here with the whole outbox.
+    ///
+    /// - Returns: as `handle`.
+    public mutating func recognise(as mark: SourceRecord.DirectoryMark) -> [SourceAction] {
+        guard record.mark != mark else { return [] }
+        record.mark = mark
+        return [.store]
+    }
+
     /// The moment at which `tick` has something to do; nil when only events can bring anything.
     public var nextDeadline: MonotonicTime? {
         guard seen != nil else { return nil }

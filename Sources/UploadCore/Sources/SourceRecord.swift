@@ -91,6 +91,11 @@ public struct SourceRecord: Equatable, Sendable {
     /// What the server has confirmed last; nil before the first commit.
     public var post: Post?
 
+    /// Whether it was given up only because its directory was removed.
+    public var wasRemoved: Bool {
+        if case .cancelled(let error) = stage { error.code == "removed" } else { false }
+    }
+
     /// A source just seen.
     public init(id: String, directory: RelativePath, account: String?, stage: Stage, acceptedAt: WallTime) {
         self.id = id

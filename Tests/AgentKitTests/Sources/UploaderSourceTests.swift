@@ -1,3 +1,4 @@
+import FileWatch
 import Foundation
 import Synchronization
 import TestSupport
@@ -243,5 +244,189 @@ struct UploaderSourceTests {
         try await third.until("trip", .file(.done))
         #expect(ben.commits == [] && ben.registered == [])
         #expect(Set(anna.commits).count == 1)
+    }
+
+    // MARK: Directories that go and come back
+
+    /// Moves a directory out of the outbox, for as long as it takes to count as removed.
+    private func hide(_ bench: Bench) async throws {
+        #expect(rename("\(bench.outbox)/trip", bench.place.path("aside")) == 0)
+        await bench.uploader.take([.gone(try bench.path("trip"))])
+        await bench.passGrace()
+    }
+
+    private func show(_ bench: Bench, as name: String = "trip") {
+        #expect(rename(bench.place.path("aside"), "\(bench.outbox)/\(name)") == 0)
+    }
+
+    @Test(
+        "a draft whose directory was away for long is that draft again, over a restart too", arguments: [true, false])
+    func draftBack(restarts: Bool) async throws {
+        let remote = ScriptedRemote()
+        var bench = try await bench(remote)
+        try await bench.describe("trip", "draft = true")
+        try await bench.drop("trip/a", content(1))
+        try await bench.until("trip/a", is: .paused)
+        try await hide(bench)
+        try await bench.until("trip", .file(.cancelled))
+        if restarts {
+            await bench.uploader.stop()
+            bench.kill()
+            bench = try await self.bench(remote, after: bench)
+        }
+        show(bench)
+        // Of its files nothing need be told: the ledger may know them.
+        try await bench.ready("trip/source.toml")
+        try await bench.scan()
+        try await bench.until("trip", .draft)
+        try await bench.until("trip/a", is: .paused)
+        let id = try #require(await bench.source("trip")?.id)
+        #expect(await bench.uploader.perform(.submit, onSource: id)?.refusal == nil)
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        #expect(remote.commits.map(\.fileIDs.count) == [1])
+    }
+
+    @Test(
+        "a source whose directory was away for long is taken again, under another name too", arguments: ["trip", "sea"])
+    func sourceBack(name: String) async throws {
+        let remote = ScriptedRemote()
+        remote.hold(.send)
+        let bench = try await bench(remote)
+        try await bench.describe("trip")
+        try await bench.drop("trip/a", content(1))
+        try await bench.drop("trip/b", content(2))
+        try await bench.known("trip/a", "trip/b")
+        await bench.passQuiet()
+        try await Poll.until("a request") { remote.isWaiting(at: .send) }
+        try await hide(bench)
+        try await bench.until("trip", .file(.cancelled))
+        remote.release()
+        show(bench, as: name)
+        try await bench.ready("\(name)/source.toml")
+        for file in ["a", "b"] where name != "trip" { try await bench.ready("\(name)/\(file)") }
+        try await bench.known("\(name)/a", "\(name)/b")
+        await bench.passQuiet()
+        try await bench.until(name, .file(.done))
+        #expect(remote.commits.map(\.fileIDs.count) == [2])
+        #expect(await bench.uploader.sources().count == 1)
+    }
+
+    @Test("a source that was paused is paused when its directory is back")
+    func pausedBack() async throws {
+        let remote = ScriptedRemote()
+        let bench = try await bench(remote)
+        try await bench.describe("trip")
+        let id = try #require(await bench.source("trip")?.id)
+        #expect(await bench.uploader.perform(.pause, onSource: id)?.refusal == nil)
+        try await bench.drop("trip/a", content(1))
+        try await bench.known("trip/a")
+        try await hide(bench)
+        show(bench)
+        try await bench.ready("trip/source.toml")
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.paused))
+        #expect(remote.registered == [])
+    }
+
+    @Test("a confirmed post whose directory was away is not posted again")
+    func doneBack() async throws {
+        let remote = ScriptedRemote()
+        let bench = try await bench(remote)
+        try await bench.describe("trip")
+        try await bench.drop("trip/a", content(1))
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        let id = await bench.source("trip")?.id
+        try await hide(bench)
+        #expect(await bench.source("trip") == nil)
+        show(bench)
+        try await bench.ready("trip/source.toml")
+        try await bench.ready("trip/a")
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        #expect(await bench.source("trip")?.id == id)
+        #expect(remote.commits.count == 1)
+    }
+
+    // MARK: Copies of the outbox
+
+    /// Puts a copy in the place of what stands at a path.
+    private func replace(_ path: String, copyingWith option: String) throws {
+        let copy = path + ".copy"
+        let process = try Process.run(
+            URL(fileURLWithPath: "/bin/cp"), arguments: [option, path, copy])
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        try FileManager.default.removeItem(atPath: path)
+        #expect(rename(copy, path) == 0)
+    }
+
+    private func next(_ remote: ScriptedRemote, _ old: Bench, copying name: String? = nil, with option: String = "-a")
+        async throws -> Bench
+    {
+        await old.uploader.stop()
+        old.kill()
+        if let name { try replace(name.isEmpty ? old.outbox : "\(old.outbox)/\(name)", copyingWith: option) }
+        let next = try await bench(remote, after: old)
+        for name in ["trip/source.toml", "trip/a"] { try await next.ready(name) }
+        try await next.scan()
+        try await next.ends("trip/a", .done)
+        await next.passQuiet()
+        return next
+    }
+
+    @Test(
+        "a post stays the same when the outbox is moved to another machine, or put back from a copy",
+        arguments: [("", "-a"), ("", "-r"), ("trip", "-a")])
+    func moved(what: (name: String, option: String)) async throws {
+        let remote = ScriptedRemote()
+        var bench = try await bench(remote)
+        try await bench.describe("trip")
+        try await bench.drop("trip/a", content(1))
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        let id = await bench.source("trip")?.id
+        bench = try await next(remote, bench, copying: what.name, with: what.option)
+        try await bench.until("trip", .file(.done))
+        #expect(await bench.source("trip")?.id == id)
+        // The next run knows the copy for what it is.
+        bench = try await next(remote, bench)
+        #expect(await bench.source("trip")?.id == id)
+        #expect(remote.commits.count == 1)
+        #expect(remote.registered.count == 1)
+        try await bench.drop("trip/b", content(2))
+        try await Poll.until("the change to be named") {
+            await bench.source("trip")?.pendingChanges == [try bench.path("b")]
+        }
+    }
+
+    @Test("a directory that was made anew with other files while no agent ran is another post")
+    func madeAnew() async throws {
+        let remote = ScriptedRemote()
+        let first = try await bench(remote)
+        try await first.describe("trip")
+        try await first.drop("trip/a", content(1))
+        try await first.known("trip/a")
+        await first.passQuiet()
+        try await first.until("trip", .file(.done))
+        let id = await first.source("trip")?.id
+        await first.uploader.stop()
+        first.kill()
+        try FileManager.default.removeItem(atPath: "\(first.outbox)/trip")
+        try first.write("trip/a", content(2, 2000))
+        try first.write("trip/source.toml", [])
+        let bench = try await bench(remote, after: first)
+        try await bench.ready("trip/source.toml")
+        try await bench.ready("trip/a")
+        try await bench.scan()
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await Poll.until("the second post") { remote.commits.count == 2 }
+        #expect(await bench.source("trip")?.id != id)
     }
 }

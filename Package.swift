@@ -178,8 +178,8 @@ let package = Package(
         tests(
             "OutboxReceiverTests",
             [
-                "OutboxReceiver", crypto, hummingbird, logging, httpTypes, nioCore, nioEmbedded, nioHTTPTypes,
-                systemPackage,
+                "OutboxReceiver", "TestSupport", crypto, hummingbird, logging, httpTypes, nioCore, nioEmbedded,
+                nioHTTPTypes, systemPackage,
             ]),
         tests("EndToEndSupportTests", ["EndToEndSupport"]),
         tests("EndToEndTests", ["EndToEndSupport", "TestSupport"]),

@@ -206,7 +206,8 @@ struct RunningAgent: Service {
             rules: rules, holding: HoldingArea(root: files.outbox),
             afterUpload: configuration.intake.afterUpload, moveTo: RelativePath(configuration.intake.moveTo) ?? .root,
             hashPool: HashPool(
-                files: files, rules: rules, secret: secret, threads: processorCount(), checkpoints: checkpoints),
+                files: files, rules: rules, secret: secret, threads: processorCount(), checkpoints: checkpoints,
+                withSHA256: configuration.intake.afterUpload != .keep),
             secret: secret,
             sidecars: SidecarWriter(
                 store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),

@@ -1,38 +1,51 @@
 public import UploadCore
 
 /// Computes everything that is known of a content in one pass: its key (MD5, RFC 1321), the keyed digest of each block
-/// of 512 KiB, and the seal over those.
+/// of 512 KiB, and the seal over those; on demand its SHA-256 too.
 public struct ContentHasher {
     private var md5 = StoredMD5()
+    private var sha256: StoredSHA256?
     private let block: BlockDigester
     private var blockFill = 0
     private var size: UInt64 = 0
     private var digests: [UInt64] = []
 
     /// Starts with an empty content.
-    public init(secret: DigestSecret) {
+    ///
+    /// - Parameter withSHA256: whether to compute the SHA-256 as well, which takes a third longer on processors with
+    ///   instructions for it, and more than twice as long on others.
+    public init(secret: DigestSecret, withSHA256: Bool = false) {
         block = BlockDigester(secret: secret)
+        sha256 = withSHA256 ? StoredSHA256() : nil
     }
 
     /// Goes on where another hasher of this machine stood.
     ///
-    /// - Returns: nil where `progress` can't be the progress of one.
-    public init?(secret: DigestSecret, continuing progress: HashProgress) {
-        guard let state = StoredMD5(state: progress.md5) else { return nil }
-        self.init(secret: secret)
+    /// - Returns: nil where `progress` can't be the progress of one, or of one without the SHA-256 that is wanted.
+    public init?(secret: DigestSecret, withSHA256: Bool = false, continuing progress: HashProgress) {
+        self.init(secret: secret, withSHA256: withSHA256)
+        guard let state = StoredMD5(state: Array(progress.state.prefix(StoredMD5.stateSize))) else { return nil }
         md5 = state
+        let rest = Array(progress.state.dropFirst(StoredMD5.stateSize))
+        if withSHA256 {
+            guard let state = StoredSHA256(state: rest) else { return nil }
+            sha256 = state
+        } else if !rest.isEmpty {
+            return nil
+        }
         digests = progress.digests
         size = progress.size
     }
 
     /// How far it is; nil within a block.
     public var progress: HashProgress? {
-        blockFill == 0 ? HashProgress(md5: md5.state, digests: digests) : nil
+        blockFill == 0 ? HashProgress(state: md5.state + (sha256?.state ?? []), digests: digests) : nil
     }
 
     /// Adds the next bytes.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) {
         md5.update(bytes)
+        sha256?.update(bytes)
         size += UInt64(bytes.count)
         var rest = bytes
         while !rest.isEmpty {
@@ -56,25 +69,27 @@ public struct ContentHasher {
         let key = ContentKey(digest: digest) ?? ContentKey(high: 0, low: 0)
         digests.withUnsafeBytes { block.update($0) }
         let seal = ContentSeal(size: size, digest: block.finish())
+        let strong = (sha256?.finish()).flatMap { StrongDigest($0) }
         defer {
             md5 = StoredMD5()
+            sha256 = sha256.map { _ in StoredSHA256() }
             size = 0
             digests = []
         }
-        return (DropContent(key: key, seal: seal), digests)
+        return (DropContent(key: key, seal: seal, sha256: strong), digests)
     }
 }
 
 /// A hash that is not finished, at the end of a block of 512 KiB.
 public struct HashProgress: Equatable, Sendable {
-    /// The state of MD5, as this machine keeps it.
-    public var md5: [UInt8]
+    /// The state of MD5 and, where it is wanted, of SHA-256, as this machine keeps them.
+    public var state: [UInt8]
     /// The keyed digests of the blocks so far.
     public var digests: [UInt64]
 
     /// Puts both together.
-    public init(md5: [UInt8], digests: [UInt64]) {
-        self.md5 = md5
+    public init(state: [UInt8], digests: [UInt64]) {
+        self.state = state
         self.digests = digests
     }
 

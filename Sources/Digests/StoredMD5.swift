@@ -2,6 +2,9 @@ import CCrypto
 
 /// MD5 (RFC 1321) whose state can be stored and taken up again.
 struct StoredMD5 {
+    /// Bytes in a stored state.
+    static let stateSize = MemoryLayout<MD5_CTX>.size
+
     private var context = MD5_CTX()
 
     /// Starts with no bytes.
@@ -13,7 +16,7 @@ struct StoredMD5 {
     ///
     /// - Returns: nil where the bytes can't be one.
     init?(state: [UInt8]) {
-        guard state.count == MemoryLayout<MD5_CTX>.size else { return nil }
+        guard state.count == Self.stateSize else { return nil }
         withUnsafeMutableBytes(of: &context) { $0.copyBytes(from: state) }
         // `MD5_Update` copies behind the bytes of a block that is begun.
         guard context.num < UInt32(MD5_CBLOCK) else { return nil }

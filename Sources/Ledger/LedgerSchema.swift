@@ -5,7 +5,8 @@ import SystemPackage
 enum LedgerSchema {
     /// 1: the first. 2: drops may hold the number of attempts, which a program of version 1 can't read. 3: drops may hold
     /// what is known of a picture. 4: drops may hold an account; there are tables of sources and of uploads set aside.
-    /// 5: there is an index of directories; drops may hold flags.
+    /// 5: there is an index of directories; drops may hold flags; uploads may hold a SHA-256, confirmations that the server
+    /// told by MD5 alone.
     static let current: UInt32 = 5
     /// Bytes in the secret that keys the block digests: what XXH3 takes at its best (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192

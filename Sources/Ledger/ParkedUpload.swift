@@ -27,17 +27,18 @@ struct ParkedUpload: StoredRecord, Equatable {
     }
 
     func encodeFields(into encoder: inout RecordEncoder) {
-        upload.encodeFields(into: &encoder)
+        upload.encodeOldFields(into: &encoder)
         encoder.append(words: acknowledged.words)
         encoder.append(UInt32(truncatingIfNeeded: receipts.count))
         for (index, receipt) in receipts.sorted(by: { $0.key < $1.key }) {
             encoder.append(Int64(index))
             encoder.append(receipt)
         }
+        upload.encodeNewFields(into: &encoder)
     }
 
     static func decodeFields(from decoder: inout RecordDecoder) -> ParkedUpload? {
-        guard let upload = UploadRecord.decodeFields(from: &decoder) else { return nil }
+        var upload = UploadRecord.decodeOldFields(from: &decoder)
         let fragments = upload.plan.size / UInt64(upload.plan.fragmentSize)
         let words = decoder.readWords(atMost: Int(clamping: fragments / 64 + 1))
         var receipts: [Int: String] = [:]
@@ -46,6 +47,7 @@ struct ParkedUpload: StoredRecord, Equatable {
             let index = Int(truncatingIfNeeded: decoder.read(Int64.self))
             receipts[index] = decoder.readText()
         }
+        upload.decodeNewFields(from: &decoder)
         return ParkedUpload(upload: upload, acknowledged: FragmentSet(words: words), receipts: receipts)
     }
 }

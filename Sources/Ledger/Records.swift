@@ -30,6 +30,28 @@ extension UploadRecord: StoredRecord {
     static var table: LedgerTable { .uploads }
 
     func encodeFields(into encoder: inout RecordEncoder) {
+        encodeOldFields(into: &encoder)
+        encodeNewFields(into: &encoder)
+    }
+
+    static func decodeFields(from decoder: inout RecordDecoder) -> UploadRecord? {
+        var record = decodeOldFields(from: &decoder)
+        record.decodeNewFields(from: &decoder)
+        return record
+    }
+
+    /// The fields of schema 5, which end the record that holds them: records of before have none.
+    func encodeNewFields(into encoder: inout RecordEncoder) {
+        if let sha256 { encoder.append(bytes: sha256.bytes) }
+    }
+
+    mutating func decodeNewFields(from decoder: inout RecordDecoder) {
+        guard !decoder.isSound else { return }
+        sha256 = StrongDigest(decoder.readBytes())
+        if sha256 == nil { decoder.fail() }
+    }
+
+    func encodeOldFields(into encoder: inout RecordEncoder) {
         encoder.append(key)
         encoder.append(seal)
         encoder.append(plan.size)
@@ -41,7 +63,7 @@ extension UploadRecord: StoredRecord {
         encoder.append(order)
     }
 
-    static func decodeFields(from decoder: inout RecordDecoder) -> UploadRecord? {
+    static func decodeOldFields(from decoder: inout RecordDecoder) -> UploadRecord {
         let key = decoder.readContentKey()
         let seal = decoder.readSeal()
         let plan = FragmentPlan(size: decoder.read(UInt64.self), fragmentSize: decoder.read(UInt32.self))
@@ -66,6 +88,8 @@ extension Confirmation: StoredRecord {
         encoder.append(scope.description)
         encoder.append(remote)
         encoder.append(confirmedAt.milliseconds)
+        // Ends the record since schema 5: records of before have no such flag.
+        if isByMD5Alone { encoder.append(UInt8(1)) }
     }
 
     static func decodeFields(from decoder: inout RecordDecoder) -> Confirmation? {
@@ -74,7 +98,10 @@ extension Confirmation: StoredRecord {
         let scope = RemoteScope(decoder.readText())
         let remote = decoder.readRemoteObject()
         let confirmedAt = WallTime(milliseconds: decoder.read(Int64.self))
-        return Confirmation(key: key, seal: seal, scope: scope, remote: remote, confirmedAt: confirmedAt)
+        var confirmation = Confirmation(
+            key: key, seal: seal, scope: scope, remote: remote, confirmedAt: confirmedAt)
+        confirmation.isByMD5Alone = !decoder.isSound && decoder.readFlag()
+        return confirmation
     }
 }
 

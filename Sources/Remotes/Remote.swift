@@ -70,6 +70,9 @@ public struct UploadDescription: Equatable, Sendable {
     public var modified: Int64?
     /// Size and length of a picture or video, as far as they are known.
     public var facts = MediaFacts()
+    /// Its SHA-256; nil where it was not computed. Where there is one, a server that says it has the content must have
+    /// compared it.
+    public var sha256: StrongDigest?
 
     /// Describes a content by what is always known.
     public init(key: ContentKey, plan: FragmentPlan, path: RelativePath, type: MediaType, modified: Int64?) {

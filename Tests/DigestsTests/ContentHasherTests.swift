@@ -36,6 +36,25 @@ struct ContentHasherTests {
         #expect(cut.digests == whole.digests)
     }
 
+    /// The examples of FIPS 180-4 (NIST, "Secure Hash Standard: examples").
+    @Test(
+        "tells the SHA-256 where it is asked to",
+        arguments: [
+            ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+            (
+                "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+                "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+            ),
+        ])
+    func strong(text: String, digest: String) throws {
+        var hasher = ContentHasher(secret: try makeSecret(1), withSHA256: true)
+        for _ in 0..<2 {
+            Array(text.utf8).withUnsafeBytes { hasher.update($0) }
+            #expect(hasher.finish().content.sha256?.description == digest)
+        }
+        #expect(try hash([Array(text.utf8)]).content.sha256 == nil)
+    }
+
     @Test(
         "gives one digest a block",
         arguments: [(0, 0), (1, 1), (524_287, 1), (524_288, 1), (524_289, 2), (1_048_576, 2)])
@@ -68,7 +87,7 @@ struct ContentHasherTests {
     func strange() throws {
         let secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))
         for md5 in [[], [UInt8](repeating: 0, count: 16), [UInt8](repeating: 0xFF, count: 92)] {
-            #expect(ContentHasher(secret: secret, continuing: HashProgress(md5: md5, digests: [])) == nil)
+            #expect(ContentHasher(secret: secret, continuing: HashProgress(state: md5, digests: [])) == nil)
         }
     }
 

@@ -23,6 +23,13 @@ struct RecordTests {
         try expectRoundTrip(fullDrop(path("a/b.jpg")))
         try expectRoundTrip(sampleUpload())
         try expectRoundTrip(sampleConfirmation())
+        var weak = sampleConfirmation()
+        weak.isByMD5Alone = true
+        try expectRoundTrip(weak)
+        var strong = sampleUpload()
+        strong.sha256 = StrongDigest(Array(1...32))
+        try expectRoundTrip(strong)
+        try expectRoundTrip(ParkedUpload(upload: strong, acknowledged: FragmentSet(words: [5]), receipts: [0: "a"]))
         try expectRoundTrip(FragmentPage(index: 3, words: [1, .max], receipts: [12_290: "\"etag\""]))
         try expectRoundTrip(DigestPage(digests: [1, 2, 3]))
         try expectRoundTrip(SettingRecord(value: [0, 255]))

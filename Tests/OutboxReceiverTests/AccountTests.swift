@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import OutboxReceiver
+import TestSupport
 import Testing
 
 @Suite struct AccountTests {
@@ -37,8 +38,13 @@ import Testing
             #expect(!(try server.preLoad(content, token: "bob-token").isExisting))
             let second = try server.upload(content, token: "bob-token")
             #expect(second.urlPath != first.urlPath)
-            #expect(server.files("objects").count == 1)
+            // It is shared once nobody waits for it any more.
+            try await Poll.until("the bytes to be stored once") {
+                let inodes = try ["alice", "bob"].map { try server.inode("files/\($0)/a.jpg") }
+                return server.files("objects").count == 1 && inodes[0] == inodes[1]
+            }
             #expect(server.files("files") == ["alice/a.jpg", "bob/a.jpg"])
+            #expect(try server.get(second.urlPath).body == content)
         }
     }
 

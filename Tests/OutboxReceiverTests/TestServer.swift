@@ -198,6 +198,12 @@ final class TestServer: Sendable {
         }.sorted()
     }
 
+    /// The inode of a file below the root.
+    func inode(_ path: String) throws -> Int? {
+        let attributes = try FileManager.default.attributesOfItem(atPath: root.appending(path: path).path)
+        return attributes[.systemFileNumber] as? Int
+    }
+
     // MARK: Values
 
     static func blocks(_ content: Data) -> Int { (content.count + blockSize - 1) / blockSize }

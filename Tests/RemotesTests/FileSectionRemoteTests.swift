@@ -23,6 +23,7 @@ struct FileSectionRemoteTests {
         var video = try TestContent(2, size: 20, name: "clip.mp4", type: MediaType(kind: .video, mime: "video/mp4"))
             .description
         (video.facts, video.modified) = (MediaFacts(width: 640, height: 480, duration: 1.5), nil)
+        video.sha256 = StrongDigest([UInt8](repeating: 0xab, count: 32))
         let results = await remote(transport).register([try TestContent(1, size: 19_232).description, video])
         #expect(
             results == [
@@ -41,6 +42,7 @@ struct FileSectionRemoteTests {
                 [
                     "fileName": "clip.mp4", "totalSize": 20, "md5": "00000000000000020000000000000014",
                     "mimeType": "video/mp4", "path": "trip/clip.mp4", "width": 640, "height": 480, "duration": 1.5,
+                    "sha256": String(repeating: "ab", count: 32),
                 ],
             ],
         ]

@@ -71,7 +71,7 @@ extension Uploader {
         // The agent is ending, and the file is back.
         guard case .held = retiring[path] else { return }
         guard case .content(_, _, let content, _) = result, content.key == record.key,
-            let known = confirmation(of: content.key), known.seal == content.seal
+            let known = confirmation(of: content.key), known.seal == content.seal, !known.isByMD5Alone
         else { return giveBack(path) }
         if parts.afterUpload == .delete { delete(path, record) } else { move(out: path, record) }
     }

@@ -80,7 +80,7 @@ final class HashCheckpointFile {
                 let start = values.startIndex + index * 8
                 digests.append(Self.number(values[start..<start + 8]))
             }
-            progress = HashProgress(md5: Array(record.dropFirst(8).prefix(length)), digests: digests)
+            progress = HashProgress(state: Array(record.dropFirst(8).prefix(length)), digests: digests)
             rest = next
         }
         guard let progress, progress.size <= identity.size else { return nil }
@@ -104,8 +104,8 @@ final class HashCheckpointFile {
         let new = progress.digests[min(stored, progress.digests.count)...]
         var record: [UInt8] = []
         Self.append(UInt32(new.count), to: &record)
-        Self.append(UInt32(progress.md5.count), to: &record)
-        record += progress.md5
+        Self.append(UInt32(progress.state.count), to: &record)
+        record += progress.state
         for digest in new { Self.append(digest, to: &record) }
         bytes += sealed(record)
         guard let file else { return }

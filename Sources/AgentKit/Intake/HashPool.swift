@@ -43,6 +43,7 @@ final class HashPool: Sendable {
     private let secret: DigestSecret
     private let checkpoints: HashCheckpoints?
     private let isStopped = Stop()
+    private let withSHA256: Bool
     private let small: SerialThreads
     private let large: SerialThreads
 
@@ -56,14 +57,18 @@ final class HashPool: Sendable {
 
     /// Starts the threads.
     ///
-    /// - Parameter checkpoints: where the progress of large files is kept; nil: they start over after a restart.
+    /// - Parameters:
+    ///   - checkpoints: where the progress of large files is kept; nil: they start over after a restart.
+    ///   - withSHA256: whether files get a SHA-256, as those need that are to leave the outbox after their upload.
     init(
-        files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int, checkpoints: HashCheckpoints? = nil
+        files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int, checkpoints: HashCheckpoints? = nil,
+        withSHA256: Bool = false
     ) {
         self.checkpoints = checkpoints
         self.files = files
         self.rules = rules
         self.secret = secret
+        self.withSHA256 = withSHA256
         small = SerialThreads(name: "hash", count: max(1, threads - 1))
         large = threads > 1 ? SerialThreads(name: "hash-large", count: 1) : small
     }
@@ -71,11 +76,11 @@ final class HashPool: Sendable {
     /// Queues a file.
     func add(_ job: Job) {
         let lane = job.identity.size > Self.largeSize ? large : small
-        lane.run { [files, rules, secret, checkpoints, isStopped] in
+        lane.run { [files, rules, secret, withSHA256, checkpoints, isStopped] in
             if isStopped.isSet { return }
             let hasher = FileHasher(
-                files: files, rules: rules, secret: secret, sniffed: job.sniffed, hashed: job.hashed,
-                checkpoints: checkpoints, stop: isStopped)
+                files: files, rules: rules, secret: secret, withSHA256: withSHA256, sniffed: job.sniffed,
+                hashed: job.hashed, checkpoints: checkpoints, stop: isStopped)
             job.done(hasher.hash(job.path, foundAs: job.identity))
         }
     }
@@ -116,6 +121,7 @@ struct FileHasher {
     let files: OutboxFiles
     let rules: IntakeRules
     let secret: DigestSecret
+    var withSHA256 = false
     var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
     var hashed: (@Sendable (UInt64) -> Void)?
     var checkpoints: HashCheckpoints?
@@ -152,7 +158,7 @@ struct FileHasher {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 64)
         defer { buffer.deallocate() }
         _ = posix_fadvise(file.rawValue, 0, 0, POSIX_FADV_SEQUENTIAL)
-        var hasher = ContentHasher(secret: secret)
+        var hasher = ContentHasher(secret: secret, withSHA256: withSHA256)
         var type = MediaType.other
         var offset: UInt64 = 0
         var told = Self.now()
@@ -169,7 +175,8 @@ struct FileHasher {
                 }
                 sniffed?(path, FileIdentity(before), type, file)
                 // ctime is the same: nothing was written since. Sending compares each block with its digest all the same.
-                if let progress = checkpoint?.load(), let further = ContentHasher(secret: secret, continuing: progress)
+                if let progress = checkpoint?.load(),
+                    let further = ContentHasher(secret: secret, withSHA256: withSHA256, continuing: progress)
                 {
                     hasher = further
                     offset = progress.size

@@ -179,6 +179,7 @@ extension Uploader {
             key: key, plan: upload.plan, path: path, type: record.type ?? .other,
             modified: record.identity.map { $0.modified / 1_000_000 })
         description.facts = record.facts ?? MediaFacts()
+        description.sha256 = upload.sha256
         return description
     }
 

@@ -274,7 +274,7 @@ extension Uploader {
             writes = [keep(record)]
         }
         let isHeld = isPaused || isHeldBySource(record)
-        if let known {
+        if let known, !known.isByMD5Alone {
             events.append(.verify(path, content, known.remote, paused: isHeld))
         } else {
             events.append(.join(path, content, paused: isHeld))

@@ -67,6 +67,11 @@ struct Folder: Sendable {
         _ = try retrying { renameat(descriptor, name, other.descriptor, newName) }
     }
 
+    /// Lets two names that are there change places (man 2 renameat2).
+    func exchange(_ name: String, _ other: String) throws(Errno) {
+        _ = try retrying { renameat2(descriptor, name, descriptor, other, UInt32(disk_rename_exchange)) }
+    }
+
     /// Removes a file; one that is not there is no error.
     func remove(_ name: String) throws(Errno) {
         do {

@@ -71,10 +71,13 @@ final class OpenFile: Sendable {
         let all = UInt32(disk_wait_before | disk_write | disk_wait_after)
         do throws(Errno) {
             _ = try retrying { sync_file_range(descriptor, 0, 0, all) }
-        } catch {
-            // Some file systems don't know the call; one that knows it and failed to write says so again.
+        } catch .noFunction {
+            try synchronize()
+        } catch .invalidArgument {
             try synchronize()
         }
+        // Any other error stands: a descriptor is told of bytes that could not be written once only, so that fsync
+        // would find nothing wrong any more.
     }
 
     func truncate(to size: Int64) throws(Errno) {

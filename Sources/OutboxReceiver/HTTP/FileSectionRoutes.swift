@@ -47,7 +47,7 @@ struct FileSectionRoutes {
         }
         return UploadPlan(
             user: user, size: file.totalSize, md5: md5, fileName: file.fileName, path: file.path,
-            type: MediaType(file.mimeType).text, modified: file.modified?.seconds)
+            type: MediaType(file.mimeType).text, modified: file.modified?.seconds, sha256: file.sha256)
     }
 
     // MARK: upload.do

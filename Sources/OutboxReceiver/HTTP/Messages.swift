@@ -11,6 +11,7 @@ struct AnnouncedFile {
     let mimeType: String?
     let path: String?
     let modified: LenientTime?
+    let sha256: Hex256?
 
     /// Throws where something needed is missing, or something is there that can't be what it is called.
     init(_ json: JSON) throws(Refusal) {
@@ -24,6 +25,7 @@ struct AnnouncedFile {
         mimeType = try Self.mimeType(json)
         path = try json.text("path")
         modified = try Self.modified(json)
+        sha256 = try Self.sha256(json)
         try Self.checkFacts(json)
     }
 
@@ -42,6 +44,12 @@ struct AnnouncedFile {
             throw .badRequest("modified must be a number of milliseconds since 1970, or such as 2026-11-21T09:30:00Z.")
         }
         return time
+    }
+
+    private static func sha256(_ json: JSON) throws(Refusal) -> Hex256? {
+        guard let text = try json.text("sha256") else { return nil }
+        guard let digest = Hex256(text) else { throw .badRequest("sha256 must be 64 hex digits.") }
+        return digest
     }
 
     /// What is told of a picture is not kept, but what can't be true is a mistake of the client's that it should hear of.

@@ -17,6 +17,8 @@ struct Journal: ~Copyable {
     /// Bytes of whole lines.
     private(set) var length: Int64
     private(set) var lines: Int
+    /// Whether an append that failed left bytes behind ``length`` that could not be cut off.
+    private var hasDebris = false
     /// Set when the disk failed to keep what was appended: only a journal written anew can be relied on then.
     var isSuspect = false
 
@@ -72,15 +74,22 @@ struct Journal: ~Copyable {
     mutating func append(_ entries: [JournalEntry]) throws(Errno) {
         buffer.removeAll(keepingCapacity: true)
         for entry in entries { JournalLine.append(entry, to: &buffer) }
+        if hasDebris { try cutDebris() }
         do throws(Errno) {
             try Self.append(buffer, to: file)
         } catch {
             // Half a line would take the next one with it.
-            try? file.truncate(to: length)
+            hasDebris = true
+            try? cutDebris()
             throw error
         }
         length += Int64(buffer.count)
         lines += entries.count
+    }
+
+    private mutating func cutDebris() throws(Errno) {
+        try file.truncate(to: length)
+        hasDebris = false
     }
 
     private static func append(_ bytes: [UInt8], to file: OpenFile) throws(Errno) {
@@ -134,11 +143,13 @@ struct Journal: ~Copyable {
         guard try outcome.get() == bytes.count else { throw .ioError }
         try Self.append(bytes, to: rewrite.file)
         try rewrite.file.synchronize()
+        let rewrittenLength = try rewrite.file.status().size
         try folder.rename(Self.rewrittenName, into: folder, as: Self.name)
         file = rewrite.file
-        length = try file.status().size
+        length = rewrittenLength
         lines = rewrite.lines + tail
-        isSuspect = false
+        hasDebris = false
         try folder.synchronize()
+        isSuspect = false
     }
 }

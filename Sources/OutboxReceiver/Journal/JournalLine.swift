@@ -36,13 +36,14 @@ enum JournalLine {
             [
                 "U", "\(id)", plan.user, "\(plan.size)", "\(plan.md5)", "\(time)",
                 plan.modified.map { "\($0)" } ?? "", plan.type, plan.fileName, plan.path ?? "",
+                plan.sha256.map { "\($0)" } ?? "",
             ]
         case .block(let id, let index): ["B", "\(id)", "\(index)"]
         case .reset(let id): ["R", "\(id)"]
         case .content(let content):
             [
                 "C", "\(content.token)", content.key.user, "\(content.key.size)", "\(content.key.md5)",
-                "\(content.object.variant)", content.type, content.name,
+                "\(content.object.variant)", content.type, content.name, content.sha256.map { "\($0)" } ?? "",
             ]
         case .finished(let id, let user, let content, let time): ["F", "\(id)", user, "\(content)", "\(time)"]
         case .forgotten(let id): ["X", "\(id)"]
@@ -84,7 +85,7 @@ enum JournalLine {
         else { return nil }
         let plan = UploadPlan(
             user: user, size: size, md5: md5, fileName: fileName, path: path.isEmpty ? nil : path, type: type,
-            modified: Int64(modified))
+            modified: Int64(modified), sha256: fields.sha256())
         return .opened(id, plan, at: time)
     }
 
@@ -95,7 +96,7 @@ enum JournalLine {
         return .content(
             Content(
                 key: ContentKey(user: user, md5: md5, size: size), token: token,
-                object: ObjectName(md5: md5, variant: Int(variant)), name: name, type: type))
+                object: ObjectName(md5: md5, variant: Int(variant)), name: name, type: type, sha256: fields.sha256()))
     }
 
     private static func committed(_ token: Hex128, _ fields: inout Fields) -> JournalEntry? {
@@ -120,6 +121,8 @@ enum JournalLine {
         mutating func text() -> String? { rest.popFirst().map { JournalLine.unescaped($0) } }
         mutating func number() -> Int64? { rest.popFirst().flatMap { Int64(JournalLine.text($0)) } }
         mutating func hex() -> Hex128? { rest.popFirst().flatMap { Hex128($0) } }
+        /// Nil where it is empty, or where the line is of a time that did not know the field.
+        mutating func sha256() -> Hex256? { text().flatMap { Hex256($0) } }
     }
 
     // MARK: Bytes

@@ -12,6 +12,8 @@ struct UploadPlan: Equatable, Sendable {
     let type: String
     /// Seconds since 1970.
     let modified: Int64?
+    /// Of the whole content, where the client announced it.
+    var sha256: Hex256?
 
     var blockCount: Int { Int((size + Self.blockSize - 1) / Self.blockSize) }
 
@@ -23,7 +25,7 @@ struct UploadPlan: Equatable, Sendable {
     var content: ContentKey { ContentKey(user: user, md5: md5, size: size) }
 }
 
-/// Content of one user. Other users' are other contents, whatever their digests.
+/// What a user's contents are looked up by. Forged contents may share one, so it does not tell them apart.
 struct ContentKey: Hashable, Sendable {
     let user: String
     let md5: Hex128
@@ -38,10 +40,19 @@ struct Content: Equatable, Sendable {
     let object: ObjectName
     let name: String
     let type: String
+    /// Of its bytes; nil until a client asks for it.
+    var sha256: Hex256?
+
+    /// Whether these can't be the bytes with that SHA-256.
+    func contradicts(_ sha256: Hex256?) -> Bool {
+        guard let known = self.sha256, let sha256 else { return false }
+        return known != sha256
+    }
 }
 
-/// The file below `objects/` that holds some content. The variant is 0, but where different contents share an MD5.
-struct ObjectName: Equatable, Sendable {
+/// The file below `objects/` that holds some content. The variant is 0, unless another content with this MD5 was there
+/// first, or another user's copy that is not compared yet.
+struct ObjectName: Hashable, Sendable {
     let md5: Hex128
     let variant: Int
 

@@ -20,7 +20,14 @@ struct Catalog: Sendable {
     /// Bytes of contents, by user.
     private var stored: [String: Int64] = [:]
 
-    private var tokens: [ContentKey: Hex128] = [:]
+    /// Entries that the journal holds already and that only count once the disk has them: the files of the batch that is
+    /// being finished. A journal written anew meanwhile holds them too.
+    var unconfirmed: [JournalEntry] = []
+
+    /// One token for a key, but where different contents share an MD5.
+    private var tokens: [ContentKey: [Hex128]] = [:]
+    /// How many contents are an object.
+    private var useCounts: [ObjectName: Int] = [:]
     private var commitTokens: [Commit.Source: Hex128] = [:]
     private var openCounts: [String: Int] = [:]
     private var openSizes: [String: Int64] = [:]
@@ -30,7 +37,11 @@ struct Catalog: Sendable {
     /// Bytes of the user's contents and of the uploads that will be some.
     func usage(of user: String) -> Int64 { stored[user, default: 0] + openSizes[user, default: 0] }
 
-    func content(_ key: ContentKey) -> Content? { tokens[key].flatMap { contents[$0] } }
+    /// All contents of a user with this MD5 and size: one at most, unless somebody forged another.
+    func contents(_ key: ContentKey) -> [Content] { tokens[key, default: []].compactMap { contents[$0] } }
+
+    /// Whether some user's content is this object.
+    func uses(_ object: ObjectName) -> Bool { useCounts[object] != nil }
 
     /// The highest revision of a source.
     func commit(_ source: Commit.Source) -> Commit? { commitTokens[source].flatMap { commits[$0] } }
@@ -54,13 +65,26 @@ struct Catalog: Sendable {
 
     mutating func lapse(_ id: Hex128) { reservations.lapse(id) }
 
+    /// A content takes the place of the one with its token, and of the one that was the same object.
     mutating func add(_ content: Content) {
-        if let old = tokens.updateValue(content.token, forKey: content.key), old != content.token {
-            if let old = contents.removeValue(forKey: old) { stored[old.key.user, default: 0] -= old.key.size }
+        var known = tokens[content.key, default: []]
+        for token in known where token != content.token && contents[token]?.object == content.object {
+            replace(token, by: nil)
+            known.removeAll { $0 == token }
         }
-        if contents.updateValue(content, forKey: content.token) == nil {
-            stored[content.key.user, default: 0] += content.key.size
-        }
+        if !known.contains(content.token) { known.append(content.token) }
+        tokens[content.key] = known
+        replace(content.token, by: content)
+    }
+
+    private mutating func replace(_ token: Hex128, by content: Content?) {
+        let old = contents[token]
+        contents[token] = content
+        if let old { stored[old.key.user, default: 0] -= old.key.size }
+        if let content { stored[content.key.user, default: 0] += content.key.size }
+        if let content { useCounts[content.object, default: 0] += 1 }
+        guard let old, let count = useCounts[old.object] else { return }
+        useCounts[old.object] = count > 1 ? count - 1 : nil
     }
 
     /// Counts what users have stored once more.
@@ -101,7 +125,7 @@ struct Catalog: Sendable {
 
     /// The number of entries it takes to say all this.
     var entryCount: Int {
-        contents.count + finished.count + commits.count + portraits.entries.count
+        contents.count + finished.count + commits.count + portraits.entries.count + unconfirmed.count
             + uploads.values.reduce(into: 0) { $0 += 1 + $1.arrivedCount }
     }
 
@@ -116,5 +140,6 @@ struct Catalog: Sendable {
             body(.opened(upload.id, upload.plan, at: upload.lastActivity))
             for index in upload.arrivedBlocks { body(.block(upload.id, index)) }
         }
+        unconfirmed.forEach(body)
     }
 }

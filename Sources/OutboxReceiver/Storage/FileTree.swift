@@ -16,16 +16,45 @@ final class FileTree: Sendable {
         self.objects = objects
     }
 
+    /// A name that an object was given.
+    struct Name: Sendable {
+        fileprivate let folder: Folder
+        fileprivate let name: String
+    }
+
     /// Links the object under `path`. Nothing is ever replaced: other content of the same name makes this one
     /// ` (2)`, the same content of the same name is left as it is.
-    func link(_ object: ObjectName, user: String, path: SafePath) throws(Errno) {
+    /// - Returns: The name it was given; nil where it had it already.
+    @discardableResult
+    func link(_ object: ObjectName, user: String, path: SafePath) throws(Errno) -> Name? {
         do {
-            try link(object, in: try folder(of: user), path)
+            return try link(object, in: try folder(of: user), path)
         } catch .noSuchFileOrDirectory {
             // Somebody removed the user's directory while it was held open.
             userFolders.withLock { $0[user] = nil }
-            try link(object, in: try folder(of: user), path)
+            return try link(object, in: try folder(of: user), path)
         }
+    }
+
+    /// Lets a name stand for `other`, which has the same bytes, where it still stands for `object`.
+    func relink(_ name: Name, from object: ObjectName, to other: ObjectName) throws(Errno) {
+        guard try isSame(name.name, in: name.folder, as: object) else { return }
+        let spare = ".\(Hex128.random())"
+        try objects.link(other, into: name.folder, as: spare)
+        do throws(Errno) {
+            try name.folder.exchange(spare, name.name)
+            // The user's own file came to the name in this very moment: it gets it back.
+            if try !isSame(spare, in: name.folder, as: object) { try name.folder.exchange(spare, name.name) }
+        } catch {
+            try name.folder.remove(spare)
+            throw error
+        }
+        try name.folder.remove(spare)
+    }
+
+    /// Takes a name away again, where it still stands for `object`.
+    func unlink(_ name: Name, from object: ObjectName) throws(Errno) {
+        if try isSame(name.name, in: name.folder, as: object) { try name.folder.remove(name.name) }
     }
 
     private func folder(of user: String) throws(Errno) -> Folder {
@@ -35,18 +64,21 @@ final class FileTree: Sendable {
         return folder
     }
 
-    private func link(_ object: ObjectName, in userFolder: Folder, _ path: SafePath) throws(Errno) {
+    private func link(_ object: ObjectName, in userFolder: Folder, _ path: SafePath) throws(Errno) -> Name? {
         var folder = userFolder
         for name in path.folders { folder = try subfolder(name, of: folder) }
         for number in 1...Self.highestNumber {
             let name = SafePath.numbered(path.name, number)
             do {
-                return try objects.link(object, into: folder, as: name)
+                try objects.link(object, into: folder, as: name)
+                return Name(folder: folder, name: name)
             } catch .fileExists {
-                if try isSame(name, in: folder, as: object) { return }
+                if try isSame(name, in: folder, as: object) { return nil }
             }
         }
-        try objects.link(object, into: folder, as: "\(Hex128.random()).\(path.name.suffix(100))")
+        let name = "\(Hex128.random()).\(path.name.suffix(100))"
+        try objects.link(object, into: folder, as: name)
+        return Name(folder: folder, name: name)
     }
 
     /// The directory of that name, or the first free ` (2)` where a file bears it.

@@ -1,4 +1,3 @@
-import Crypto
 import Glibc
 import SystemPackage
 
@@ -7,7 +6,7 @@ struct Fragment {
     let upload: Upload
     private let ticket: Upload.Ticket
     private let file: OpenFile
-    private var digest: Insecure.MD5?
+    private var digest: RunningDigest?
     private var written = 0
 
     /// - Returns: Nil when the block arrived earlier: the request's body can be ignored.
@@ -23,7 +22,7 @@ struct Fragment {
         }
     }
 
-    private init(upload: Upload, ticket: Upload.Ticket, file: OpenFile, digest: Insecure.MD5?) {
+    private init(upload: Upload, ticket: Upload.Ticket, file: OpenFile, digest: RunningDigest?) {
         self.upload = upload
         self.ticket = ticket
         self.file = file
@@ -37,7 +36,7 @@ struct Fragment {
     mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
         let offset = upload.plan.offset(of: ticket.block) + Int64(written)
         try upload.write(bytes, at: offset, to: file, ticket)
-        digest?.update(bufferPointer: bytes)
+        digest?.update(bytes)
         written += bytes.count
     }
 

@@ -1,11 +1,15 @@
+import Crypto
 import Glibc
 import Synchronization
 import SystemPackage
 
-/// The verified contents: `objects/<first two digits>/<md5>`, each once.
+/// The verified contents: `objects/<first two digits>/<md5>`.
 ///
 /// MD5 can be forged, so two uploads share an object only when their bytes are the same, compared one by one; another
 /// content with the same MD5 gets a name of its own.
+///
+/// A new content is compared with those of its own user before it is confirmed, and with those of others only afterwards
+/// (`Store+Sharing.swift`): how long an answer takes must not tell what others have.
 final class ObjectStore: Sendable {
     private static let pieceSize = 1 << 20
 
@@ -21,31 +25,36 @@ final class ObjectStore: Sendable {
         }
     }
 
-    /// Moves the sealed file `name` of `uploads` here, or removes it when its content is here already.
+    /// Moves the sealed file `name` of `uploads` here, to the first name that is free.
     func place(_ name: String, of uploads: Folder, md5: Hex128) throws(Errno) -> ObjectName {
-        var variant = 0
+        var object = ObjectName(md5: md5, variant: 0)
+        while try !move(name, of: uploads, to: object) {
+            object = ObjectName(md5: md5, variant: object.variant + 1)
+        }
+        return object
+    }
+
+    /// All objects with this MD5 that are there.
+    func all(md5: Hex128) throws(Errno) -> [ObjectName] {
+        var found: [ObjectName] = []
         while true {
-            let object = ObjectName(md5: md5, variant: variant)
-            if try move(name, of: uploads, to: object) { return object }
-            if try isSame(name, of: uploads, as: object) {
-                try uploads.remove(name)
-                return object
-            }
-            variant += 1
+            let object = ObjectName(md5: md5, variant: found.count)
+            guard try status(of: object) != nil else { return found }
+            found.append(object)
         }
     }
 
-    /// The object that has the same bytes as the file `name` of `uploads`, if there is one.
-    func duplicate(of name: String, in uploads: Folder, md5: Hex128) throws(Errno) -> ObjectName? {
-        var object = ObjectName(md5: md5, variant: 0)
-        while try status(of: object) != nil {
-            if try isSame(name, of: uploads, as: object) { return object }
-            object = ObjectName(md5: md5, variant: object.variant + 1)
+    /// The first of these objects that has the same bytes as the file `name` of `uploads`.
+    func duplicate(of name: String, in uploads: Folder, among candidates: [ObjectName]) throws(Errno) -> ObjectName? {
+        for object in candidates where try status(of: object) != nil {
+            if try isSame(try uploads.open(name, O_RDONLY), as: object) { return object }
         }
         return nil
     }
 
-    private func move(_ name: String, of uploads: Folder, to object: ObjectName) throws(Errno) -> Bool {
+    /// Moves the sealed file `name` of `uploads` here.
+    /// - Returns: False where the object's name is taken.
+    func move(_ name: String, of uploads: Folder, to object: ObjectName) throws(Errno) -> Bool {
         let outcome: Result<Bool, Errno> = placing.withLock { _ in
             do throws(Errno) {
                 guard try objects.status(of: object.path) == nil else { return .success(false) }
@@ -58,8 +67,12 @@ final class ObjectStore: Sendable {
         return try outcome.get()
     }
 
-    private func isSame(_ name: String, of uploads: Folder, as object: ObjectName) throws(Errno) -> Bool {
-        let new = try uploads.open(name, O_RDONLY)
+    /// Whether two objects have the same bytes.
+    func isSame(_ object: ObjectName, as other: ObjectName) throws(Errno) -> Bool {
+        try isSame(try objects.open(object.path, O_RDONLY), as: other)
+    }
+
+    private func isSame(_ new: OpenFile, as object: ObjectName) throws(Errno) -> Bool {
         let old = try objects.open(object.path, O_RDONLY)
         guard try new.status().size == old.status().size else { return false }
         let newPiece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
@@ -84,6 +97,26 @@ final class ObjectStore: Sendable {
     func holds(_ content: Content) -> Bool {
         guard let status = try? objects.status(of: content.object.path) else { return false }
         return status.isRegular && status.size == content.key.size
+    }
+
+    /// The SHA-256 of the object's bytes, read from the disk; nil when it is gone.
+    func sha256(of object: ObjectName) throws(Errno) -> Hex256? {
+        guard let file = try open(object) else { return nil }
+        let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
+        defer { piece.deallocate() }
+        var digest = SHA256()
+        var offset: Int64 = 0
+        while true {
+            let count = try file.read(into: piece, at: offset)
+            if count == 0 { return Hex256(digest.finalize()) }
+            digest.update(bufferPointer: UnsafeRawBufferPointer(rebasing: piece[..<count]))
+            offset += Int64(count)
+        }
+    }
+
+    /// Removes the object's name; links to it stay.
+    func remove(_ object: ObjectName) throws(Errno) {
+        try objects.remove(object.path)
     }
 
     /// Nil when it is gone.

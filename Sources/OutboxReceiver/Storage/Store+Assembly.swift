@@ -1,4 +1,3 @@
-import Crypto
 import Glibc
 import Logging
 import SystemPackage
@@ -14,8 +13,10 @@ extension Store {
             Task(executorPreference: digestThreads) { [weak self] in
                 self?.digest(first, of: upload)
             }
-        case .assemble(let md5):
-            assemble(upload, md5: md5)
+        case .assemble(let digest):
+            assemble(upload, digest)
+        case .reject:
+            reject(upload)
         }
     }
 
@@ -30,7 +31,7 @@ extension Store {
                 guard try file.read(into: block, at: upload.plan.offset(of: next.block)) == block.count else {
                     throw Errno.ioError
                 }
-                next.digest.update(bufferPointer: UnsafeRawBufferPointer(block))
+                next.digest.update(UnsafeRawBufferPointer(block))
             } catch {
                 logger.error("cannot read an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
                 return upload.abandon(next)
@@ -39,15 +40,16 @@ extension Store {
             switch upload.nextStep(at: now()) {
             case .nothing: return
             case .digest(let following): next = following
-            case .assemble(let md5): return assemble(upload, md5: md5)
+            case .assemble(let digest): return assemble(upload, digest)
+            case .reject: return reject(upload)
             }
         }
     }
 
-    private func assemble(_ upload: Upload, md5: Hex128) {
-        guard md5 == upload.plan.md5 else {
+    private func assemble(_ upload: Upload, _ digest: RunningDigest.Result) {
+        guard digest == RunningDigest.Result(md5: upload.plan.md5, sha256: upload.plan.sha256) else {
             logger.warning(
-                "upload refused: its content does not match its MD5",
+                "upload refused: its content does not match its digest",
                 metadata: ["id": "\(upload.id)", "user": "\(upload.plan.user)", "name": "\(upload.plan.quotedName)"])
             return reject(upload)
         }
@@ -63,9 +65,10 @@ extension Store {
         do throws(Errno) {
             guard upload.object == nil else { return }
             if synchronizes { try uploads.open(upload.dataName, O_RDONLY).finishWriting() }
-            if let object = try objects.duplicate(of: upload.dataName, in: uploads, md5: upload.plan.md5) {
+            let known = withBooks { $0.catalog.contents(upload.plan.content) }.map(\.object)
+            if let object = try objects.duplicate(of: upload.dataName, in: uploads, among: known) {
                 try uploads.remove(upload.dataName)
-                upload.moved(to: object)
+                upload.moved(to: object, isNew: false)
             }
         } catch {
             // Whatever it is, the batch meets it too.
@@ -75,9 +78,14 @@ extension Store {
 
     /// What arrived is not, or no longer, what was promised: its blocks are forgotten, and may be sent again.
     func reject(_ upload: Upload) {
+        // Should the disk refuse this too, the bytes must not pass for good at the next attempt.
+        upload.distrust()
         do {
-            try withBooks { try $0.journal.append([.reset(upload.id)]) }
+            try withBooks {
+                try $0.journal.append([.forgotten(upload.id), .opened(upload.id, upload.plan, at: now())])
+            }
             try uploads.remove(upload.dataName)
+            if let object = upload.newObject { try objects.remove(object) }
         } catch {
             logger.error("cannot reset an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
             return upload.assemblyFailed(at: now())

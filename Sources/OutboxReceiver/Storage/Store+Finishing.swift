@@ -16,11 +16,15 @@ import SystemPackage
 ///
 /// As 1 comes before 2, no name ever stands for half of a file; as 4 comes before 5, nothing is confirmed that could
 /// be lost.
+///
+/// Where 4 fails, nobody can tell what of 1 to 3 the disk has: the whole batch is taken back and sent again.
 extension Store {
     private struct Placed {
         let upload: Upload
         let content: Content
         let isNew: Bool
+        /// The name it was given below `files/`; nil where it had it already.
+        let name: FileTree.Name?
     }
 
     /// Confirms this upload, whose bytes are verified, with the next batch.
@@ -32,21 +36,32 @@ extension Store {
     private func finish(_ batch: [Upload?]) {
         let written = batch.compactMap { $0 }.filter { write($0) }
         var placed: [Placed] = []
-        var contents: [ContentKey: Content] = [:]
+        var contents: [ContentKey: [Content]] = [:]
         for upload in written {
             do throws(Errno) {
-                let item = try place(upload, known: contents[upload.plan.content])
-                contents[upload.plan.content] = item.content
+                let key = upload.plan.content
+                let known = contents[key] ?? withBooks { $0.catalog.contents(key) }
+                let item = try place(upload, among: known)
+                contents[key] = known.filter { $0.token != item.content.token } + [item.content]
                 placed.append(item)
+            } catch .noSuchFileOrDirectory {
+                // Somebody removed the bytes.
+                reject(upload)
             } catch {
                 failed(upload, error)
             }
         }
-        do {
+        do throws(Errno) {
             try record(placed)
-            try synchronize()
         } catch {
             for item in placed { failed(item.upload, error) }
+            placed = []
+        }
+        do throws(Errno) {
+            try synchronize()
+        } catch {
+            withBooks { $0.catalog.unconfirmed = [] }
+            takeBack(placed)
             return
         }
         confirm(placed)
@@ -66,24 +81,46 @@ extension Store {
         }
     }
 
-    /// - Parameter known: The content if it is in the same batch.
-    private func place(_ upload: Upload, known: Content?) throws(Errno) -> Placed {
+    /// - Parameter known: The user's contents with this MD5 and size, those of the same batch included.
+    private func place(_ upload: Upload, among known: [Content]) throws(Errno) -> Placed {
         let plan = upload.plan
-        let object: ObjectName
-        if let moved = upload.object {
-            object = moved
-        } else {
-            try uploads.seal(upload.dataName, modified: plan.modified)
-            object = try objects.place(upload.dataName, of: uploads, md5: plan.md5)
-            upload.moved(to: object)
-        }
+        let object = try object(of: upload, among: known)
         let path = SafePath(path: plan.path, fileName: plan.fileName)
-        try tree.link(object, user: plan.user, path: path)
-        let known = known ?? withBooks { $0.catalog.content(plan.content) }
-        let content = Content(
-            key: plan.content, token: known?.token ?? .random(), object: object, name: known?.name ?? path.name,
-            type: known?.type ?? plan.type)
-        return Placed(upload: upload, content: content, isNew: content != known)
+        let name = try tree.link(object, user: plan.user, path: path)
+        let former = known.first { $0.object == object && !$0.contradicts(plan.sha256) }
+        let content =
+            former
+            ?? Content(
+                key: plan.content, token: .random(), object: object, name: path.name, type: plan.type,
+                sha256: plan.sha256)
+        return Placed(upload: upload, content: content, isNew: former == nil, name: name)
+    }
+
+    /// Makes an object of the data file, or finds the one that has the same bytes: among those of this user, and those of
+    /// nobody, which a kill or a power cut left between a batch's renaming and its journal.
+    private func object(of upload: Upload, among known: [Content]) throws(Errno) -> ObjectName {
+        if let object = upload.object { return object }
+        let plan = upload.plan
+        try uploads.seal(upload.dataName, modified: plan.modified)
+        let candidates =
+            try known.map(\.object)
+            + objects.all(md5: plan.md5).filter { object in
+                withBooks { !$0.catalog.uses(object) }
+            }
+        if let object = try objects.duplicate(of: upload.dataName, in: uploads, among: candidates) {
+            try uploads.remove(upload.dataName)
+            upload.moved(to: object, isNew: false)
+            return object
+        }
+        // What somebody removed from `objects/` comes back under its own name, and so under its URL.
+        for content in known where !content.contradicts(plan.sha256) {
+            guard try objects.move(upload.dataName, of: uploads, to: content.object) else { continue }
+            upload.moved(to: content.object, isNew: true)
+            return content.object
+        }
+        let object = try objects.place(upload.dataName, of: uploads, md5: plan.md5)
+        upload.moved(to: object, isNew: true)
+        return object
     }
 
     private func record(_ placed: [Placed]) throws(Errno) {
@@ -94,14 +131,24 @@ extension Store {
                 item.upload.id, user: item.upload.plan.user, content: item.content.token, at: time)
             return item.isNew ? [.content(item.content), finished] : [finished]
         }
-        try appendToJournal(entries)
+        let outcome: Result<Void, Errno> = withBooks { books in
+            do throws(Errno) {
+                try books.journal.append(entries)
+                books.catalog.unconfirmed = entries
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        try outcome.get()
     }
 
     private func confirm(_ placed: [Placed]) {
         let time = now()
         withBooks { books in
+            books.catalog.unconfirmed = []
             for item in placed {
-                books.catalog.add(item.content)
+                if item.isNew { books.catalog.add(item.content) }
                 books.catalog.add(
                     item.upload.id,
                     Catalog.FinishedID(user: item.upload.plan.user, content: item.content.token, at: time))
@@ -118,11 +165,26 @@ extension Store {
                     "bytes": "\(item.upload.plan.size)",
                 ])
         }
+        for item in placed where item.content.object.variant > 0 && item.upload.newObject != nil {
+            shareLater(item.content, name: item.name)
+        }
     }
 
     private func failed(_ upload: Upload, _ error: any Error) {
         logger.error("cannot finish an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
         upload.assemblyFailed(at: now())
+    }
+
+    /// Forgets uploads whose bytes the disk may not have, together with the names they were given.
+    private func takeBack(_ placed: [Placed]) {
+        for item in placed {
+            do throws(Errno) {
+                if let name = item.name { try tree.unlink(name, from: item.content.object) }
+            } catch {
+                logger.error("cannot take a name back", metadata: ["id": "\(item.upload.id)", "error": "\(error)"])
+            }
+        }
+        for item in placed { reject(item.upload) }
     }
 
     // MARK: Waiting for the disk

@@ -64,6 +64,14 @@ extension Store {
 
     /// Writes the journal anew with what is still needed. Requests go on meanwhile.
     func compactJournal() throws(Errno) {
+        // Two at a time would write the same file.
+        let outcome: Result<Void, Errno> = compacting.withLock { _ in
+            do throws(Errno) { return .success(try rewriteJournal()) } catch { return .failure(error) }
+        }
+        try outcome.get()
+    }
+
+    private func rewriteJournal() throws(Errno) {
         let (catalog, length, lines) = withBooks { ($0.catalog, $0.journal.length, $0.journal.lines) }
         // What happens from here on is copied from the old journal. That some of it may be in the new one already
         // does no harm: replaying an entry twice, in order, ends the same.

@@ -13,8 +13,9 @@ extension Store {
     /// under its new name, when this returns.
     func preLoad(_ plans: [UploadPlan], user: String) async throws -> [Opened] {
         let time = now()
-        let opened = plans.map { plan in
-            (id: Hex128.random(), plan: plan, existing: existingContent(for: plan))
+        var opened: [(id: Hex128, plan: UploadPlan, existing: Content?)] = []
+        for plan in plans {
+            opened.append((id: .random(), plan: plan, existing: try await existingContent(for: plan)))
         }
         for case (_, let plan, let content?) in opened { link(content, plan) }
         let uploads = opened.filter { $0.existing == nil }.map { Upload(id: $0.id, plan: $0.plan, at: time) }
@@ -45,9 +46,27 @@ extension Store {
         return opened.map { Opened(id: $0.id, isExisting: $0.existing != nil) }
     }
 
-    private func existingContent(for plan: UploadPlan) -> Content? {
-        guard let content = withBooks({ $0.catalog.content(plan.content) }), objects.holds(content) else { return nil }
-        return content
+    /// The content that the user has here already. MD5 can be forged, so a SHA-256 that was announced must agree; without
+    /// one, contents that share MD5 and size can't be told apart, and all bytes must come.
+    private func existingContent(for plan: UploadPlan) async throws -> Content? {
+        let known = withBooks { $0.catalog.contents(plan.content) }.filter { objects.holds($0) }
+        guard let sha256 = plan.sha256 else { return known.count == 1 ? known.first : nil }
+        for content in known where try await digest(of: content) == sha256 { return content }
+        return nil
+    }
+
+    /// The content's SHA-256. It is computed once, when a client first asks for it, and kept.
+    private func digest(of content: Content) async throws -> Hex256? {
+        if let digest = content.sha256 { return digest }
+        let reading = Task(executorPreference: digestThreads) { try self.objects.sha256(of: content.object) }
+        guard let digest = try await reading.value else { return nil }
+        try withBooks { books in
+            guard var known = books.catalog.contents[content.token], known.object == content.object else { return }
+            known.sha256 = digest
+            try books.journal.append([.content(known)])
+            books.catalog.add(known)
+        }
+        return digest
     }
 
     /// The content also appears under the name it has this time.

@@ -57,10 +57,15 @@ final class Store: Sendable {
 
     /// Uploads on their way to being confirmed; nil for somebody who waits for the disk.
     let finishing = Batches<Upload?>()
+    /// Confirmed contents that may be stored for another user as well.
+    let sharing = Batches<Shareable>()
     let syncFailures = Atomic(0)
     /// Seconds, from a clock that nobody sets.
     let uptime: @Sendable () -> Int64
     let clock: Mutex<ClockWatch>
+
+    /// Held while the journal is written anew.
+    let compacting = Mutex(())
 
     /// Stands in for what the file system says of its free space.
     private let measuredSpace: (@Sendable () -> Int64)?

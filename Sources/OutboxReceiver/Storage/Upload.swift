@@ -1,11 +1,10 @@
-import Crypto
 import Synchronization
 import SystemPackage
 
-/// One unfinished upload: which blocks arrived, and the MD5 of the bytes so far in order.
+/// One unfinished upload: which blocks arrived, and the digests of the bytes so far in order.
 ///
 /// Blocks arrive in any order and in parallel; each belongs to the request that asked for it last (its *ticket*). The
-/// MD5 is carried along by the request that receives the next block in order, so that a file sent in order is never
+/// digests are carried along by the request that receives the next block in order, so that a file sent in order is never
 /// read back; blocks that came too early are read back later (``Digesting``).
 ///
 /// Every write to the data file happens under the lock. That costs nothing (the kernel writes one file by one writer
@@ -20,14 +19,18 @@ final class Upload: Sendable {
         /// The ticket of the request that receives a block.
         var receiving: [Int: UInt64] = [:]
         var lastTicket: UInt64 = 0
-        /// MD5 of the first `digested` blocks.
-        var digest = Insecure.MD5()
+        /// Of the first `digested` blocks.
+        var digest: RunningDigest
         var digested = 0
         /// The ticket of who is digesting block `digested`.
         var digesting: UInt64?
         var hasFailed = false
         /// Where the file went, once it is below `objects/`.
         var object: ObjectName?
+        /// Whether the object is the upload's own data file, not an earlier one with the same bytes.
+        var isNewObject = false
+        /// The disk may have lost some of the bytes: they must be sent again.
+        var isDistrusted = false
         /// The batch in which it is finished.
         var batch: Int?
         /// When the assembly failed for a reason that may pass.
@@ -41,17 +44,19 @@ final class Upload: Sendable {
     /// What should be done with an upload now.
     enum NextStep {
         case nothing
-        /// Blocks are in the file that the MD5 does not cover yet.
+        /// Blocks are in the file that the digests do not cover yet.
         case digest(Digesting)
-        /// Everything is there and this is its MD5. Whoever gets this must call ``finish()`` or ``assemblyFailed(at:)``.
-        case assemble(Hex128)
+        /// Everything is there and these are its digests. Whoever gets this must call ``finish()`` or ``assemblyFailed(at:)``.
+        case assemble(RunningDigest.Result)
+        /// The bytes are not to be trusted and could not be forgotten yet. The same holds as for `assemble`.
+        case reject
     }
 
     /// The right to digest blocks that are in the file already.
     struct Digesting {
         fileprivate let ticket: UInt64
         let block: Int
-        var digest: Insecure.MD5
+        var digest: RunningDigest
     }
 
     let id: Hex128
@@ -61,7 +66,10 @@ final class Upload: Sendable {
     init(id: Hex128, plan: UploadPlan, at time: Int64) {
         self.id = id
         self.plan = plan
-        state = Mutex(State(arrived: BlockSet(capacity: plan.blockCount), lastActivity: time))
+        state = Mutex(
+            State(
+                arrived: BlockSet(capacity: plan.blockCount), digest: RunningDigest(withSHA256: plan.sha256 != nil),
+                lastActivity: time))
     }
 
     /// Whether its bytes take the disk a while.
@@ -113,8 +121,8 @@ final class Upload: Sendable {
     struct Ticket: Sendable {
         fileprivate let number: UInt64
         let block: Int
-        /// The MD5 of everything before this block, if this is the next one.
-        let digest: Insecure.MD5?
+        /// The digests of everything before this block, if this is the next one.
+        let digest: RunningDigest?
     }
 
     /// Gives block `index` to the caller and takes it from a request that is still at it.
@@ -148,11 +156,11 @@ final class Upload: Sendable {
 
     /// The block is in the file whole.
     /// - Parameters:
-    ///   - digest: The MD5 including the block, if the ticket came with one.
+    ///   - digest: The digests including the block, if the ticket came with some.
     ///   - record: Makes the arrival durable; called before anybody can see it. Told whether that is needed: not for
     ///     the block that completes the digest, since what follows at once is the assembly.
     func complete(
-        _ ticket: Ticket, digest: Insecure.MD5?, record: (_ isLast: Bool) throws -> Void
+        _ ticket: Ticket, digest: RunningDigest?, record: (_ isLast: Bool) throws -> Void
     ) throws {
         try state.withLock { state in
             guard state.receiving[ticket.block] == ticket.number else { throw Refusal.superseded }
@@ -188,9 +196,13 @@ final class Upload: Sendable {
     func nextStep(at time: Int64) -> NextStep {
         state.withLock { state in
             guard state.phase == .open, state.digesting == nil, state.assemblyFailedAt != time else { return .nothing }
+            if state.isDistrusted {
+                state.phase = .assembling
+                return .reject
+            }
             if state.digested == plan.blockCount {
                 state.phase = .assembling
-                return .assemble(Hex128(state.digest.finalize()))
+                return .assemble(state.digest.finalize())
             }
             guard state.arrived.contains(state.digested) else { return .nothing }
             state.lastTicket += 1
@@ -230,8 +242,20 @@ final class Upload: Sendable {
         state.withLock { $0.batch = batch }
     }
 
-    func moved(to object: ObjectName) {
-        state.withLock { $0.object = object }
+    /// The object that the data file became, unless that was there before.
+    var newObject: ObjectName? { state.withLock { $0.isNewObject ? $0.object : nil } }
+
+    /// - Parameter isNew: Whether the object is the upload's own data file.
+    func moved(to object: ObjectName, isNew: Bool) {
+        state.withLock { state in
+            state.object = object
+            state.isNewObject = isNew
+        }
+    }
+
+    /// The disk may have lost some of the bytes.
+    func distrust() {
+        state.withLock { $0.isDistrusted = true }
     }
 
     /// The assembly could not be done for a reason that may pass.
@@ -249,6 +273,9 @@ final class Upload: Sendable {
         state.withLock { state in
             let bytes = arrivedBytes(state)
             forgetBlocks(&state)
+            state.object = nil
+            state.isNewObject = false
+            state.isDistrusted = false
             state.phase = .open
             state.hasFailed = true
             return bytes
@@ -263,7 +290,7 @@ final class Upload: Sendable {
     private func forgetBlocks(_ state: inout State) {
         state.arrived.removeAll()
         state.receiving = [:]
-        state.digest = Insecure.MD5()
+        state.digest = RunningDigest(withSHA256: plan.sha256 != nil)
         state.digested = 0
         state.digesting = nil
     }

@@ -13,6 +13,7 @@ enum Messages {
             var width: Int?
             var height: Int?
             var duration: Double?
+            var sha256: String?
 
             init(_ upload: UploadDescription) {
                 let shown = upload.path.description
@@ -25,6 +26,7 @@ enum Messages {
                 width = upload.facts.width
                 height = upload.facts.height
                 duration = upload.facts.duration
+                sha256 = upload.sha256?.description
             }
         }
 

@@ -7,11 +7,14 @@ public struct DropContent: Equatable, Sendable {
     public var key: ContentKey
     /// Size and digest; they must agree with the upload's before the path joins.
     public var seal: ContentSeal
+    /// What the server compares before it calls the content existing; nil where it was not computed.
+    public var sha256: StrongDigest?
 
     /// Puts a content together.
-    public init(key: ContentKey, seal: ContentSeal) {
+    public init(key: ContentKey, seal: ContentSeal, sha256: StrongDigest? = nil) {
         self.key = key
         self.seal = seal
+        self.sha256 = sha256
     }
 }
 

@@ -142,11 +142,14 @@ extension UploadMachine {
 
     /// Ends an upload that the server confirmed.
     ///
-    /// - Parameter sent: whether anything was sent for the path that began it.
-    mutating func confirm(_ key: ContentKey, _ remote: RemoteObject, sent: Bool, now: Now) {
+    /// - Parameters:
+    ///   - sent: whether anything was sent for the path that began it.
+    ///   - byMD5Alone: whether the server recognised the content by nothing stronger.
+    mutating func confirm(_ key: ContentKey, _ remote: RemoteObject, sent: Bool, byMD5Alone: Bool = false, now: Now) {
         guard let upload = uploads[key] else { return }
-        let confirmation = Confirmation(
+        var confirmation = Confirmation(
             key: key, seal: upload.record.seal, scope: scope, remote: remote, confirmedAt: now.wall)
+        confirmation.isByMD5Alone = byMD5Alone
         actions.append(.write(.confirmation(confirmation)))
         for (path, waiter) in upload.waiters.sorted(by: { $0.key < $1.key }) {
             let outcome = DropOutcome.done(remote, deduplicated: !sent || waiter.joinedLater)

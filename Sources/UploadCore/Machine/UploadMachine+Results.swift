@@ -40,7 +40,7 @@ extension UploadMachine {
         succeed(.register)
         guard answer(id, key, kind: .register) != nil else { return }
         if let name = remote.id { keep(name, now: now) }
-        confirm(key, remote, sent: false, now: now)
+        confirm(key, remote, sent: false, byMD5Alone: uploads[key]?.record.sha256 == nil, now: now)
     }
 
     mutating func resumed(_ id: RequestID, _ key: ContentKey, _ point: ResumePoint, now: Now) {

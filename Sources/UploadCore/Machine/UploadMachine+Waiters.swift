@@ -10,6 +10,10 @@ extension UploadMachine {
                 actions.append(.ended(path, key, .failed(error), attempts: 0))
                 return
             }
+            if upload.record.sha256 == nil, let sha256 = content.sha256 {
+                uploads[key]?.record.sha256 = sha256
+                store(key)
+            }
             let wasHeld = upload.isHeld
             uploads[key]?.waiters[path] = .init(
                 paused: paused, joinedLater: upload.waiters[path]?.joinedLater ?? true)
@@ -45,7 +49,8 @@ extension UploadMachine {
     private mutating func makeUpload(_ content: DropContent, now: Now) -> Upload {
         lastOrder += 1
         let plan = traits.plan(for: content.seal.size)
-        let record = UploadRecord(key: content.key, seal: content.seal, plan: plan, scope: scope, order: lastOrder)
+        var record = UploadRecord(key: content.key, seal: content.seal, plan: plan, scope: scope, order: lastOrder)
+        record.sha256 = content.sha256
         return Upload(record: record, phase: .unregistered, waiters: [:], lastProgress: now.monotonic)
     }
 

@@ -16,6 +16,8 @@ public struct UploadRecord: Equatable, Sendable {
     public var attempts: Int
     /// Place in the queue: lower goes first.
     public var order: Int64
+    /// What the server compares before it calls the content existing; nil where it was not computed.
+    public var sha256: StrongDigest?
 
     /// An upload that has not begun.
     public init(key: ContentKey, seal: ContentSeal, plan: FragmentPlan, scope: RemoteScope, order: Int64) {
@@ -41,6 +43,9 @@ public struct Confirmation: Equatable, Sendable {
     public var remote: RemoteObject
     /// When it was confirmed.
     public var confirmedAt: WallTime
+    /// Whether nothing was sent, and the server recognised the content by MD5 and size alone. MD5 can be forged, so no file
+    /// is moved or deleted on the word of such a confirmation.
+    public var isByMD5Alone = false
 
     /// Puts a confirmation together.
     public init(

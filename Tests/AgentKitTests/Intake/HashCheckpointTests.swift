@@ -105,12 +105,12 @@ struct HashCheckpointTests {
         let md5 = StoredState(secret).md5
         let first = try #require(checkpoints.checkpoint(of: identity, secret: secret))
         #expect(first.load() == nil)
-        for count in [1, 3, 4] { first.store(HashProgress(md5: md5, digests: (0..<count).map { UInt64($0) })) }
+        for count in [1, 3, 4] { first.store(HashProgress(state: md5, digests: (0..<count).map { UInt64($0) })) }
         let second = try #require(checkpoints.checkpoint(of: identity, secret: secret))
         #expect(second.load()?.digests == [0, 1, 2, 3])
-        second.store(HashProgress(md5: md5, digests: [0, 1, 2, 3, 4]))
+        second.store(HashProgress(state: md5, digests: [0, 1, 2, 3, 4]))
         let third = try #require(checkpoints.checkpoint(of: identity, secret: secret))
-        #expect(third.load() == HashProgress(md5: md5, digests: [0, 1, 2, 3, 4]))
+        #expect(third.load() == HashProgress(state: md5, digests: [0, 1, 2, 3, 4]))
         truncate("\(directory)/\(try #require(files.first))", off_t(try size(of: try #require(files.first)) - 1))
         #expect(third.load()?.digests == [0, 1, 2, 3])
     }

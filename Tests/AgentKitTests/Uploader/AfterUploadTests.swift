@@ -1,5 +1,7 @@
 import FileWatch
 import Foundation
+import Ledger
+import Remotes
 import TestSupport
 import Testing
 import UploadCore
@@ -120,6 +122,24 @@ struct AfterUploadTests {
         #expect(bench.remote.registered.count == 1)
         try await bench.ends("b.jpg", .done)
         #expect(bench.sidecar("b.jpg")?["deduplicated"] as? Bool == true)
+    }
+
+    @Test("registers a file anew, with its SHA-256, where the server had told its content by the MD5 alone")
+    func confirmationByMD5Alone() async throws {
+        let first = try await Bench()
+        try await first.drop("a.jpg", content(1))
+        try await first.ends("a.jpg", .done)
+        #expect(first.remote.descriptions.map(\.sha256) == [nil])
+        let key = try #require(try await first.record("a.jpg")?.key)
+        var known = try #require(try first.ledger.confirmation(of: key, scope: first.remote.scope))
+        known.isByMD5Alone = true
+        await first.ledger.commit([.confirmation(known)])
+        first.kill()
+        let bench = try await Bench(place: first.place, remote: first.remote, afterUpload: .delete)
+        try await bench.drop("b.jpg", content(1))
+        try await Poll.until("the file to go") { !exists("b.jpg", in: bench) }
+        #expect(bench.remote.registered.count == 2)
+        #expect(bench.remote.descriptions.last?.sha256 != nil)
     }
 
     @Test("leaves the file where it was, says so, and tries again later, where it can't be moved")

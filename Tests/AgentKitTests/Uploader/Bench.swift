@@ -49,7 +49,9 @@ final class Bench: Sendable {
             remote: remote, files: files, rules: rules, holding: HoldingArea(root: files.outbox),
             afterUpload: afterUpload,
             moveTo: try #require(RelativePath("Sent")),
-            hashPool: HashPool(files: files, rules: rules, secret: secret, threads: 2), secret: secret,
+            hashPool: HashPool(
+                files: files, rules: rules, secret: secret, threads: 2, withSHA256: afterUpload != .keep),
+            secret: secret,
             sidecars: SidecarWriter(
                 store: SidecarStore(beside: files.outbox), writesRejected: true, clock: clock,
                 logger: logger),

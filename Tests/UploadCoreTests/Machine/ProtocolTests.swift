@@ -154,6 +154,33 @@ struct ProtocolTests {
         #expect(!bench.begun.contains { $0.kind == .send })
     }
 
+    @Test(
+        "a content the server has is known to have been told by its MD5 alone, unless it was registered with its SHA-256"
+    )
+    func existingByDigest() throws {
+        var content = content(1)
+        for sha256 in [nil, StrongDigest([UInt8](repeating: 7, count: 32))] {
+            content.sha256 = sha256
+            var bench = Bench()
+            bench.tell(.join("a", content, paused: false))
+            #expect(bench.machine.record(of: content.key)?.sha256 == sha256)
+            let writes = bench.answer(.register, .existing).writes
+            let confirmation = try #require(
+                writes.compactMap { if case .confirmation(let confirmation) = $0 { confirmation } else { nil } }.first)
+            #expect(confirmation.isByMD5Alone == (sha256 == nil))
+        }
+    }
+
+    @Test("a path that brings the SHA-256 along gives it to an upload that has none")
+    func digestComesLater() throws {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        var known = content(1)
+        known.sha256 = StrongDigest([UInt8](repeating: 7, count: 32))
+        bench.tell(.join("b", known, paused: false))
+        #expect(bench.machine.record(of: known.key)?.sha256 == known.sha256)
+    }
+
     @Test("nothing begins after the machine was stopped")
     func stop() {
         var bench = Bench()

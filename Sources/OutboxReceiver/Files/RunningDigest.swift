@@ -1,0 +1,26 @@
+import Crypto
+
+/// The digests of an upload's bytes so far: MD5 always, SHA-256 where the client announced one.
+struct RunningDigest: Sendable {
+    /// The digests of all bytes.
+    struct Result: Equatable, Sendable {
+        let md5: Hex128
+        let sha256: Hex256?
+    }
+
+    private var md5 = Insecure.MD5()
+    private var sha256: SHA256?
+
+    init(withSHA256: Bool) {
+        sha256 = withSHA256 ? SHA256() : nil
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        md5.update(bufferPointer: bytes)
+        sha256?.update(bufferPointer: bytes)
+    }
+
+    func finalize() -> Result {
+        Result(md5: Hex128(md5.finalize()), sha256: sha256.map { Hex256($0.finalize()) })
+    }
+}

@@ -1,0 +1,164 @@
+import Crypto
+import Foundation
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import OutboxReceiver
+
+/// Contents that share MD5 and size, as anybody can make them.
+@Suite struct CollisionTests {
+    private static let first = Data(CollidingPair.first)
+    private static let second = Data(CollidingPair.second)
+
+    private static func sha256(_ content: Data) -> String {
+        SHA256.hash(data: content).map { String(format: "%02x", $0) }.joined()
+    }
+
+    /// Announces a content with its SHA-256, or one that is not its own.
+    private static func announce(
+        _ content: Data, name: String, sha256: String? = nil, to server: TestServer
+    ) throws -> (id: String, isExisting: Bool) {
+        let file: [String: Any] = [
+            "fileName": name, "totalSize": content.count, "md5": TestServer.md5(content),
+            "sha256": sha256 ?? Self.sha256(content),
+        ]
+        let reply = try server.post("/fileSection/preLoad.do", ["fileCount": 1, "files": [file]])
+        let id = try #require((reply.data["fileIds"] as? [String])?.first)
+        return (id, (reply.data["existing"] as? [String])?.contains(id) ?? false)
+    }
+
+    @Test func bothShareTheirMD5() {
+        #expect(Self.first != Self.second)
+        #expect(TestServer.md5(Self.first) == CollidingPair.md5)
+        #expect(TestServer.md5(Self.second) == CollidingPair.md5)
+    }
+
+    @Test func aForgedContentIsNotCalledExisting() async throws {
+        try await TestServer.run { server in
+            let (id, _) = try Self.announce(Self.first, name: "a.bin", to: server)
+            _ = try server.sendBlock(1, of: Self.first, id: id)
+            let path = try server.finishedPath(id)
+
+            let other = try Self.announce(Self.second, name: "b.bin", to: server)
+            #expect(!other.isExisting)
+            _ = try server.sendBlock(1, of: Self.second, id: other.id)
+            let otherPath = try server.finishedPath(other.id)
+            #expect(otherPath != path)
+            #expect(try server.get(path).body == Self.first)
+            #expect(try server.get(otherPath).body == Self.second)
+
+            // Both are known now, each by its SHA-256.
+            let again = try Self.announce(Self.first, name: "c.bin", to: server)
+            #expect(again.isExisting)
+            #expect(try server.finishedPath(again.id) == path)
+            let otherAgain = try Self.announce(Self.second, name: "d.bin", to: server)
+            #expect(otherAgain.isExisting)
+            #expect(try server.finishedPath(otherAgain.id) == otherPath)
+        }
+    }
+
+    @Test func collidingContentsThatAreRegisteredTogetherKeepTheirURLs() async throws {
+        let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        let paths = Mutex<[String]>([])
+        try await TestServer.run(root: root) { server in
+            let first = try server.preLoad(Self.first, name: "a.bin").id
+            let second = try server.preLoad(Self.second, name: "b.bin").id
+            _ = try server.sendBlock(1, of: Self.first, id: first)
+            _ = try server.sendBlock(1, of: Self.second, id: second)
+            let found = [try server.finishedPath(first), try server.finishedPath(second)]
+            #expect(found[0] != found[1])
+            // Without a SHA-256 nobody can tell which of the two is meant.
+            #expect(!(try server.preLoad(Self.first, name: "c.bin").isExisting))
+            paths.withLock { $0 = found }
+        }
+        try await TestServer.run(root: root) { server in
+            let paths = paths.withLock { $0 }
+            let bodies = try paths.map { try server.get($0).body }
+            #expect(bodies == [Self.first, Self.second])
+        }
+    }
+
+    @Test func theSHA256OfAContentThatCameWithoutOneIsTakenFromItsBytes() async throws {
+        let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        try await TestServer.run(root: root) { server in
+            try server.upload(Self.first, name: "a.bin")
+            #expect(!(try Self.announce(Self.second, name: "b.bin", to: server).isExisting))
+            #expect(try Self.announce(Self.first, name: "a.bin", to: server).isExisting)
+        }
+        let journal = try String(contentsOf: root.appending(path: "journal"), encoding: .utf8)
+        #expect(journal.contains(Self.sha256(Self.first)))
+        try await TestServer.run(root: root) { server in
+            let again = try Self.announce(Self.first, name: "a.bin", to: server)
+            #expect(again.isExisting)
+        }
+    }
+
+    @Test(arguments: [1, 2])
+    func bytesWithAnotherSHA256ThanWasAnnouncedAreRefused(blocks: Int) async throws {
+        try await TestServer.run { server in
+            // With two blocks, the first is read back from the disk.
+            let padding = Data(count: (blocks - 1) * TestServer.blockSize)
+            let (announced, sent) = (Self.first + padding, Self.second + padding)
+            let (id, _) = try Self.announce(announced, name: "a.bin", to: server)
+            for number in (1...blocks).reversed() { _ = try server.sendBlock(number, of: sent, id: id) }
+            #expect(try server.isFinish([id]).data["failFileIds"] as? String == id)
+            #expect(server.files("files").isEmpty)
+            for number in (1...blocks).reversed() { _ = try server.sendBlock(number, of: announced, id: id) }
+            #expect(try server.get(try server.finishedPath(id)).body == announced)
+        }
+    }
+
+    @Test(arguments: ["\"abc\"", "7", "\"\(String(repeating: "g", count: 64))\""])
+    func whatCannotBeASHA256IsRefused(value: String) async throws {
+        try await TestServer.run { server in
+            let json =
+                #"{"files":[{"fileName":"a","totalSize":1,"md5":"\#(CollidingPair.md5)","sha256":\#(value)}]}"#
+            let reply = try server.post("/fileSection/preLoad.do", json: json)
+            #expect(reply.status == 400)
+        }
+    }
+
+    @Test func aContentIsConfirmedBeforeItIsComparedWithThoseOfOthers() async throws {
+        let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        let store = try Store(
+            path: root.path,
+            limits: Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 10),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
+        func finish(_ user: String) async throws -> Content {
+            let plan = UploadPlan(
+                user: user, size: 128, md5: try #require(Hex128(CollidingPair.md5)), fileName: "\(user).bin", path: nil,
+                type: "image/jpeg", modified: 5)
+            let id = try #require(try await store.preLoad([plan], user: user).first).id
+            let upload = try #require(store.open.first { $0.id == id })
+            var fragment = try #require(try Fragment.begin(0, of: upload, in: store))
+            try CollidingPair.first.withUnsafeBytes { try fragment.append($0) }
+            try fragment.complete(in: store)
+            store.advance(upload)
+            await store.waitForFinishing([id])
+            guard case .finished(let content) = store.answer(for: id, user: user) else { throw CancellationError() }
+            return content
+        }
+        let alice = try await finish("alice")
+        // Whoever compares contents is kept busy, and forgets what it was asked for.
+        let isBusy = Atomic(true)
+        store.sharing.add(Store.Shareable(content: alice, name: nil)) { _ in
+            while isBusy.load(ordering: .relaxed) { usleep(1000) }
+        }
+        let bob = try await finish("bob")
+        #expect(bob.object != alice.object)
+
+        // And once they are compared, the bytes are stored once.
+        isBusy.store(false, ordering: .relaxed)
+        try await Poll.until("the bytes to be shared") {
+            store.shareLater(bob, name: nil)
+            return store.content(token: bob.token)?.object == alice.object
+                && !FileManager.default.fileExists(atPath: root.appending(path: "objects/\(bob.object.path)").path)
+        }
+        #expect(store.content(token: alice.token)?.object == alice.object)
+    }
+}

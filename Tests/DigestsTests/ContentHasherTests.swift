@@ -83,6 +83,25 @@ struct ContentHasherTests {
         #expect(first.progress == nil)
     }
 
+    @Test("goes on with the SHA-256 as well, and takes up no state that lacks it")
+    func continuedWithSHA256() throws {
+        let bytes = pattern(BlockDigester.blockSize + 17)
+        let secret = try makeSecret(9)
+        var first = ContentHasher(secret: secret, withSHA256: true)
+        bytes.prefix(BlockDigester.blockSize).withUnsafeBytes { first.update($0) }
+        let progress = try #require(first.progress)
+        var second = try #require(ContentHasher(secret: secret, withSHA256: true, continuing: progress))
+        let rest = bytes.dropFirst(BlockDigester.blockSize)
+        rest.withUnsafeBytes { second.update($0) }
+        rest.withUnsafeBytes { first.update($0) }
+        let (expected, result) = (first.finish(), second.finish())
+        #expect(result.content == expected.content)
+        #expect(result.content.sha256 != nil)
+        #expect(ContentHasher(secret: secret, continuing: progress) == nil)
+        let lacking = HashProgress(state: Array(progress.state.prefix(92)), digests: progress.digests)
+        #expect(ContentHasher(secret: secret, withSHA256: true, continuing: lacking) == nil)
+    }
+
     @Test("takes up no state that can't be one")
     func strange() throws {
         let secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Glibc
 package import TestSupport
 
@@ -67,6 +67,41 @@ package final class Receiver {
         program?.kill(SIGKILL)
         try await program?.wait()
         program = nil
+    }
+
+    /// Asks `GET target`; nil where it does not answer.
+    package func get(_ target: String) -> (status: Int, body: Data)? {
+        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { return nil }
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        let request = Array("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n".utf8)
+        guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return nil }
+        var reply = Data()
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while true {
+            if let end = reply.range(of: Data("\r\n\r\n".utf8)) {
+                let fields = String(decoding: reply[..<end.lowerBound], as: UTF8.self).lowercased()
+                let length = fields.split(separator: "\r\n").first { $0.hasPrefix("content-length:") }
+                    .flatMap { Int($0.dropFirst(15).drop { $0 == " " }) }
+                guard let length, let status = Int(fields.dropFirst(9).prefix(3)) else { return nil }
+                if reply.count - end.upperBound >= length { return (status, reply[end.upperBound...]) }
+            }
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { return nil }
+            reply.append(contentsOf: buffer[..<count])
+        }
     }
 
     // MARK: What it stores

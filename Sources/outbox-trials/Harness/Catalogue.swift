@@ -23,5 +23,6 @@ enum Catalogue {
         ManySources(),
         DamagedState(),
         RandomLife(),
+        PowerCuts(),
     ]
 }

@@ -1,0 +1,125 @@
+import EndToEndSupport
+import Foundation
+import Glibc
+import TestSupport
+
+/// A file system on a ``VolatileDisk``, mounted at a directory.
+final class CutDisk {
+    /// Kinds of file systems, as `mkfs.KIND` and mount(8) call them.
+    enum Kind: String, CaseIterable {
+        case ext4, xfs, btrfs
+
+        fileprivate var options: [String] {
+            switch self {
+            // Without discards, and with all tables written at once: fewer writes of others beside those that matter.
+            case .ext4: ["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", "-J", "size=8"]
+            case .xfs: ["-q", "-f", "-K"]
+            case .btrfs: ["-q", "-f", "-K"]
+            }
+        }
+    }
+
+    static let size = 512 << 20
+
+    let kind: Kind
+    let disk: VolatileDisk
+    /// Where the file system is mounted.
+    let directory: String
+    private let carrier: String
+    private var loop: String?
+    private var isMounted = false
+
+    /// The kinds that this machine can make and mount.
+    static var available: [Kind] {
+        let known = (try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? ""
+        let names = Set(known.split(whereSeparator: \.isWhitespace).map(String.init))
+        return Kind.allCases.filter { names.contains($0.rawValue) && program("mkfs.\($0.rawValue)") != nil }
+    }
+
+    /// - Throws: ``Missing`` where the machine can't have it.
+    init(_ kind: Kind, in place: String, name: String) async throws {
+        guard geteuid() == 0 else { throw Missing("block devices need root") }
+        for needed in ["losetup", "mount", "umount"] where Self.program(needed) == nil {
+            throw Missing("\(needed)(8) is not installed")
+        }
+        self.kind = kind
+        disk = try VolatileDisk(size: Self.size)
+        directory = "\(place)/\(name)"
+        carrier = "\(place)/\(name).carrier"
+        for path in [directory, carrier] { try Files.makeDirectory(path) }
+        do {
+            try disk.attach(at: carrier)
+            let loop = try await attachLoop()
+            try await Self.run("mkfs.\(kind.rawValue)", kind.options + [loop])
+            try await mount()
+        } catch {
+            await remove()
+            throw Missing("\(error)")
+        }
+    }
+
+    /// The file system again after a cut, its journal replayed.
+    ///
+    /// - Parameter share: Of what was not flushed, how much is lost.
+    /// - Returns: How many writes no flush had covered.
+    func recover(losing share: Double, random: inout SeededRandom) async throws -> Int {
+        await remove()
+        let lost = disk.lose(share, random: &random)
+        try disk.attach(at: carrier)
+        try await attachLoop()
+        try await mount()
+        return lost
+    }
+
+    @discardableResult
+    private func attachLoop() async throws -> String {
+        let output = try await Self.run("losetup", ["--find", "--show", "\(carrier)/disk"])
+        let loop = output.standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)
+        self.loop = loop
+        return loop
+    }
+
+    private func mount() async throws {
+        guard let loop else { throw Missing("no loop device") }
+        try await Self.run("mount", ["-t", kind.rawValue, loop, directory])
+        isMounted = true
+    }
+
+    /// Takes everything down, whatever state it is in.
+    func remove() async {
+        disk.fail()
+        if isMounted { await Self.insist("umount", [directory]) }
+        isMounted = false
+        if let loop { await Self.insist("losetup", ["--detach", loop]) }
+        loop = nil
+        // Lazily: another mount namespace may still hold what was on it.
+        _ = try? await Self.run("umount", ["--lazy", carrier])
+    }
+
+    /// Tries for a while: a program that was killed lets go of its files a moment later.
+    private static func insist(_ name: String, _ arguments: [String]) async {
+        do {
+            try await Poll.until(name, timeout: .seconds(20), every: .milliseconds(20)) {
+                (try? await run(name, arguments)) != nil
+            }
+        } catch {
+            if name == "umount" { _ = try? await run(name, ["--lazy"] + arguments) }
+        }
+    }
+
+    @discardableResult
+    private static func run(_ name: String, _ arguments: [String]) async throws -> Program.Output {
+        guard let program = program(name) else { throw Missing("\(name)(8) is not installed") }
+        let output = try await Program.run(
+            program, arguments, environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C"], directory: "/")
+        guard output.code == 0 else {
+            throw Missing("\(name) \(arguments.joined(separator: " ")): \(output.standardError)")
+        }
+        return output
+    }
+
+    private static func program(_ name: String) -> String? {
+        ["/usr/sbin", "/usr/bin", "/sbin", "/bin"].map { "\($0)/\(name)" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// A block device whose power can be cut: a file of a file system of this process's own, with a loop device on it.
+///
+/// The kernel's block layer and the file system on top are the real ones, with all their flushes. Needs root, `/dev/fuse` and a
+/// free loop device.
+final class VolatileDisk: @unchecked Sendable {
+    // Unchecked: what changes is guarded by `lock`.
+    private enum Power {
+        case on
+        /// Requests are taken and not answered: what was answered before is all that anybody can rely on.
+        case frozen
+        /// Every request fails.
+        case off
+    }
+
+    private let lock = NSLock()
+    private var image: VolatileImage
+    private var power = Power.on
+    private var held: [UInt64] = []
+    /// Requests until the power goes by itself.
+    private var fuse: Int?
+    private var connection: Int32 = -1
+    /// Counts the times it was attached. A former loop device or file system may outlive its unmounting, in another mount
+    /// namespace for instance: whatever it still asks for fails.
+    private var generation = 0
+
+    private(set) var writes = 0
+    private(set) var flushes = 0
+
+    init(size: Int) throws {
+        image = try VolatileImage(size: size)
+    }
+
+    // MARK: As a file
+
+    /// Mounts the file system with the file `disk` in it.
+    func attach(at directory: String) throws {
+        let connection = open("/dev/fuse", O_RDWR | O_CLOEXEC)
+        guard connection >= 0 else { throw Missing("/dev/fuse: \(String(cString: strerror(errno)))") }
+        let options = "fd=\(connection),rootmode=40000,user_id=0,group_id=0"
+        guard mount("outbox-trial", directory, "fuse", UInt(MS_NOSUID | MS_NODEV), options) == 0 else {
+            let reason = String(cString: strerror(errno))
+            close(connection)
+            throw Missing("mount of a FUSE file system: \(reason)")
+        }
+        let generation = lock.withLock {
+            self.connection = connection
+            power = .on
+            held = []
+            fuse = nil
+            self.generation += 1
+            return self.generation
+        }
+        Thread { [self] in serve(connection, generation) }.start()
+    }
+
+    /// Answers until the file system is unmounted.
+    private func serve(_ connection: Int32, _ generation: Int) {
+        let size = Fuse.mostWritten + Fuse.room
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 4096)
+        defer {
+            buffer.deallocate()
+            close(connection)
+        }
+        while true {
+            let count = Glibc.read(connection, buffer.baseAddress, size)
+            if count < 0, errno == EINTR || errno == EAGAIN || errno == ENOENT { continue }
+            // ENODEV: it was unmounted.
+            guard count >= Fuse.inHeaderSize else { return }
+            let request = Fuse.Request(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            if let reply = lock.withLock({ answer(request, generation) }) { send(reply, connection) }
+        }
+    }
+
+    private func send(_ reply: Fuse.Reply, _ connection: Int32) {
+        reply.finished.withUnsafeBytes { _ = Glibc.write(connection, $0.baseAddress, $0.count) }
+    }
+
+    /// Nil where nothing is to be answered, or not yet.
+    private func answer(_ request: Fuse.Request, _ generation: Int) -> Fuse.Reply? {
+        switch request.opcode {
+        case .forget, .batchForget, .interrupt: return nil
+        case .initialize:
+            var reply = Fuse.Reply(to: request.unique)
+            reply.appendInit(readAhead: request.readAhead)
+            return reply
+        case .lookup where request.name == "disk":
+            var reply = Fuse.Reply(to: request.unique)
+            reply.appendEntry(node: Fuse.fileNode, size: image.size)
+            return reply
+        case .lookup: return Fuse.Reply(to: request.unique, error: ENOENT)
+        case .getattr, .setattr:
+            var reply = Fuse.Reply(to: request.unique)
+            reply.appendAttributes(node: request.node, size: image.size)
+            return reply
+        case .open:
+            var reply = Fuse.Reply(to: request.unique)
+            reply.append(UInt64(1))
+            reply.append(UInt64(0))
+            return reply
+        case .release, .flush, .destroy: return Fuse.Reply(to: request.unique)
+        case .read, .write, .fsync:
+            guard generation == self.generation else { return Fuse.Reply(to: request.unique, error: EIO) }
+            return transfer(request)
+        case nil: return Fuse.Reply(to: request.unique, error: ENOSYS)
+        }
+    }
+
+    private func transfer(_ request: Fuse.Request) -> Fuse.Reply? {
+        if let left = fuse {
+            fuse = left - 1
+            if left <= 0, power == .on { power = .frozen }
+        }
+        switch power {
+        case .frozen:
+            held.append(request.unique)
+            return nil
+        case .off: return Fuse.Reply(to: request.unique, error: EIO)
+        case .on: break
+        }
+        var reply = Fuse.Reply(to: request.unique)
+        switch request.opcode {
+        case .read:
+            let bytes = image.read(request.offset, request.count)
+            reply = Fuse.Reply(to: request.unique, capacity: bytes.count)
+            reply.append(bytes)
+        case .write:
+            let bytes = UnsafeRawBufferPointer(rebasing: request.written.prefix(request.count))
+            guard image.write(bytes, at: request.offset) else {
+                return Fuse.Reply(to: request.unique, error: ENOSPC)
+            }
+            writes += 1
+            reply.append(UInt32(bytes.count))
+            reply.append(UInt32(0))
+        default:
+            image.flush()
+            flushes += 1
+        }
+        return reply
+    }
+
+    // MARK: The power
+
+    /// Lets the power go before the n-th request from now on.
+    func blowFuse(after requests: Int) { lock.withLock { fuse = requests } }
+
+    var isFrozen: Bool { lock.withLock { power == .frozen } }
+
+    /// From now on nothing reaches the disk, and nobody is told so.
+    func freeze() {
+        lock.withLock { if power == .on { power = .frozen } }
+    }
+
+    /// Everything fails, what waits included, so that programs and kernel let go of the disk. Those who must not see that are
+    /// killed before.
+    func fail() {
+        let (waiting, connection) = lock.withLock {
+            power = .off
+            defer { held = [] }
+            return (held, self.connection)
+        }
+        for unique in waiting { send(Fuse.Reply(to: unique, error: EIO), connection) }
+    }
+
+    /// Loses what was in the write cache.
+    /// - Returns: How many writes no flush had covered.
+    func lose(_ share: Double, random: inout SeededRandom) -> Int {
+        lock.withLock {
+            let count = image.unflushedCount
+            image.cut(losing: share, random: &random)
+            return count
+        }
+    }
+}

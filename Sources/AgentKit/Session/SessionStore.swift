@@ -34,12 +34,23 @@ public struct SessionStore: Sendable {
     /// Who was signed in when, oldest first, without who is now.
     var turns: [Ownership.Turn] { Ownership.turns(read(Self.turns) ?? "") }
 
-    /// Notes that somebody's turn ends now, by the clock that the kernel gives files their times by.
+    /// Notes that somebody's turn ends now.
+    ///
+    /// The kernel stamps files with a clock that ticks every few milliseconds, and with a finer one where it must tell two
+    /// changes apart (multigrain timestamps, since Linux 6.13). So the turn ends by the fine clock, and the call returns once
+    /// the coarse one is past that moment: files of before are older, files that come afterwards are not.
     private func endTurn(of account: String, in directory: Directory) throws(Errno) {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME_COARSE, &now)
-        let turn = Ownership.Turn(account: account, until: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
+        let end = Self.time(CLOCK_REALTIME)
+        while Self.time(CLOCK_REALTIME_COARSE) < end { usleep(1000) }
+        let turn = Ownership.Turn(account: account, until: end)
         try Self.replace(Self.turns, with: Ownership.text(of: turns + [turn]), in: directory)
+    }
+
+    /// Nanoseconds since 1970 by a clock of the kernel.
+    private static func time(_ clock: clockid_t) -> Int64 {
+        var now = timespec()
+        clock_gettime(clock, &now)
+        return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
     }
 
     private var storedUser: String? {

@@ -21,8 +21,8 @@ enum Catalogue {
         PortraitKills(),
         SourceKills(),
         ManySources(),
+        PowerCuts(),
         DamagedState(),
         RandomLife(),
-        PowerCuts(),
     ]
 }

@@ -117,7 +117,7 @@ struct HashCheckpointTests {
 
     private struct StoredState {
         let md5: [UInt8]
-        init(_ secret: DigestSecret) { md5 = ContentHasher(secret: secret).progress?.md5 ?? [] }
+        init(_ secret: DigestSecret) { md5 = ContentHasher(secret: secret).progress?.state ?? [] }
     }
 
     private func size(of name: String) throws -> Int {

@@ -172,6 +172,11 @@ static inline int outbox_forbid_calls(void) {
     const struct sock_fprog program = {.len = (unsigned short)length, .filter = filter};
     const struct sigaction answer = {.sa_sigaction = outbox_answer_call, .sa_flags = SA_SIGINFO};
     if (sigaction(SIGSYS, &answer, NULL) != 0) return -1;
+    // Where the signal is blocked, as on threads that block every one, the kernel ends the process instead.
+    sigset_t handled;
+    sigemptyset(&handled);
+    sigaddset(&handled, SIGSYS);
+    if (pthread_sigmask(SIG_UNBLOCK, &handled, NULL) != 0) return -1;
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0 ? 0 : -1;
 #else
     errno = ENOSYS;

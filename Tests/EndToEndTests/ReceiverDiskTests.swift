@@ -1,0 +1,66 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("A receiver whose disk fails for a while")
+struct ReceiverDiskTests {
+    private static let all = ["pwrite", "write", "create", "rename", "fsync", "fdatasync", "ftruncate", "unlink"]
+
+    /// What a client does until a content is confirmed: sends what is missing, and asks.
+    private func finish(_ id: String, _ content: [UInt8], _ receiver: Receiver) async throws {
+        try await Poll.until("\(id)", every: .milliseconds(50)) {
+            let client = try ReceiverClient(port: receiver.port)
+            for number in 1...ReceiverClient.blocks(content) {
+                let status = try client.sendBlock(number, of: content, id: id)
+                #expect(status == 200, "block \(number), with the disk in order")
+            }
+            return try client.finishStatus(id) == 1
+        }
+    }
+
+    /// Tries what a client would, whatever comes of it.
+    private func attempt(_ work: (ReceiverClient) throws -> Void, _ receiver: Receiver) throws {
+        let client = try ReceiverClient(port: receiver.port)
+        try? work(client)
+    }
+
+    @Test(
+        "takes every upload up again at once when the disk is back",
+        arguments: all.map { [$0] } + [["write", "ftruncate"], ["pwrite", "unlink"], all])
+    func back(calls: [String]) async throws {
+        let receiver = try Receiver()
+        let board = try FaultBoard(in: receiver.directory.path)
+        receiver.environment.merge(
+            board.environment([.init(.inputOutputError, calls, calls: 1...1_000_000, of: "*/root/*")])
+        ) { $1 }
+        try await receiver.start()
+        let contents = (1...4).map { [UInt8].jpeg(600_000, seed: UInt64($0)) }
+        let client = try ReceiverClient(port: receiver.port)
+        let ids = try contents.enumerated().map { index, content in
+            try #require(try client.preLoad(content, name: "\(index).jpg").id)
+        }
+        // One whole, one half, one with its later half, one that has not begun.
+        try await finish(ids[0], contents[0], receiver)
+        _ = try client.sendBlock(1, of: contents[1], id: ids[1])
+        _ = try client.sendBlock(2, of: contents[2], id: ids[2])
+
+        board.failing = true
+        for _ in 0..<3 {
+            for (id, content) in zip(ids, contents).dropFirst() {
+                for number in [2, 1] {
+                    try attempt({ _ = try $0.sendBlock(number, of: content, id: id) }, receiver)
+                }
+                try attempt({ _ = try $0.finishStatus(id) }, receiver)
+            }
+            try attempt({ _ = try $0.preLoad(contents[0], name: "again.jpg") }, receiver)
+        }
+        board.failing = false
+
+        for (id, content) in zip(ids, contents) { try await finish(id, content, receiver) }
+        try await receiver.kill()
+        try await receiver.start()
+        for (id, content) in zip(ids, contents) { try await finish(id, content, receiver) }
+        #expect(try Set(receiver.objects()) == Set(contents.map { Digest.md5($0) }))
+    }
+}

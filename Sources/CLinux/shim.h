@@ -19,7 +19,6 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/timerfd.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -65,9 +64,10 @@ static inline int outbox_renameat2(int olddir, const char *oldname, int newdir, 
 /// man 2 memfd_create: an empty file in memory without a name, close-on-exec. Returns -1 and sets errno.
 static inline int outbox_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U /* MFD_CLOEXEC */); }
 
-/// Whether an open file has an access control list that grants more than its mode shows (man 5 acl).
+/// Whether an open file has an access control list that grants more than its mode shows (man 5 acl, man 2 fgetxattr).
+/// <sys/xattr.h> brings an fd_set that clashes with the one of Swift's Glibc module, hence the system call.
 static inline int outbox_has_access_list(int descriptor) {
-    return fgetxattr(descriptor, "system.posix_acl_access", NULL, 0) > 0;
+    return syscall(SYS_fgetxattr, descriptor, "system.posix_acl_access", NULL, 0) > 0;
 }
 
 struct outbox_peer {

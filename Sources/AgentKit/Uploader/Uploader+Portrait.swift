@@ -27,9 +27,11 @@ extension Uploader {
     }
 
     /// Hands over the pictures that were dropped while no agent ran, once all of them are known: only the newest is to be sent.
+    /// They wait for a picture that settles or is hashed still, since it may be the newest.
     func sendFoundPortraits() {
         guard hasScanned, !foundPortraits.isEmpty, !foundPortraits.values.contains(nil),
-            !hashing.contains(where: { $1.isFound && portrait(for: $0) != nil })
+            !hashing.contains(where: { $1.isFound && portrait(for: $0) != nil }),
+            !drops.values.contains(where: { $0.key == nil && !$0.state.isFinal && portrait(for: $0.path) != nil })
         else { return }
         let found = foundPortraits.values.compactMap(\.self).compactMap(current).filter { !$0.state.isFinal }
         foundPortraits = [:]
@@ -60,9 +62,10 @@ extension Uploader {
         record.attempts = 0
         portraits[record.path] = nil
         forgetIntake(of: record.path)
-        if order == .found { foundPortraits.updateValue(nil, forKey: record.path) }
+        let joinsFound = order == .found || !foundPortraits.isEmpty
+        if joinsFound { foundPortraits.updateValue(nil, forKey: record.path) }
         commit([keep(record)]) { [record] uploader in
-            if order == .found {
+            if joinsFound {
                 uploader.foundPortraits.updateValue(record, forKey: record.path)
                 uploader.sendFoundPortraits()
             } else if let current = uploader.current(record) {

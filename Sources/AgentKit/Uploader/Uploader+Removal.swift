@@ -51,6 +51,7 @@ extension Uploader {
 
     /// Acts on names that have been gone for long enough.
     func confirmLeaving() {
+        defer { sendFoundPortraits() }
         for path in names.takeDue(now: now.monotonic) {
             // The outbox itself must be there, or nothing was removed.
             guard !outboxIsLost, !isAway(path), !elsewhere.contains(path), (try? parts.files.status(of: .root)) != nil

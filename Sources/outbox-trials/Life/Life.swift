@@ -103,6 +103,9 @@ struct Life {
         }
     }
 
+    /// Moves the wall clock past every retention: what ended while the clock was ahead is kept until then.
+    func passRetention() { board.moveClocks(wall: 3 * 86_400) }
+
     // MARK: Files
 
     private mutating func newName() -> String {

@@ -55,6 +55,7 @@ struct RandomLife: Trial {
                     posts.isSettled(directory, sidecar), "post lost: \(directory): \(sidecar?.brief ?? "no sidecar")")
             }
         }
+        life.passRetention()
         var leftovers: [String] = []
         do {
             try await Poll.until("no leftovers", timeout: context.atMost(.seconds(60)), every: .milliseconds(200)) {

@@ -3,7 +3,7 @@ public import UploadCore
 extension Ledger {
     /// A stable name of a path, 32 hexadecimal digits: the hash its record stands under.
     public static func identifier(of path: RelativePath) -> String {
-        LedgerKeys.pathHash(path.bytes).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        LedgerKeys.pathHash(path.bytes).hexadecimal
     }
 
     /// The drop whose path has an identifier; nil where there is none.

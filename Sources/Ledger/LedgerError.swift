@@ -1,3 +1,5 @@
+import UploadCore
+
 /// Why the ledger could not be opened or read.
 public enum LedgerError: Error, Hashable, Sendable {
     /// The directory or file can't be had.
@@ -40,16 +42,12 @@ extension LedgerError: CustomStringConvertible {
         case .newerSchema(let found, let supported):
             "the ledger has format \(found), this program knows formats up to \(supported); update the program"
         case .damagedRecord(let table, let key):
-            "damaged record in \(table.rawValue), key \(key.map { hexadecimal($0) }.joined())"
+            "damaged record in \(table.rawValue), key \(key.hexadecimal)"
         case .storage(let error):
             "ledger: \(error)"
         case .closed:
             "the ledger is closed"
         }
-    }
-
-    private func hexadecimal(_ byte: UInt8) -> String {
-        String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
     }
 }
 

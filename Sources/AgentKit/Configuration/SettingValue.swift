@@ -1,4 +1,5 @@
 internal import TOMLKit
+import UploadCore
 
 /// The value of one key as TOML knows it: what parsers read, and what is printed.
 public enum SettingValue: Sendable, Equatable {
@@ -76,8 +77,7 @@ extension String {
             case "\n": result += "\\n"
             case "\t": result += "\\t"
             case _ where scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
+                result += "\\U" + scalar.value.hexadecimal
             default: result.unicodeScalars.append(scalar)
             }
         }

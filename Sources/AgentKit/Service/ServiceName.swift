@@ -1,3 +1,5 @@
+import UploadCore
+
 /// The name of the unit that belongs to a configuration.
 ///
 /// It is `outbox` for the configuration of the place: `agent.toml` in the user's configuration directory for a user unit,
@@ -52,7 +54,6 @@ public enum ServiceName {
     /// The upper half of 64-bit FNV-1a, 8 hexadecimal digits.
     private static func hash(of text: String) -> String {
         let hash = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        let digits = String(hash >> 32, radix: 16)
-        return String(repeating: "0", count: 8 - digits.count) + digits
+        return UInt32(truncatingIfNeeded: hash >> 32).hexadecimal
     }
 }

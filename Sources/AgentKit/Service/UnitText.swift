@@ -1,3 +1,5 @@
+import UploadCore
+
 /// Words of unit files (man 7 systemd.syntax, man 5 systemd.service "COMMAND LINES", man 5 systemd.unit "SPECIFIERS").
 ///
 /// A file name may hold what systemd takes for a quote, an escape, a variable, a specifier or the end of a line; each
@@ -48,7 +50,7 @@ enum UnitText {
     private static func escaped(_ byte: UInt8, in whole: [UInt8]) -> [UInt8] {
         if byte == quote || byte == backslash { return [backslash, byte] }
         guard isControl(byte) || byte >= 0x80 && String(validating: whole, as: UTF8.self) == nil else { return [byte] }
-        return Array(("\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)).utf8)
+        return Array(("\\x" + byte.hexadecimal).utf8)
     }
 
     private static func word(_ bytes: [UInt8], _ escape: (UInt8) -> [UInt8]) -> String {

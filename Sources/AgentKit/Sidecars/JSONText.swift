@@ -1,3 +1,5 @@
+import UploadCore
+
 /// Writes JSON in a fixed order of keys, since people read sidecars and an encoder gives no order (RFC 8259).
 struct JSONText: Sendable {
     /// How members are laid out.
@@ -114,8 +116,7 @@ struct JSONText: Sendable {
             case UInt8(ascii: "\r"): raw("\\r")
             case UInt8(ascii: "\t"): raw("\\t")
             case 0..<0x20, 0x7F:
-                let digits = String(byte, radix: 16)
-                raw("\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits)
+                raw("\\u" + UInt16(byte).hexadecimal)
             default: bytes.append(byte)
             }
         }

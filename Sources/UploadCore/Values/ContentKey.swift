@@ -38,16 +38,7 @@ public struct ContentKey: Hashable, Sendable {
 
 extension ContentKey: CustomStringConvertible {
     /// 32 lower-case hexadecimal digits.
-    public var description: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(unsafeUninitializedCapacity: 32) { buffer in
-            for index in 0..<32 {
-                let half = index < 16 ? high : low
-                buffer[index] = digits[Int(truncatingIfNeeded: half >> UInt64(60 - (index % 16) * 4)) & 15]
-            }
-            return 32
-        }
-    }
+    public var description: String { high.hexadecimal + low.hexadecimal }
 }
 
 extension ContentKey: Comparable {

@@ -106,16 +106,11 @@ extension RelativePath: CustomStringConvertible {
                 result += scalar
                 rest.removeFirst(scalar.utf8.count)
             } else {
-                result += "%" + hexadecimal(first)
+                result += "%" + first.hexadecimal.uppercased()
                 rest.removeFirst()
             }
         }
         return result
-    }
-
-    private func hexadecimal(_ byte: UInt8) -> String {
-        let digits = String(byte, radix: 16, uppercase: true)
-        return digits.count == 1 ? "0" + digits : digits
     }
 }
 

@@ -17,8 +17,5 @@ public struct StrongDigest: Hashable, Sendable {
 
 extension StrongDigest: CustomStringConvertible {
     /// 64 lower-case hexadecimal digits.
-    public var description: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
+    public var description: String { bytes.hexadecimal }
 }

@@ -1,3 +1,5 @@
+import UploadCore
+
 extension ControlClient {
     /// The longest time the agent waits at once. Asked to wait in parts, it would go on for a client that was killed after
     /// the first: who is told to ask again later may do so.
@@ -65,7 +67,7 @@ extension ControlClient {
                 UInt8(ascii: "~"):
                 result.unicodeScalars.append(Unicode.Scalar(byte))
             default:
-                result += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+                result += "%" + byte.hexadecimal.uppercased()
             }
         }
         return result

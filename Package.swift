@@ -11,7 +11,6 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -52,7 +51,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
@@ -94,14 +92,14 @@ let package = Package(
         room(
             "Avatars",
             [
-                "CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "UploadCore", crypto, logging,
+                "CLinux", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "UploadCore", logging,
                 systemPackage,
             ]),
         room(
             "AgentKit",
             [
                 "Avatars", "CLinux", "Digests", "FileWatch", "Ledger", "LinuxSystem", "MediaTools", "NetworkWatch",
-                "PictureJobs", "Remotes", "Transport", "UploadCore", crypto, httpTypes, hummingbird, hummingbirdCore,
+                "PictureJobs", "Remotes", "Transport", "UploadCore", httpTypes, hummingbird, hummingbirdCore,
                 logging, nioCore, nioPosix,
                 serviceLifecycle, systemPackage,
                 unixSignals,
@@ -116,7 +114,7 @@ let package = Package(
         room(
             "OutboxReceiver",
             [
-                "CDisk", crypto, httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTPTypes, nioPosix,
+                "CCrypto", "CDisk", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTPTypes, nioPosix,
                 serviceLifecycle, systemPackage,
             ]),
         program("outbox-receiver", ["OutboxReceiver", argumentParser, logging]),
@@ -135,14 +133,14 @@ let package = Package(
 
         room("TestSupport"),
         // What starts the built programs and plays the server for them.
-        room("EndToEndSupport", ["TestSupport", crypto]),
+        room("EndToEndSupport", ["CCrypto", "TestSupport"]),
         .target(
             name: "FaultPreload",
             // It is loaded into programs with a Swift runtime of their own, and must not bring another.
             linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
         program("outbox-trials", ["EndToEndSupport", "TestSupport", argumentParser]),
         tests("UploadCoreTests", ["UploadCore"]),
-        tests("DigestsTests", ["Digests", "UploadCore", crypto]),
+        tests("DigestsTests", ["Digests", "UploadCore"]),
         tests("LinuxSystemTests", ["LinuxSystem", "TestSupport", systemPackage]),
         tests("FileWatchTests", ["CLinux", "FileWatch", "LinuxSystem", "TestSupport", "UploadCore", systemPackage]),
         tests("LedgerTests", ["Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging, systemPackage]),
@@ -178,7 +176,7 @@ let package = Package(
         tests(
             "OutboxReceiverTests",
             [
-                "OutboxReceiver", "TestSupport", crypto, hummingbird, logging, httpTypes, nioCore, nioEmbedded,
+                "CCrypto", "OutboxReceiver", "TestSupport", hummingbird, logging, httpTypes, nioCore, nioEmbedded,
                 nioHTTPTypes, systemPackage,
             ]),
         tests("EndToEndSupportTests", ["EndToEndSupport"]),

@@ -3,8 +3,8 @@ public import UploadCore
 /// Computes everything that is known of a content in one pass: its key (MD5, RFC 1321), the keyed digest of each block
 /// of 512 KiB, and the seal over those; on demand its SHA-256 too.
 public struct ContentHasher {
-    private var md5 = StoredMD5()
-    private var sha256: StoredSHA256?
+    private var md5 = MD5Hasher()
+    private var sha256: SHA256Hasher?
     private let block: BlockDigester
     private var blockFill = 0
     private var size: UInt64 = 0
@@ -16,7 +16,7 @@ public struct ContentHasher {
     ///   instructions for it, and more than twice as long on others.
     public init(secret: DigestSecret, withSHA256: Bool = false) {
         block = BlockDigester(secret: secret)
-        sha256 = withSHA256 ? StoredSHA256() : nil
+        sha256 = withSHA256 ? SHA256Hasher() : nil
     }
 
     /// Goes on where another hasher of this machine stood.
@@ -24,11 +24,11 @@ public struct ContentHasher {
     /// - Returns: nil where `progress` can't be the progress of one, or of one without the SHA-256 that is wanted.
     public init?(secret: DigestSecret, withSHA256: Bool = false, continuing progress: HashProgress) {
         self.init(secret: secret, withSHA256: withSHA256)
-        guard let state = StoredMD5(state: Array(progress.state.prefix(StoredMD5.stateSize))) else { return nil }
+        guard let state = MD5Hasher(state: Array(progress.state.prefix(MD5Hasher.stateSize))) else { return nil }
         md5 = state
-        let rest = Array(progress.state.dropFirst(StoredMD5.stateSize))
+        let rest = Array(progress.state.dropFirst(MD5Hasher.stateSize))
         if withSHA256 {
-            guard let state = StoredSHA256(state: rest) else { return nil }
+            guard let state = SHA256Hasher(state: rest) else { return nil }
             sha256 = state
         } else if !rest.isEmpty {
             return nil
@@ -71,8 +71,8 @@ public struct ContentHasher {
         let seal = ContentSeal(size: size, digest: block.finish())
         let strong = (sha256?.finish()).flatMap { StrongDigest($0) }
         defer {
-            md5 = StoredMD5()
-            sha256 = sha256.map { _ in StoredSHA256() }
+            md5 = MD5Hasher()
+            sha256 = sha256.map { _ in SHA256Hasher() }
             size = 0
             digests = []
         }

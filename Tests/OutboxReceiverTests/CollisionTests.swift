@@ -1,4 +1,4 @@
-import Crypto
+import CCrypto
 import Foundation
 import Logging
 import Synchronization
@@ -13,7 +13,9 @@ import Testing
     private static let second = Data(CollidingPair.second)
 
     private static func sha256(_ content: Data) -> String {
-        SHA256.hash(data: content).map { String(format: "%02x", $0) }.joined()
+        var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        SHA256(Array(content), content.count, &digest)
+        return digest.map { String(format: "%02x", $0) }.joined()
     }
 
     /// Announces a content with its SHA-256, or one that is not its own.

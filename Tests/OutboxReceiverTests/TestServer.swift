@@ -1,4 +1,4 @@
-import Crypto
+import CCrypto
 import Foundation
 import Logging
 import OutboxReceiver
@@ -209,7 +209,9 @@ final class TestServer: Sendable {
     static func blocks(_ content: Data) -> Int { (content.count + blockSize - 1) / blockSize }
 
     static func md5(_ content: Data) -> String {
-        Insecure.MD5.hash(data: content).map { String(format: "%02x", $0) }.joined()
+        var digest = [UInt8](repeating: 0, count: Int(MD5_DIGEST_LENGTH))
+        MD5(Array(content), content.count, &digest)
+        return digest.map { String(format: "%02x", $0) }.joined()
     }
 
     static func multipart(_ payload: Data, name: String = "sectionFile", end: String = "--\r\n") -> Data {

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import UploadCore
 
 /// What sidecars are called (docs/sidecars.md).
@@ -25,8 +25,7 @@ enum SidecarName {
 
     /// Another name of this kind, where that one is taken.
     static func temporary(_ number: UInt32) -> [UInt8] {
-        let digits = String(number, radix: 16)
-        return Array(".outbox-\(String(repeating: "0", count: 8 - digits.utf8.count))\(digits).tmp".utf8)
+        Array(".outbox-\(number.hexadecimal).tmp".utf8)
     }
 
     /// Whether a name is one of those: such a file must never be taken, whatever the configuration ignores.
@@ -56,8 +55,7 @@ enum SidecarName {
 
     /// The first 8 hexadecimal digits of the MD5 of a file name.
     private static func hash(of name: some Collection<UInt8>) -> String {
-        let digest = Insecure.MD5.hash(data: Array(name)).prefix(4)
-        return digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        MD5Hasher.hash(Array(name)).prefix(4).hexadecimal
     }
 
     /// The longest beginning that does not end within a UTF-8 character.

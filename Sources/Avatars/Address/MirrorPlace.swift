@@ -1,4 +1,5 @@
-import Crypto
+import Digests
+import UploadCore
 
 /// Where the mirror keeps a URL: names of directories and, at the end, of a file (docs/avatars.md).
 ///
@@ -53,8 +54,7 @@ enum MirrorPlace {
         if let percent = head.lastIndex(of: PercentEncoding.percent), headLength - percent < 3 {
             head = head[..<percent]
         }
-        let hash = Insecure.MD5.hash(data: name).prefix(hashDigits / 2)
-            .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        let hash = MD5Hasher.hash(name).prefix(hashDigits / 2).hexadecimal
         return head + Array("~\(hash)".utf8)
     }
 

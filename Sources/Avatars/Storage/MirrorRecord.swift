@@ -1,5 +1,5 @@
 import CLinux
-import Crypto
+import Digests
 import FoundationEssentials
 import Glibc
 import LinuxSystem
@@ -96,9 +96,7 @@ struct MirrorRecord: Codable, Equatable, Sendable {
 
     /// Where the record of an address stands in the directory of records. Unlike a place, it is never shared.
     static func name(for address: AvatarAddress) -> [UInt8] {
-        let digits = SHA256.hash(data: Array(address.key.utf8))
-            .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-        return Array((digits.joined() + ".json").utf8)
+        Array((SHA256Hasher.hash(Array(address.key.utf8)).hexadecimal + ".json").utf8)
     }
 }
 

@@ -1,4 +1,3 @@
-import Crypto
 package import Foundation
 
 /// What a fileSection server keeps in mind, as a value: uploads, their fragments, finished objects, and everything a
@@ -231,9 +230,9 @@ package struct SectionStore {
             return false
         }
         if keepsContent {
-            var digest = Insecure.MD5()
-            for number in 1...total { digest.update(data: upload.blocks[number] ?? Data()) }
-            guard Digest.hex(digest.finalize()) == upload.md5 else {
+            var digest = RunningMD5()
+            for number in 1...total { digest.update(upload.blocks[number] ?? Data()) }
+            guard digest.finish() == upload.md5 else {
                 mixtures.append("\(upload.fileName) (\(id)) is not the content its key names")
                 return false
             }

@@ -48,13 +48,11 @@ struct Folder: Sendable {
 
     /// Nil when nothing bears the name.
     func status(of name: String) throws(Errno) -> FileStatus? {
-        var status = stat()
         do {
-            _ = try retrying { fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) }
+            return try FileStatus(of: name, in: descriptor, flags: AT_SYMLINK_NOFOLLOW)
         } catch .noSuchFileOrDirectory {
             return nil
         }
-        return FileStatus(status)
     }
 
     /// A second name for `name`; never replaces anything (`.fileExists`).
@@ -85,22 +83,7 @@ struct Folder: Sendable {
     func seal(_ name: String, modified: Int64?) throws(Errno) {
         _ = try retrying { fchmodat(descriptor, name, 0o444, 0) }
         guard let modified else { return }
-        let time = timespec(tv_sec: Int(modified), tv_nsec: 0)
-        _ = try withUnsafeTemporaryTimes(time) { (times) throws(Errno) in
-            try retrying { utimensat(descriptor, name, times, AT_SYMLINK_NOFOLLOW) }
-        }
-    }
-
-    private func withUnsafeTemporaryTimes<Result>(
-        _ time: timespec, _ body: (UnsafePointer<timespec>) throws(Errno) -> Result
-    ) throws(Errno) -> Result {
-        let times = [time, time]
-        var outcome: Swift.Result<Result, Errno> = .failure(.invalidArgument)
-        times.withUnsafeBufferPointer { buffer in
-            guard let base = buffer.baseAddress else { return }
-            do throws(Errno) { outcome = .success(try body(base)) } catch { outcome = .failure(error) }
-        }
-        return try outcome.get()
+        _ = try retrying { disk_set_times(descriptor, name, modified) }
     }
 
     func synchronize() throws(Errno) {

@@ -1,5 +1,3 @@
-import Crypto
-
 /// 128 bits that are written as 32 lower-case hex digits: an MD5, an upload's id, the secret part of a URL.
 struct Hex128: Hashable, Sendable {
     let high: UInt64
@@ -16,13 +14,10 @@ struct Hex128: Hashable, Sendable {
         return Hex128(high: generator.next(), low: generator.next())
     }
 
-    init(_ digest: Insecure.MD5Digest) {
-        (high, low) = digest.withUnsafeBytes { bytes in
-            (
-                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            )
-        }
+    /// - Parameter digest: at least 16 bytes, of which the first 16 count.
+    init(digest: UnsafeRawBufferPointer) {
+        high = UInt64(bigEndian: digest.loadUnaligned(as: UInt64.self))
+        low = UInt64(bigEndian: digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
 
     /// Nil for anything but 32 hex digits of either case.

@@ -1,18 +1,13 @@
-import Crypto
-
 /// 256 bits that are written as 64 lower-case hex digits: a SHA-256.
 struct Hex256: Hashable, Sendable {
     private let high: Hex128
     private let low: Hex128
 
-    init(_ digest: SHA256Digest) {
-        let words = digest.withUnsafeBytes { bytes in
-            stride(from: 0, to: 32, by: 8).map {
-                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: $0, as: UInt64.self))
-            }
+    /// - Parameter digest: the 32 bytes of a SHA-256.
+    init(digest: [UInt8]) {
+        (high, low) = digest.withUnsafeBytes { bytes in
+            (Hex128(digest: bytes), Hex128(digest: UnsafeRawBufferPointer(rebasing: bytes[16...])))
         }
-        high = Hex128(high: words[0], low: words[1])
-        low = Hex128(high: words[2], low: words[3])
     }
 
     /// Nil for anything but 64 hex digits of either case.

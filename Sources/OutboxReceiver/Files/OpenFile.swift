@@ -50,9 +50,7 @@ final class OpenFile: Sendable {
     }
 
     func status() throws(Errno) -> FileStatus {
-        var status = stat()
-        _ = try retrying { fstat(descriptor, &status) }
-        return FileStatus(status)
+        try FileStatus(of: "", in: descriptor, flags: Int32(disk_empty_path))
     }
 
     func synchronize() throws(Errno) {
@@ -97,14 +95,21 @@ struct FileStatus: Sendable, Equatable {
     let isReadableByAll: Bool
     let isRegular: Bool
 
-    init(_ status: stat) {
-        device = UInt64(status.st_dev)
-        inode = UInt64(status.st_ino)
-        size = Int64(status.st_size)
-        modified = Int64(status.st_mtim.tv_sec)
-        changed = Int64(status.st_ctim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_ctim.tv_nsec)
-        isReadableByAll = status.st_mode & S_IROTH != 0
-        isRegular = status.st_mode & S_IFMT == S_IFREG
+    /// Looks at a file (man 2 fstatat).
+    ///
+    /// - Parameters:
+    ///   - name: in the directory, or a path where the directory is `AT_FDCWD`.
+    ///   - flags: of fstatat(2).
+    init(of name: String, in directory: Int32, flags: Int32 = 0) throws(Errno) {
+        var status = disk_status()
+        _ = try retrying { disk_get_status(directory, name, flags, &status) }
+        device = status.device
+        inode = status.inode
+        size = status.size
+        modified = status.modified
+        changed = status.changed
+        isReadableByAll = status.mode & S_IROTH != 0
+        isRegular = status.mode & S_IFMT == S_IFREG
     }
 
     func isSameFile(as other: FileStatus) -> Bool {

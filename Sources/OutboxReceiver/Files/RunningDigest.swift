@@ -1,5 +1,3 @@
-import Crypto
-
 /// The digests of an upload's bytes so far: MD5 always, SHA-256 where the client announced one.
 struct RunningDigest: Sendable {
     /// The digests of all bytes.
@@ -8,19 +6,19 @@ struct RunningDigest: Sendable {
         let sha256: Hex256?
     }
 
-    private var md5 = Insecure.MD5()
-    private var sha256: SHA256?
+    private var md5 = RunningMD5()
+    private var sha256: RunningSHA256?
 
     init(withSHA256: Bool) {
-        sha256 = withSHA256 ? SHA256() : nil
+        sha256 = withSHA256 ? RunningSHA256() : nil
     }
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        md5.update(bufferPointer: bytes)
-        sha256?.update(bufferPointer: bytes)
+        md5.update(bytes)
+        sha256?.update(bytes)
     }
 
     func finalize() -> Result {
-        Result(md5: Hex128(md5.finalize()), sha256: sha256.map { Hex256($0.finalize()) })
+        Result(md5: md5.digest(), sha256: sha256.map { Hex256(digest: $0.digest()) })
     }
 }

@@ -1,10 +1,8 @@
-import Crypto
-
 /// What `ETag` and `If-None-Match` are about.
 enum EntityTag {
     /// A strong one for what is made anew each time.
     static func of(_ text: String) -> String {
-        "\"\(Hex128(Insecure.MD5.hash(data: Array(text.utf8))))\""
+        "\"\(RunningMD5.hash(text))\""
     }
 
     /// If-None-Match compares weakly (RFC 9110, 13.1.2).

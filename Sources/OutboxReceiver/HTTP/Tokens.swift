@@ -1,4 +1,3 @@
-import Crypto
 import Glibc
 import Logging
 import SystemPackage
@@ -11,7 +10,7 @@ final class Tokens: Sendable {
     private static let longestFile: Int64 = 1 << 20
 
     private struct Entry: Sendable {
-        let digest: SHA256Digest
+        let digest: [UInt8]
         let user: String
     }
 
@@ -55,10 +54,10 @@ final class Tokens: Sendable {
         guard areNeeded else { return Self.localUser }
         guard let authorization, authorization.prefix(7).lowercased() == "bearer " else { throw .unauthorized }
         let token = authorization.dropFirst(7).drop { $0 == " " }
-        let digest = SHA256.hash(data: Array(token.utf8))
+        let digest = RunningSHA256.hash(token)
         // Digests of tokens are compared, in constant time, and all of them: time tells nothing about any token.
         var user: String?
-        for entry in fixed + current(now) where entry.digest == digest { user = entry.user }
+        for entry in fixed + current(now) where isEqualInConstantTime(entry.digest, digest) { user = entry.user }
         guard let user else { throw .unauthorized }
         return user
     }
@@ -83,8 +82,7 @@ final class Tokens: Sendable {
     // MARK: Reading
 
     private static func status(of path: String) -> FileStatus? {
-        var status = stat()
-        return stat(path, &status) == 0 ? FileStatus(status) : nil
+        try? FileStatus(of: path, in: AT_FDCWD)
     }
 
     private static func read(_ path: String) throws(StartFailure) -> ([Entry], FileStatus) {
@@ -113,7 +111,7 @@ final class Tokens: Sendable {
                 throw .configuration(
                     "\(origin): a line must be \"token user\", the user of letters, digits and . _ @ + -")
             }
-            entries.append(Entry(digest: SHA256.hash(data: Array(token.utf8)), user: String(fields[1])))
+            entries.append(Entry(digest: RunningSHA256.hash(token), user: String(fields[1])))
         }
         return entries
     }

@@ -1,9 +1,7 @@
-import Crypto
-
 /// The style sheet of pages.
 enum PageStyle {
     /// What the policy lets through: Base64 of its SHA-256.
-    static let digest = base64(SHA256.hash(data: Array(text.utf8)))
+    static let digest = base64(RunningSHA256.hash(text))
 
     static let text = """
         :root{color-scheme:light dark;--page:#fbfaf8;--text:#1d1c1a;--soft:#6b6760;--box:#efece7;--accent:#1f5f8b}

@@ -1,4 +1,3 @@
-import Crypto
 import Glibc
 import Synchronization
 import SystemPackage
@@ -104,12 +103,12 @@ final class ObjectStore: Sendable {
         guard let file = try open(object) else { return nil }
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
         defer { piece.deallocate() }
-        var digest = SHA256()
+        var digest = RunningSHA256()
         var offset: Int64 = 0
         while true {
             let count = try file.read(into: piece, at: offset)
-            if count == 0 { return Hex256(digest.finalize()) }
-            digest.update(bufferPointer: UnsafeRawBufferPointer(rebasing: piece[..<count]))
+            if count == 0 { return Hex256(digest: digest.digest()) }
+            digest.update(UnsafeRawBufferPointer(rebasing: piece[..<count]))
             offset += Int64(count)
         }
     }

@@ -1,4 +1,3 @@
-import Crypto
 import Glibc
 import HTTPTypes
 import Logging
@@ -40,7 +39,7 @@ struct PortraitDraft {
     private let store: Store
     private let file: OpenFile
     private var head: [UInt8] = []
-    private var digest = Insecure.MD5()
+    private var digest = RunningMD5()
 
     init(in store: Store) throws {
         self.store = store
@@ -50,7 +49,7 @@ struct PortraitDraft {
 
     static func name(of token: Hex128) -> String { "\(token).jpg" }
 
-    var md5: Hex128 { Hex128(digest.finalize()) }
+    var md5: Hex128 { digest.digest() }
 
     mutating func append(_ bytes: ByteBuffer) throws {
         let count = Int64(bytes.readableBytes)
@@ -62,7 +61,7 @@ struct PortraitDraft {
         try store.checkSpace(for: count)
         try bytes.withUnsafeReadableBytes { bytes in
             try file.write(bytes, at: size)
-            digest.update(bufferPointer: bytes)
+            digest.update(bytes)
         }
         size += count
     }

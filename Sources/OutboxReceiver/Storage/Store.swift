@@ -1,4 +1,4 @@
-import Glibc
+import CDisk
 import Logging
 import Synchronization
 import SystemPackage
@@ -75,7 +75,7 @@ final class Store: Sendable {
     /// Opens the storage in the directory `path`, creating it when missing.
     init(
         path: String, limits: Limits, synchronizes: Bool = true, logger: Logger,
-        now: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Int64 = Store.systemUptime,
+        now: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Int64 = { disk_uptime() },
         freeSpace: (@Sendable () -> Int64)? = nil
     ) throws(StartFailure) {
         self.limits = limits
@@ -112,12 +112,6 @@ final class Store: Sendable {
         }
         for upload in open { advance(upload) }
         recountStored()
-    }
-
-    private static func systemUptime() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
-        return Int64(time.tv_sec)
     }
 
     /// Free bytes of the file system beyond those that must stay free.

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -81,7 +81,7 @@ struct AvatarRoutes: Sendable {
 
     /// The agent alone knows how long a picture is good for: browsers ask each time, and are told where nothing changed.
     private static func response(_ picture: ServedPicture, to request: Request) -> Response {
-        let tag = "\"\(Insecure.MD5.hash(data: picture.bytes).hexadecimal)\""
+        let tag = "\"\(MD5Hasher.hash(picture.bytes).hexadecimal)\""
         var headers = headers(type: picture.type, caching: "private, no-cache")
         headers[.eTag] = tag
         if EntityTags(request.headers[values: .ifNoneMatch]).match(tag) {
@@ -117,11 +117,5 @@ extension HTTPFields {
     /// Sets a field whose name is not in the library.
     fileprivate mutating func set(_ name: String, _ value: String) {
         if let name = HTTPField.Name(name) { self[name] = value }
-    }
-}
-
-extension Digest {
-    fileprivate var hexadecimal: String {
-        map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 }

@@ -1,0 +1,64 @@
+import CCrypto
+
+// libcrypto's hashes with their states as plain values: each copy continues by itself. The functions fail for null
+// pointers only (man 3 MD5_Init, SHA256_Init), so their results are not looked at.
+
+/// Computes an MD5 (RFC 1321).
+struct RunningMD5: Sendable {
+    private var context = MD5_CTX()
+
+    init() {
+        MD5_Init(&context)
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        MD5_Update(&context, bytes.baseAddress, bytes.count)
+    }
+
+    /// Returns the digest of the bytes so far.
+    func digest() -> Hex128 {
+        var context = context
+        return withUnsafeTemporaryAllocation(byteCount: Int(MD5_DIGEST_LENGTH), alignment: 1) { digest in
+            MD5_Final(digest.baseAddress, &context)
+            return Hex128(digest: UnsafeRawBufferPointer(digest))
+        }
+    }
+
+    static func hash(_ text: String) -> Hex128 {
+        var hash = RunningMD5()
+        Array(text.utf8).withUnsafeBytes { hash.update($0) }
+        return hash.digest()
+    }
+}
+
+/// Computes a SHA-256 (FIPS 180-4).
+struct RunningSHA256: Sendable {
+    private var context = SHA256_CTX()
+
+    init() {
+        SHA256_Init(&context)
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        SHA256_Update(&context, bytes.baseAddress, bytes.count)
+    }
+
+    /// Returns the 32 bytes of the digest of the bytes so far.
+    func digest() -> [UInt8] {
+        var context = context
+        var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        SHA256_Final(&digest, &context)
+        return digest
+    }
+
+    static func hash(_ text: some StringProtocol) -> [UInt8] {
+        var hash = RunningSHA256()
+        Array(text.utf8).withUnsafeBytes { hash.update($0) }
+        return hash.digest()
+    }
+}
+
+/// Compares secrets in a time that does not depend on where they differ (man 3 CRYPTO_memcmp).
+func isEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
+}

@@ -20,14 +20,14 @@ struct RootGuard {
 
     private let path: String
     /// What stood there before the watch began.
-    private let expected: FileStatus?
-    private var status: FileStatus?
+    private let expected: DirectoryIdentity?
+    private var known: DirectoryIdentity?
     private var isMountPoint = false
     private var isLost = false
 
     init(path: String, expected: FileStatus? = nil) {
         self.path = path
-        self.expected = expected
+        self.expected = expected.map(DirectoryIdentity.init)
     }
 
     /// Opens the outbox and compares it with what it was.
@@ -35,13 +35,13 @@ struct RootGuard {
         do {
             let directory = try Directory(path: path)
             let found = try FileStatus(of: directory.rawValue)
-            guard let known = status else { return try accept(directory, found, isSame: false) }
+            guard let known else { return try accept(directory, found, isSame: false) }
             if !isLost {
-                if known.isSameDirectory(as: found) { return .present(directory) }
+                if known == DirectoryIdentity(found) { return .present(directory) }
                 isLost = true
                 return .lost(reason: isMountPoint ? "it was unmounted" : "another directory has taken its place")
             }
-            return try accept(directory, found, isSame: known.isSameDirectory(as: found))
+            return try accept(directory, found, isSame: known == DirectoryIdentity(found))
         } catch .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory {
             return .starved
         } catch {
@@ -54,19 +54,14 @@ struct RootGuard {
     private mutating func accept(
         _ directory: Directory, _ found: FileStatus, isSame: Bool
     ) throws(Errno) -> Outcome {
+        let identity = DirectoryIdentity(found)
         let isMounted = try FileStatus(path: path + "/..").device != found.device
         // The empty directory that shows while a medium is away is not the outbox.
         if isLost && isMountPoint && !isMounted { return .absent }
         isMountPoint = isMounted
-        let isFirst = status == nil && expected?.isSameDirectory(as: found) != false
-        status = found
+        let isFirst = known == nil && expected.map { $0 == identity } ?? true
+        known = identity
         isLost = false
         return isFirst ? .present(directory) : .back(directory, isSame: isSame)
-    }
-}
-
-extension FileStatus {
-    fileprivate func isSameDirectory(as other: FileStatus) -> Bool {
-        device == other.device && inode == other.inode && born == other.born
     }
 }

@@ -6,21 +6,9 @@ public import SystemPackage
 /// Nothing stays open between two uses, so that the file system can be unmounted. The empty mount point that is left
 /// then, or any other directory in its place, is refused.
 public final class PinnedDirectory: Sendable {
-    private struct Identity: Equatable {
-        let device: UInt64
-        let inode: UInt64
-        let born: Int64
-
-        init(_ status: FileStatus) {
-            device = status.device
-            inode = status.inode
-            born = status.born
-        }
-    }
-
     /// Absolute path, which may itself be a symbolic link.
     public let path: String
-    private let known = Mutex<Identity?>(nil)
+    private let known = Mutex<DirectoryIdentity?>(nil)
 
     /// A directory that need not be there yet. The first one that ``open()`` finds is the one from then on.
     public init(path: String) {
@@ -38,7 +26,7 @@ public final class PinnedDirectory: Sendable {
             let isGone = [.noSuchFileOrDirectory, .notDirectory].contains(error)
             throw isGone && known.withLock { $0 != nil } ? .staleNFSFileHandle : error
         }
-        let found = Identity(try FileStatus(of: directory.rawValue))
+        let found = DirectoryIdentity(try FileStatus(of: directory.rawValue))
         let isSame = known.withLock { known in
             if known == nil { known = found }
             return known == found
@@ -52,7 +40,7 @@ public final class PinnedDirectory: Sendable {
     /// - Throws: `Errno` of open(2); the one before then stays the only one.
     public func repin() throws(Errno) {
         let directory = try Directory(path: path)
-        let found = Identity(try FileStatus(of: directory.rawValue))
+        let found = DirectoryIdentity(try FileStatus(of: directory.rawValue))
         known.withLock { $0 = found }
     }
 }

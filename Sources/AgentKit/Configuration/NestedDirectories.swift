@@ -29,12 +29,12 @@ extension Configuration {
 
 /// A directory and all those above it, as the kernel sees them: symbolic links are resolved.
 private struct DirectoryChain {
-    private let links: [FileStatus]
+    private let links: [DirectoryIdentity]
 
     /// The chain of a path; if it is missing, that of the nearest directory above it.
     init(of path: String) {
         var path = path
-        var links: [FileStatus] = []
+        var links: [DirectoryIdentity] = []
         var directory = Self.open(path)
         while directory == nil, let slash = path.lastIndex(of: "/"), path != "/" {
             path = slash == path.startIndex ? "/" : String(path[..<slash])
@@ -42,8 +42,9 @@ private struct DirectoryChain {
         }
         while let current = directory, let status = try? FileStatus(of: current.rawValue) {
             // The root directory is its own parent.
-            if let last = links.last, last.isSameDirectory(as: status) { break }
-            links.append(status)
+            let identity = DirectoryIdentity(status)
+            if links.last == identity { break }
+            links.append(identity)
             directory = Self.parent(of: current)
         }
         self.links = links
@@ -51,8 +52,7 @@ private struct DirectoryChain {
 
     /// Whether a directory is in the chain.
     func passes(through path: String) -> Bool {
-        guard let status = try? FileStatus(path: path) else { return false }
-        return links.contains { $0.isSameDirectory(as: status) }
+        (try? FileStatus(path: path)).map { links.contains(DirectoryIdentity($0)) } ?? false
     }
 
     private static let flags = O_PATH | O_DIRECTORY
@@ -72,8 +72,4 @@ private struct DirectoryChain {
             try? SharedDescriptor(opening: String(target[...$0]), flags: flags)
         }
     }
-}
-
-extension FileStatus {
-    fileprivate func isSameDirectory(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 }

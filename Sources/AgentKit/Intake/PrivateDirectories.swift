@@ -4,20 +4,8 @@ import Synchronization
 /// The agent's own directories: the watch passes them over with everything in them, wherever they appear below the
 /// outbox. A bind mount, or moving one of them there while the agent runs, must not upload the token.
 final class PrivateDirectories: Sendable {
-    private struct Identity: Hashable {
-        let device: UInt64
-        let inode: UInt64
-        let born: Int64
-
-        init(_ status: FileStatus) {
-            device = status.device
-            inode = status.inode
-            born = status.born
-        }
-    }
-
     private struct Found {
-        var identities: Set<Identity> = []
+        var identities: Set<DirectoryIdentity> = []
         /// When they were looked up, on CLOCK_BOOTTIME.
         var time: UInt64?
     }
@@ -27,7 +15,7 @@ final class PrivateDirectories: Sendable {
 
     private let paths: [String]
     /// What the paths led to at start. A directory that is moved into the outbox is not at its path any more.
-    private let original: Set<Identity>
+    private let original: Set<DirectoryIdentity>
     private let found = Mutex(Found())
 
     /// The directories of a configuration, which are there by now.
@@ -41,7 +29,7 @@ final class PrivateDirectories: Sendable {
 
     /// Whether this is one of the directories.
     func contains(_ directory: FileStatus) -> Bool {
-        let identity = Identity(directory)
+        let identity = DirectoryIdentity(directory)
         if original.contains(identity) { return true }
         return found.withLock { found in
             let now = bootTimeNanoseconds()
@@ -52,7 +40,7 @@ final class PrivateDirectories: Sendable {
         }
     }
 
-    private static func identities(of paths: [String]) -> Set<Identity> {
-        Set(paths.compactMap { try? FileStatus(path: $0) }.map(Identity.init))
+    private static func identities(of paths: [String]) -> Set<DirectoryIdentity> {
+        Set(paths.compactMap { try? FileStatus(path: $0) }.map(DirectoryIdentity.init))
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 import UploadCore
 
 /// Changes that become durable together, and whom to tell.
@@ -10,48 +11,28 @@ struct PendingCommit: Sendable {
 
 /// What waits to be written: any number of threads add, one takes all there is.
 final class CommitQueue: @unchecked Sendable {
-    // Unchecked: the variables are only touched with `mutex` held; the condition needs a stable address, which Swift's
-    // own Mutex does not offer.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    // Unchecked: the variables are only touched within `monitor.locked`.
+    private let monitor = Monitor()
     private var waiting: [PendingCommit] = []
     private var isClosed = false
     private var isFinished = false
-
-    init() {
-        mutex = .allocate(capacity: 1)
-        condition = .allocate(capacity: 1)
-        pthread_mutex_init(mutex, nil)
-        var attributes = pthread_condattr_t()
-        pthread_condattr_init(&attributes)
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        pthread_cond_init(condition, &attributes)
-        pthread_condattr_destroy(&attributes)
-    }
-
-    deinit {
-        pthread_cond_destroy(condition)
-        pthread_mutex_destroy(mutex)
-        condition.deallocate()
-        mutex.deallocate()
-    }
 
     /// Queues a commit.
     ///
     /// - Returns: false once the queue is closed.
     func add(_ commit: PendingCommit) -> Bool {
-        locked {
+        monitor.locked {
             if isClosed { return false }
             waiting.append(commit)
-            if waiting.count == 1 { pthread_cond_broadcast(condition) }
+            if waiting.count == 1 { monitor.broadcast() }
             return true
         }
     }
 
     /// Waits for commits and takes them all; empty once the queue is closed and nothing waits.
     func take() -> [PendingCommit] {
-        locked {
-            while waiting.isEmpty && !isClosed { pthread_cond_wait(condition, mutex) }
+        monitor.locked {
+            while waiting.isEmpty && !isClosed { monitor.wait() }
             defer { waiting.removeAll(keepingCapacity: true) }
             return waiting
         }
@@ -61,45 +42,37 @@ final class CommitQueue: @unchecked Sendable {
     ///
     /// - Returns: whether the queue is closed.
     func pause(milliseconds: Int) -> Bool {
-        locked {
+        monitor.locked {
             var end = timespec()
             clock_gettime(CLOCK_MONOTONIC, &end)
             let nanoseconds = end.tv_nsec + milliseconds * 1_000_000
             end.tv_sec += nanoseconds / 1_000_000_000
             end.tv_nsec = nanoseconds % 1_000_000_000
-            while !isClosed {
-                if pthread_cond_timedwait(condition, mutex, &end) == ETIMEDOUT { break }
-            }
+            while !isClosed && !monitor.wait(until: end) {}
             return isClosed
         }
     }
 
     /// Takes no more commits.
     func close() {
-        locked {
+        monitor.locked {
             isClosed = true
-            pthread_cond_broadcast(condition)
+            monitor.broadcast()
         }
     }
 
     /// The writer is through.
     func finish() {
-        locked {
+        monitor.locked {
             isFinished = true
-            pthread_cond_broadcast(condition)
+            monitor.broadcast()
         }
     }
 
     /// Waits until the writer is through.
     func waitUntilFinished() {
-        locked {
-            while !isFinished { pthread_cond_wait(condition, mutex) }
+        monitor.locked {
+            while !isFinished { monitor.wait() }
         }
-    }
-
-    private func locked<Result>(_ body: () -> Result) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return body()
     }
 }

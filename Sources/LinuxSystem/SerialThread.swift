@@ -48,68 +48,48 @@ public final class SerialThread: SerialExecutor, TaskExecutor {
 
 /// A queue of closures with one consumer that sleeps while it is empty.
 final class JobQueue: @unchecked Sendable {
-    // Unchecked: `jobs`, `urgent` and `closed` are only touched with `mutex` held; the condition needs a stable address, which
-    // Swift's own Mutex does not offer.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    // Unchecked: the variables are only touched within `monitor.locked`.
+    private let monitor = Monitor()
     private var jobs: [@Sendable () -> Void] = []
     private var urgent: [@Sendable () -> Void] = []
     private var closed = false
     private var consumer: pthread_t?
 
-    init() {
-        mutex = .allocate(capacity: 1)
-        condition = .allocate(capacity: 1)
-        pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
-    }
-
-    deinit {
-        pthread_cond_destroy(condition)
-        pthread_mutex_destroy(mutex)
-        condition.deallocate()
-        mutex.deallocate()
-    }
-
     func add(_ job: @escaping @Sendable () -> Void) {
-        pthread_mutex_lock(mutex)
-        jobs.append(job)
-        if jobs.count == 1 { pthread_cond_signal(condition) }
-        pthread_mutex_unlock(mutex)
+        monitor.locked {
+            jobs.append(job)
+            if jobs.count == 1 { monitor.signal() }
+        }
     }
 
     func addFirst(_ job: @escaping @Sendable () -> Void) {
-        pthread_mutex_lock(mutex)
-        urgent.append(job)
-        pthread_cond_signal(condition)
-        pthread_mutex_unlock(mutex)
+        monitor.locked {
+            urgent.append(job)
+            monitor.signal()
+        }
     }
 
     func close() {
-        pthread_mutex_lock(mutex)
-        closed = true
-        pthread_cond_signal(condition)
-        pthread_mutex_unlock(mutex)
+        monitor.locked {
+            closed = true
+            monitor.signal()
+        }
     }
 
     var isOnConsumerThread: Bool {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return consumer.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+        monitor.locked { consumer.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
     }
 
     /// Runs jobs in order; returns once the queue is closed and empty.
     func runUntilClosed() {
-        pthread_mutex_lock(mutex)
-        consumer = pthread_self()
-        pthread_mutex_unlock(mutex)
+        monitor.locked { consumer = pthread_self() }
         var batch: [@Sendable () -> Void] = []
         while true {
-            pthread_mutex_lock(mutex)
-            while jobs.isEmpty && urgent.isEmpty && !closed { pthread_cond_wait(condition, mutex) }
-            let isOver = jobs.isEmpty && urgent.isEmpty
-            swap(&batch, &jobs)
-            pthread_mutex_unlock(mutex)
+            let isOver = monitor.locked {
+                while jobs.isEmpty && urgent.isEmpty && !closed { monitor.wait() }
+                swap(&batch, &jobs)
+                return batch.isEmpty && urgent.isEmpty
+            }
             if isOver { return }
             runUrgent()
             for job in batch {
@@ -122,9 +102,7 @@ final class JobQueue: @unchecked Sendable {
 
     private func runUrgent() {
         while true {
-            pthread_mutex_lock(mutex)
-            let first = urgent.isEmpty ? nil : urgent.removeFirst()
-            pthread_mutex_unlock(mutex)
+            let first = monitor.locked { urgent.isEmpty ? nil : urgent.removeFirst() }
             guard let first else { return }
             first()
         }

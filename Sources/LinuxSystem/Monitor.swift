@@ -1,0 +1,53 @@
+public import Glibc
+
+/// A lock whose holders can wait for a condition (man 3 pthread_cond_wait), which Swift's own `Mutex` can't.
+public final class Monitor: @unchecked Sendable {
+    // Unchecked: the pointers never change, and POSIX lets any thread use what they point to. A condition needs a
+    // stable address.
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    /// A monitor that nobody holds.
+    public init() {
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Runs `body` with the lock held.
+    public func locked<Result>(_ body: () -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
+
+    /// Releases the lock until another thread signals. The caller holds the lock, and checks its condition again.
+    public func wait() {
+        pthread_cond_wait(condition, mutex)
+    }
+
+    /// Releases the lock until another thread signals or the time comes. The caller holds the lock.
+    ///
+    /// - Parameter deadline: a time on CLOCK_MONOTONIC.
+    /// - Returns: whether the time has come.
+    public func wait(until deadline: timespec) -> Bool {
+        var deadline = deadline
+        return pthread_cond_timedwait(condition, mutex, &deadline) == ETIMEDOUT
+    }
+
+    /// Wakes one thread that waits.
+    public func signal() { pthread_cond_signal(condition) }
+
+    /// Wakes all threads that wait.
+    public func broadcast() { pthread_cond_broadcast(condition) }
+}

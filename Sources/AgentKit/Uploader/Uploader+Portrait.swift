@@ -11,6 +11,12 @@ extension Uploader {
         return portrait.service
     }
 
+    /// The drops of the portrait folder, in no particular order.
+    private var portraitDrops: [DropRecord] {
+        guard let folder = parts.portrait?.folder else { return [] }
+        return drops.paths(within: folder).compactMap { $0 == folder ? nil : drops[$0] }
+    }
+
     /// Sets the service in motion with what was under way when the agent ended.
     func startPortrait() {
         guard let service = parts.portrait?.service else { return }
@@ -21,7 +27,7 @@ extension Uploader {
                 sessionRefused: { [weak self] error in self?.run { $0.refused(error) } },
                 announce: { [events] _, profile in events.publish(profile: profile) }),
             isAllPaused: machine.isPaused)
-        for record in drops.values where record.key != nil && portrait(for: record.path) != nil {
+        for record in portraitDrops where record.key != nil {
             foundPortraits[record.path] = record
         }
     }
@@ -31,7 +37,7 @@ extension Uploader {
     func sendFoundPortraits() {
         guard hasScanned, !foundPortraits.isEmpty, !foundPortraits.values.contains(nil),
             !hashing.contains(where: { $1.isFound && portrait(for: $0) != nil }),
-            !drops.values.contains(where: { $0.key == nil && !$0.state.isFinal && portrait(for: $0.path) != nil })
+            !portraitDrops.contains(where: { $0.key == nil && !$0.state.isFinal })
         else { return }
         let found = foundPortraits.values.compactMap(\.self).compactMap(current).filter { !$0.state.isFinal }
         foundPortraits = [:]
@@ -78,10 +84,7 @@ extension Uploader {
     /// What is known now of a drop that may have got another name.
     private func current(_ drop: DropRecord) -> DropRecord? {
         if let record = drops[drop.path], record.key == drop.key { return record }
-        return drops.values.first { record in
-            record.key == drop.key && record.identity?.inode == drop.identity?.inode
-                && portrait(for: record.path) != nil
-        }
+        return portraitDrops.first { $0.key == drop.key && $0.identity?.inode == drop.identity?.inode }
     }
 
     private func send(_ record: DropRecord, to service: PortraitService, _ order: DropOrder) {

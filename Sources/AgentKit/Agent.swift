@@ -31,7 +31,7 @@ public struct Agent: Sendable {
     /// - Throws: `AgentFailure` when it cannot begin.
     public func run() async throws -> Bool {
         let configuration = source.initial.configuration
-        if let refusal = configuration.refusal ?? configuration.nestingRefusal() {
+        if let refusal = configuration.startRefusal() {
             throw AgentFailure.configuration(refusal)
         }
         for line in configuration.notBuilt { logger.warning("\(line)") }

@@ -10,8 +10,11 @@ extension Configuration {
         return wishes.filter(\.0).map { "not built yet, has no effect: \($0.1)" }
     }
 
+    /// Why `outbox run` refuses to start with this valid configuration; nil if it starts. This blocks on the disk.
+    public func startRefusal() -> String? { notBuiltRefusal ?? nestingRefusal() }
+
     /// What the configuration asks for that must not be passed over in silence; nil when there is nothing.
-    var refusal: String? {
+    var notBuiltRefusal: String? {
         if remote.protocol != .filesection {
             return "remote.protocol = \"\(remote.protocol.rawValue)\" is not built yet; use \"filesection\""
         }

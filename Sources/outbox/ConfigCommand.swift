@@ -12,7 +12,8 @@ struct ConfigCheckCommand: ParsableCommand {
         abstract: "Check the configuration and print what is in force.",
         discussion: """
             Prints every key with its value and where that comes from; secrets are masked. When something is wrong, it \
-            prints all errors on stderr, a line each, and ends with status 78.
+            prints all errors on stderr, a line each, and ends with status 78. So it does with a configuration that is \
+            valid, but that `outbox run` refuses.
 
             Examples:
               outbox config check
@@ -32,6 +33,9 @@ struct ConfigCheckCommand: ParsableCommand {
             effective = try common.effectiveConfiguration(in: surroundings)
         } catch {
             throw CommandFailure.configuration(error, all: true)
+        }
+        if let refusal = effective.configuration.startRefusal() {
+            throw CommandFailure.agent(.configuration(refusal))
         }
         if json { return try Output.standard.write(json: effective) }
         for warning in effective.notices { Output.error.attempt("outbox: warning: \(warning)") }

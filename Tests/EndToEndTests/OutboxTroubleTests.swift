@@ -146,8 +146,15 @@ struct NestedOutboxTests {
         let output = try await agent.command("run")
         #expect(output.code == 78, "\(output)")
         #expect(output.standardError.contains(key) && output.standardError.contains("leads into the outbox"))
+
         #expect(server.records.isEmpty)
         #expect(Files.tree(agent.outbox) == ["a.txt"])
+
+        let check = try await agent.command("config", "check")
+        #expect(check.code == 78 && check.standardError == output.standardError, "\(check)")
+        let visit = try DoctorVisit(try await agent.command("doctor", "--json"))
+        #expect(visit.code == 1 && visit.level("configuration") == "stop", "\(visit)")
+        #expect(output.standardError == "outbox: \(visit.message("configuration"))\n")
     }
 
     @Test(

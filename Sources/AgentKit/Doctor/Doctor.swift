@@ -40,17 +40,21 @@ public struct Doctor: Sendable {
         async let machine = machineFindings(agent: agent.pid)
         async let service = serviceFindings(agent: agent.pid)
         async let pictures = pictureFindings()
-        let own = configurationFindings + (token?.findings ?? [late(.token, "the token's file")])
+        let own = await configurationFindings() + (token?.findings ?? [late(.token, "the token's file")])
         let all =
             own + (await directories) + (await machine) + (await server) + agent.findings + (await service)
             + (await pictures)
         return DoctorReport(all)
     }
 
-    private var configurationFindings: [Finding] {
-        ConfigurationFacts(
+    private func configurationFindings() async -> [Finding] {
+        let refusal = await TimeLimit.run("doctor-directories", Self.fileLimit) { [configuration] in
+            configuration.startRefusal()
+        }
+        guard let refusal else { return [late(.configuration, "one of the agent's directories")] }
+        return ConfigurationFacts(
             file: effective.file, warnings: effective.warnings, shadowed: effective.shadowed,
-            withoutEffect: configuration.notBuilt, refusal: configuration.refusal
+            withoutEffect: configuration.notBuilt, refusal: refusal
         ).findings
     }
 

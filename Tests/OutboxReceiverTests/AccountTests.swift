@@ -16,6 +16,17 @@ import Testing
         }
     }
 
+    @Test func aQuestionAboutNoFileTellsWhetherTheTokenIsGood() async throws {
+        try await TestServer.run(configure: { $0.tokens = Self.tokens }) { server in
+            #expect(try server.isFinish([], token: "wrong").status == 401)
+            let reply = try server.isFinish([], token: "bob-token")
+            #expect(reply.status == 200)
+            #expect(reply.data["finishStatus"] as? Int == 1)
+            #expect(reply.data["failFileIds"] as? String == "")
+            #expect(try server.post("/fileSection/delete.do", ["fileIds": []], token: "bob-token").status == 400)
+        }
+    }
+
     @Test func noPartOfACommentIsAToken() async throws {
         let tokens = "# anna, old laptop\nalice-token alice # here, too much\n\t#, bob-token bob\na#b carol,c#d carol"
         try await TestServer.run(configure: { $0.tokens = tokens }) { server in

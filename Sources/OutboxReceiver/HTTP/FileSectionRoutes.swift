@@ -123,7 +123,8 @@ struct FileSectionRoutes {
     // MARK: isFinish.do
 
     func isFinish(_ request: Request, user: String) async throws -> Response {
-        let ids = try await ids(in: request)
+        // Naming no file is a question about the token alone: agents ask it before they have anything to send.
+        let ids = try await ids(in: request, atLeast: 0)
         let answers = try await settledAnswers(for: ids, user: user)
         var unknown: [String] = []
         var failed: [String] = []
@@ -140,7 +141,7 @@ struct FileSectionRoutes {
                 digests.append(JSON.Member(name: id, value: .string(content.key.md5.description)))
             }
         }
-        guard unknown.count < ids.count else { throw Refusal.unknownID }
+        guard ids.isEmpty || unknown.count < ids.count else { throw Refusal.unknownID }
         let status: Int64 = failed.isEmpty ? (isAssembling ? 2 : 1) : 0
         store.requests.asked(ids, user: user, status: status)
         var reply = [
@@ -175,16 +176,16 @@ struct FileSectionRoutes {
     // MARK: delete.do
 
     func delete(_ request: Request, user: String) async throws -> Response {
-        let ids = try await ids(in: request)
+        let ids = try await ids(in: request, atLeast: 1)
         let forgotten = try store.delete(ids.compactMap { Hex128($0) }, user: user)
         store.requests.deleted(ids, user: user, forgotten: forgotten)
         return .json()
     }
 
-    private func ids(in request: Request) async throws -> [String] {
+    private func ids(in request: Request, atLeast fewest: Int) async throws -> [String] {
         guard let ids = try await request.json()["fileIds"]?.strings else { throw Refusal.notExpectedJSON }
-        guard (1...Self.mostFiles).contains(ids.count), ids.allSatisfy({ $0.utf8.count <= 128 }) else {
-            throw Refusal.badRequest("There must be 1 to \(Self.mostFiles) file ids of at most 128 characters.")
+        guard (fewest...Self.mostFiles).contains(ids.count), ids.allSatisfy({ $0.utf8.count <= 128 }) else {
+            throw Refusal.badRequest("There must be \(fewest) to \(Self.mostFiles) file ids of at most 128 characters.")
         }
         return ids
     }

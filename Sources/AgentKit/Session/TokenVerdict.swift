@@ -1,4 +1,4 @@
-/// Whether the server takes a token, as `outbox login` tells it.
+/// Whether the server takes a token, as `outbox login` tells it: the judgement of `doctor` (`ServerFacts`) in one line.
 public struct TokenVerdict: Equatable, Sendable {
     /// What the server made of the token.
     public enum Word: String, Sendable {
@@ -34,21 +34,15 @@ public struct TokenVerdict: Equatable, Sendable {
     init(_ facts: ServerFacts) {
         let findings = facts.findings
         let credentials = findings.first { $0.check == .credentials }
-        switch credentials?.level {
-        case .ok:
-            word = .accepted
-            message = "the server accepts the token"
-        case nil:
-            word = .unknown
-            message = "whether the server accepts the token is not known: " + Self.line(findings.last)
-        default:
-            word = .refused
-            message = Self.line(credentials)
+        let line = (credentials ?? findings.last).map { finding in
+            [finding.message, finding.remedy].compactMap(\.self).joined(separator: "; ")
         }
-    }
-
-    private static func line(_ finding: Finding?) -> String {
-        guard let finding else { return "" }
-        return [finding.message, finding.remedy].compactMap(\.self).joined(separator: "; ")
+        guard let credentials else {
+            word = .unknown
+            message = "whether the server accepts the token is not known: \(line ?? "")"
+            return
+        }
+        word = credentials.level == .ok ? .accepted : .refused
+        message = line ?? ""
     }
 }

@@ -213,4 +213,13 @@ struct TokenVerdictTests {
     func message() {
         #expect(verdict(401).message.contains("it says"))
     }
+
+    @Test("is told in the doctor's words", arguments: [200, 400, 401])
+    func sameWords(status: Int) {
+        let answer = ServerFacts.Answer(
+            status: status, isEnvelope: true, code: nil, message: nil, location: nil, isHTML: false, milliseconds: 1)
+        let facts = ServerFacts(url: "https://host", outcome: .answered(answer), tokenSource: .login)
+        let finding = facts.findings.first { $0.check == .credentials }
+        #expect(TokenVerdict(facts).message.hasPrefix(finding?.message ?? "no finding"))
+    }
 }

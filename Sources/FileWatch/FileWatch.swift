@@ -92,7 +92,7 @@ public final class FileWatch: Sendable {
         self.handler = handler
         self.kernel = kernel
         mailbox = try Mailbox()
-        monitor = try MountMonitor()
+        monitor = try kernel.openMounts()
     }
 
     deinit { stop() }

@@ -7,6 +7,8 @@ struct Kernel: Sendable {
     var openQueue: @Sendable (Wakeup) throws(Errno) -> InotifyQueue = { wakeup throws(Errno) in
         try InotifyQueue(wakeup: wakeup)
     }
+    /// Opens the table of mounts.
+    var openMounts: @Sendable () throws(Errno) -> MountMonitor = { () throws(Errno) in try MountMonitor() }
     /// Watches a directory.
     var watch: @Sendable (InotifyQueue, Directory, _ isRoot: Bool) throws(Errno) -> Int32 = {
         queue, directory, isRoot throws(Errno) in try queue.watch(directory, isRoot: isRoot)

@@ -63,8 +63,8 @@ final class MountMonitor: Sendable {
     var rawValue: Int32 { file.rawValue }
 
     /// - Throws: `Errno` of open(2).
-    init() throws(Errno) {
-        file = try SharedDescriptor(opening: "/proc/self/mountinfo", flags: O_RDONLY)
+    init(path: String = "/proc/self/mountinfo") throws(Errno) {
+        file = try SharedDescriptor(opening: path, flags: O_RDONLY)
     }
 
     /// Whether mounts changed since this or a poll(2) of the descriptor told so the last time.

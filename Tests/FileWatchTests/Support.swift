@@ -92,6 +92,15 @@ final class EventLog: Sendable {
     func append(_ batch: [WatchEvent]) { events.withLock { $0 += batch } }
 }
 
+extension Kernel {
+    /// A kernel that tells of no mounts. The real one tells every watch of each mount that anybody makes on the machine.
+    static var withoutMounts: Kernel {
+        var kernel = Kernel()
+        kernel.openMounts = { () throws(Errno) in try MountMonitor(path: "/dev/null") }
+        return kernel
+    }
+}
+
 extension FileWatch.Options {
     /// Settles quickly and never rescans by itself.
     static func quick(

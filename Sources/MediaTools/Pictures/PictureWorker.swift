@@ -30,6 +30,7 @@ public final class PictureWorker: PictureWorking {
     }
 
     private let program: String
+    private let timeLimit: @Sendable (PictureJob.Operation) -> Duration
     private let logger: Logger
     private let state: Mutex<State>
 
@@ -45,8 +46,12 @@ public final class PictureWorker: PictureWorking {
             logger: logger)
     }
 
-    init(program: String, settings: WorkerPool.Settings, logger: Logger) {
+    init(
+        program: String, settings: WorkerPool.Settings,
+        timeLimit: @escaping @Sendable (PictureJob.Operation) -> Duration = PictureLimits.time(for:), logger: Logger
+    ) {
         self.program = program
+        self.timeLimit = timeLimit
         self.logger = logger
         state = Mutex(State(pool: WorkerPool(settings: settings)))
     }
@@ -106,7 +111,7 @@ public final class PictureWorker: PictureWorking {
                     descriptors: [picture] + (output.map { [$0] } ?? []), maximumPixels: maximumPixels)
                 handle { state, now in
                     state.waiting[id] = job
-                    return state.pool.submit(id, priority, limit: PictureLimits.time(for: operation), now: now)
+                    return state.pool.submit(id, priority, limit: timeLimit(operation), now: now)
                 }
                 // Cancelled before it was there to be cancelled.
                 if Task.isCancelled { cancel(id) }

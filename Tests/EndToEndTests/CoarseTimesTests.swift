@@ -49,7 +49,7 @@ private final class CoarseDisk {
 }
 
 @Suite(
-    "On a file system with whole seconds", .agents, .enabled(if: CoarseDisk.isPossible, "\(CoarseDisk.why)"))
+    "On a file system with whole seconds", .heavy, .enabled(if: CoarseDisk.isPossible, "\(CoarseDisk.why)"))
 struct CoarseTimesTests {
     @Test("a file that is overwritten within the second it was hashed in is uploaded again")
     func overwritten() async throws {
@@ -63,7 +63,7 @@ struct CoarseTimesTests {
             return try JSONDecoder().decode(Sidecar.self, from: data)
         }
         try await agent.start()
-        // A busy machine needs several attempts until all falls into one second.
+        // A busy machine needs several attempts until all falls into one second; hence nothing runs beside this test.
         for attempt in 0..<100 {
             let name = "\(attempt).jpg"
             let (old, new) = (SampleMedia.jpeg.bytes(size: 2000, seed: 1), SampleMedia.jpeg.bytes(size: 2000, seed: 2))

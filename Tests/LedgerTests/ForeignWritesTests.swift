@@ -54,6 +54,31 @@ struct ForeignWritesTests {
         #expect(told == [.damaged])
     }
 
+    /// Lets the tables be looked up nowhere, as if the ledger's own commit had come between that and the look at the file.
+    private func loseTables() throws {
+        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: file))
+        for page in 0..<2 {
+            // The root of the table of tables in struct MDB_meta (lmdb.h, mdb.c), behind the page's header.
+            try handle.seek(toOffset: UInt64(page * Int(getpagesize()) + 128))
+            try handle.write(contentsOf: Data([0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0]))
+        }
+        try handle.close()
+        ledger.environment.foreignWrites.accept()
+    }
+
+    @Test func aTableThatCanNotBeLookedUpIsDamageToAReader() throws {
+        try loseTables()
+        #expect(throws: LedgerError.self) { try ledger.setting("a") }
+        #expect(told == [.damaged])
+    }
+
+    @Test func aTableThatCanNotBeLookedUpIsDamageToAWriter() async throws {
+        try loseTables()
+        ledger.commit([.setting("a", [2])]) {}
+        try await Poll.until("trouble") { told == [.damaged] }
+        ledger.close()
+    }
+
     @Test func aTouchHarmsNothing() async throws {
         #expect(utimes(file, nil) == 0)
         #expect(await ledger.commit([.setting("a", [2])]))

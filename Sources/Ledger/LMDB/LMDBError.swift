@@ -40,6 +40,9 @@ enum MDBCode {
     /// What LMDB answers where it meets pages that make no sense, at opening or later.
     static let damage: Set<Int32> = [
         MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INVALID, MDB_PAGE_FULL,
+        // mdb_cursor_init passes over the error with which it looks a table up; the next call answers BAD_TXN. A table whose
+        // entry is gone or makes no sense is answered with the others.
+        MDB_BAD_TXN, MDB_BAD_DBI, MDB_INCOMPATIBLE,
         // Of the table of readers in the lock file, which a few threads never fill.
         MDB_READERS_FULL, MDB_BAD_RSLOT,
     ]

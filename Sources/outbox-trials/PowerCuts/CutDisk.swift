@@ -17,6 +17,10 @@ final class CutDisk {
             case .btrfs: ["-q", "-f", "-K"]
             }
         }
+
+        /// Options of mount(8). XFS refuses a second file system with an identifier: the one before a cut may outlive its
+        /// unmounting, in another mount namespace.
+        fileprivate var mountOptions: [String] { self == .xfs ? ["-o", "nouuid"] : [] }
     }
 
     static let size = 512 << 20
@@ -81,7 +85,7 @@ final class CutDisk {
 
     private func mount() async throws {
         guard let loop else { throw Missing("no loop device") }
-        try await Self.run("mount", ["-t", kind.rawValue, loop, directory])
+        try await Self.run("mount", ["-t", kind.rawValue] + kind.mountOptions + [loop, directory])
         isMounted = true
     }
 

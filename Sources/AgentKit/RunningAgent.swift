@@ -257,7 +257,9 @@ struct RunningAgent: Service {
                     logger.info("what waits is tried at once", metadata: ["because": "\(change)"])
                     // Before the uploads: what hangs in the old network then fails and is begun anew.
                     if change.causes != .clockSet {
-                        transport.networkChanged(goneAddresses: Set(change.goneAddresses.map(\.description)))
+                        transport.networkChanged(
+                            goneAddresses: Set(change.goneAddresses.map(\.description)),
+                            returnedAddresses: Set(change.returnedAddresses.map(\.description)))
                     }
                     uploader.run { $0.networkChanged() }
                     pictures.networkChanged()

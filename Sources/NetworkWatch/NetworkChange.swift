@@ -22,11 +22,14 @@ public struct NetworkChange: Equatable, Sendable, CustomStringConvertible {
     public var causes: Cause
     /// Local addresses that are gone: connections bound to them are dead.
     public var goneAddresses: Set<IPAddress>
+    /// Local addresses whose link lost its carrier and has it again: what was sent to them meanwhile is lost.
+    public var returnedAddresses: Set<IPAddress>
 
     /// Puts a change together.
-    public init(causes: Cause, goneAddresses: Set<IPAddress> = []) {
+    public init(causes: Cause, goneAddresses: Set<IPAddress> = [], returnedAddresses: Set<IPAddress> = []) {
         self.causes = causes
         self.goneAddresses = goneAddresses
+        self.returnedAddresses = returnedAddresses
     }
 
     /// In words, for the log.
@@ -37,6 +40,9 @@ public struct NetworkChange: Equatable, Sendable, CustomStringConvertible {
         if causes.contains(.clockSet) { words.append("the clock was set") }
         if !goneAddresses.isEmpty {
             words.append("gone: " + goneAddresses.map(\.description).sorted().joined(separator: ", "))
+        }
+        if !returnedAddresses.isEmpty {
+            words.append("back: " + returnedAddresses.map(\.description).sorted().joined(separator: ", "))
         }
         return words.joined(separator: "; ")
     }

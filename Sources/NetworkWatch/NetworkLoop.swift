@@ -117,7 +117,10 @@ final class NetworkLoop: @unchecked Sendable {
 
     private func tell() {
         let addresses = picture.allAddresses
-        let change = NetworkChange(causes: causes, goneAddresses: toldAddresses.subtracting(addresses))
+        let returned = picture.takeReturnedLinks()
+        let change = NetworkChange(
+            causes: causes, goneAddresses: toldAddresses.subtracting(addresses),
+            returnedAddresses: returned.isEmpty ? [] : system.addressesOfLinks(returned))
         causes = []
         toldAddresses = addresses
         onChange(change)

@@ -11,6 +11,7 @@ struct NetworkPicture: Equatable, Sendable {
 
     private var addresses: Set<LinkAddress> = []
     private var links: [UInt32: Bool] = [:]
+    private var returnedLinks: Set<UInt32> = []
     private var routes: Set<Route> = []
 
     /// The addresses that were found by looking. Links and routes become known as they are told of.
@@ -28,9 +29,13 @@ struct NetworkPicture: Equatable, Sendable {
         switch message {
         case .link(let link, let isRunning):
             if !isRunning { forgetRoutes(over: link) }
-            return links.updateValue(isRunning, forKey: link) != isRunning
+            let former = links.updateValue(isRunning, forKey: link)
+            if !isRunning { returnedLinks.remove(link) }
+            if isRunning, former == false { returnedLinks.insert(link) }
+            return former != isRunning
         case .linkGone(let link):
             forgetRoutes(over: link)
+            returnedLinks.remove(link)
             return links.removeValue(forKey: link) != false
         case .address(let address, let link):
             let isNew = !allAddresses.contains(address)
@@ -48,6 +53,12 @@ struct NetworkPicture: Equatable, Sendable {
             routes.remove(route)
             return true
         }
+    }
+
+    /// The links that lost their carrier and have it again, since this was last asked.
+    mutating func takeReturnedLinks() -> Set<UInt32> {
+        defer { returnedLinks = [] }
+        return returnedLinks
     }
 
     /// The kernel drops routes with the address or link they need and says nothing of it: when they are told of again,

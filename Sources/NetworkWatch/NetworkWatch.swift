@@ -58,6 +58,8 @@ struct NetworkSystem: Sendable {
     var drainClock: @Sendable (SharedDescriptor) -> Void
     /// Looks at addresses and routes.
     var look: @Sendable () -> Surroundings
+    /// Looks which addresses these links have.
+    var addressesOfLinks: @Sendable (Set<UInt32>) -> Set<IPAddress>
     /// Reads the clocks.
     var clocks: @Sendable () -> ClockReading
     /// How often to look where there are no messages.
@@ -74,6 +76,7 @@ struct NetworkSystem: Sendable {
             _ = read(timer.rawValue, &expirations, MemoryLayout<UInt64>.size)
         },
         look: { Surroundings.look() },
+        addressesOfLinks: { LinkAddresses.look($0) },
         clocks: { ClockReading.now() },
         lookInterval: 5_000_000_000)
 }

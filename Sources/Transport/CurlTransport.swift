@@ -70,15 +70,19 @@ public final class CurlTransport: HTTPTransport {
         engine.setBandwidthLimit(bytesPerSecond)
     }
 
-    /// The network is another one than before: says which local addresses are gone.
+    /// Tells that the network changed.
     ///
-    /// Transfers whose connection is bound to one of them fail with ``TransportError/reset(_:)``, since nothing would
-    /// ever come back to them. Those that are still looking up a name or connecting begin anew, and so do those whose
-    /// connection tries in vain to send: TCP waits longer each time, and would go on waiting in a network that is back. Idle connections are not used again. Everything else goes on.
+    /// Transfers whose connection is bound to a gone address fail with ``TransportError/reset(_:)``, since nothing would
+    /// ever come back to them. So do those that have been waiting for a reply on a returned address for 3 s: a reply
+    /// that was sent while the link was down comes late or never. Transfers that are still looking up a name or connecting begin
+    /// anew, and so do those whose connection tries in vain to send: TCP waits longer each time, and would go on waiting
+    /// in a network that is back. Idle connections are not used again. Everything else goes on.
     ///
-    /// - Parameter goneAddresses: as inet_ntop(3) writes them; may be empty.
-    public func networkChanged(goneAddresses: Set<String> = []) {
-        engine.networkChanged(gone: goneAddresses)
+    /// - Parameters:
+    ///   - goneAddresses: local addresses that no link has any more, as inet_ntop(3) writes them.
+    ///   - returnedAddresses: local addresses whose link lost its carrier and has it again.
+    public func networkChanged(goneAddresses: Set<String> = [], returnedAddresses: Set<String> = []) {
+        engine.networkChanged(NetworkNews(gone: goneAddresses, returned: returnedAddresses))
     }
 
     /// Changes the time limits of transfers to come.

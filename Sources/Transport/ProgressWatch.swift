@@ -41,6 +41,12 @@ struct ProgressWatch {
         self.reply = reply.nanoseconds
     }
 
+    /// For how long the other end has had the whole request, as far as was observed; nil where it has not.
+    func silence(at now: UInt64) -> Duration? {
+        guard case .awaitingReply(let since) = phase else { return nil }
+        return .nanoseconds(Int64(clamping: now - min(since, now)))
+    }
+
     /// Judges a transfer.
     ///
     /// - Parameter now: nanoseconds on a clock that never steps.

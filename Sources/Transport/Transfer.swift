@@ -200,6 +200,11 @@ final class Transfer {
         return SocketRegistry.Endpoint(address: address, port: outbox_curl_long_info(easy, CURLINFO_LOCAL_PORT))
     }
 
+    /// For how long the other end has had the whole request and did not begin to reply; nil where it has not, or did.
+    func silence(at now: UInt64) -> Duration? {
+        headerLength == 0 ? watch.silence(at: now) : nil
+    }
+
     /// - Parameter unacknowledged: bytes the kernel still holds.
     /// - Returns: why to give up; nil where it goes on.
     func checkProgress(at now: UInt64, unacknowledged: Int) -> TransportError? {

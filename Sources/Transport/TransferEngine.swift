@@ -50,8 +50,8 @@ final class TransferEngine: Sendable {
         _ = inbox.post(.setTimeouts(stall: stall, reply: reply))
     }
 
-    func networkChanged(gone: Set<String>) {
-        _ = inbox.post(.networkChanged(gone: gone))
+    func networkChanged(_ news: NetworkNews) {
+        _ = inbox.post(.networkChanged(news))
     }
 
     func shutdown() {

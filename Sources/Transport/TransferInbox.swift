@@ -25,7 +25,7 @@ final class TransferInbox: Sendable {
         case cancel(Ticket)
         case setBandwidthLimit(UInt64)
         case setTimeouts(stall: Duration, reply: Duration)
-        case networkChanged(gone: Set<String>)
+        case networkChanged(NetworkNews)
         case stop
     }
 

@@ -60,7 +60,7 @@ final class TransferLoop {
         case .setTimeouts(let stall, let reply):
             configuration.stallTimeout = stall
             configuration.replyTimeout = reply
-        case .networkChanged(let gone): leaveNetwork(gone: gone)
+        case .networkChanged(let news): leaveNetwork(news)
         case .stop: isStopping = true
         }
     }
@@ -74,18 +74,20 @@ final class TransferLoop {
     }
 
     /// Lets go of whatever may hang in the network that was there before.
-    private func leaveNetwork(gone: Set<String>) {
+    private func leaveNetwork(_ news: NetworkNews) {
         let descriptors = sockets.byLocalEndpoint()
+        let now = bootTime()
         for transfer in Array(active.values) {
-            guard let endpoint = transfer.localEndpoint else {
-                startOver(transfer)
-                continue
-            }
-            if gone.contains(endpoint.address) {
-                let reason = "the network changed: the local address \(endpoint.address) is gone"
-                end(transfer, with: .failure(.reset(reason)))
-            } else if let descriptor = descriptors[endpoint], outbox_is_backing_off(descriptor) != 0 {
-                startOver(transfer)
+            let endpoint = transfer.localEndpoint
+            let descriptor = endpoint.flatMap { descriptors[$0] }
+            let connection = NetworkNews.Connection(
+                localAddress: endpoint?.address,
+                isBackingOff: descriptor.map { outbox_is_backing_off($0) != 0 } ?? false,
+                silence: transfer.silence(at: now))
+            switch news.verdict(on: connection) {
+            case .goOn: break
+            case .startOver: startOver(transfer)
+            case .fail(let reason): end(transfer, with: .failure(.reset(reason)))
             }
         }
         sockets.shutDown(except: Set(active.values.compactMap(\.localEndpoint)))

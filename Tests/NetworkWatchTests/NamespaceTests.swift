@@ -124,7 +124,9 @@ struct NamespaceTests {
         let routed = try await seen.sees(NetworkChange(causes: .network))
         try await namespace.ip("link set v1 down")
         let down = try await seen.sees(NetworkChange(causes: .network), after: routed)
+        try await namespace.ip("link set v1 up")
+        let up = try await seen.sees(NetworkChange(causes: .network, returnedAddresses: [.four]), after: down)
         try await namespace.ip("link del v0")
-        _ = try await seen.sees(NetworkChange(causes: .network, goneAddresses: [.four]), after: down)
+        _ = try await seen.sees(NetworkChange(causes: .network, goneAddresses: [.four]), after: up)
     }
 }

@@ -53,6 +53,24 @@ struct NetworkPictureTests {
         #expect(changes(.route(.usual), .linkGone(4), .route(.usual)) == [true, true, false])
     }
 
+    @Test("and a link has returned once, when it has the carrier again that it lost")
+    func returned() {
+        for (messages, expected) in [
+            ([], []),
+            // Nothing can be lost on a link that was not there before.
+            ([.link(3, isRunning: true)], []),
+            ([.link(3, isRunning: false), .link(3, isRunning: true)], [3]),
+            ([.link(3, isRunning: false), .link(4, isRunning: true)], []),
+            ([.link(3, isRunning: false), .link(3, isRunning: true), .link(3, isRunning: false)], []),
+            ([.link(3, isRunning: false), .link(3, isRunning: true), .linkGone(3)], []),
+            ([.link(3, isRunning: false), .linkGone(3), .link(3, isRunning: true)], []),
+        ] as [([RouteMessage], Set<UInt32>)] {
+            var picture = NetworkPicture(addresses: [])
+            for message in messages { _ = picture.apply(message) }
+            #expect([picture.takeReturnedLinks(), picture.takeReturnedLinks()] == [expected, []], "\(messages)")
+        }
+    }
+
     @Test("and an address that two links had is there until both lost it")
     func twoLinks() {
         var picture = NetworkPicture(addresses: [])
@@ -131,5 +149,8 @@ struct ClockReadingTests {
         let change = NetworkChange(causes: [.resumed, .network], goneAddresses: [.four, .six])
         #expect(
             change.description == "the network changed; the machine woke from sleep; gone: 192.0.2.7, 2001:db8::7")
+        #expect(
+            NetworkChange(causes: .network, returnedAddresses: [.four]).description
+                == "the network changed; back: 192.0.2.7")
     }
 }

@@ -67,6 +67,7 @@ private final class Stage: RouteSource, Sendable {
                 _ = eventfd_read(clock.rawValue, &count)
             },
             look: { [self] in state.withLock { $0.found } },
+            addressesOfLinks: { links in links == [3] ? [.four] : [] },
             clocks: { [self] in
                 let slept = state.withLock { $0.slept }
                 let now = ClockReading.now()
@@ -98,6 +99,18 @@ struct WatchingTests {
         #expect(change == NetworkChange(causes: .network, goneAddresses: [.four]))
         #expect(stage.changes.count == 1)
         #expect(stage.troubles == [])
+    }
+
+    @Test("tells the addresses of a link that has its carrier again")
+    func returned() async throws {
+        let stage = try Stage()
+        let watch = try stage.watch()
+        defer { watch.stop() }
+        stage.deliver(.datagram(Recordings.linkWithoutCarrier))
+        #expect(try await stage.waitForChange() == NetworkChange(causes: .network))
+        stage.deliver(.datagram(Recordings.linkRunning))
+        #expect(
+            try await stage.waitForChange(2) == NetworkChange(causes: .network, returnedAddresses: [.four]))
     }
 
     @Test("does not tell of an address that is back at once as gone")

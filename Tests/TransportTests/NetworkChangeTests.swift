@@ -29,6 +29,26 @@ struct NetworkChangeTests {
         }
     }
 
+    @Test func `a reply that is waited for since the link was down is given up when it is back`() async throws {
+        let server = try ScriptedServer { _ in .hang }
+        try await withTransport(server) { transport in
+            async let error = failure(of: .post(server.url, .bytes([1])), over: transport)
+            try await Poll.until("the request has come") { server.requests.count == 1 }
+            let ended = Mutex(false)
+            let news = Task {
+                while !ended.withLock({ $0 }) {
+                    transport.networkChanged(returnedAddresses: ["127.0.0.1"])
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+            }
+            let seen = await error
+            ended.withLock { $0 = true }
+            try await news.value
+            #expect(seen?.kind == "reset")
+            #expect(seen?.description.contains("the link of 127.0.0.1 was down") == true)
+        }
+    }
+
     @Test func `a transfer on a connection used before is known by its address too`() async throws {
         let server = try ScriptedServer { $0.index == 0 ? .json("{}") : .hang }
         try await withTransport(server) { transport in

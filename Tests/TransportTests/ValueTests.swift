@@ -61,6 +61,49 @@ struct ProgressWatchTests {
     }
 }
 
+struct NetworkNewsTests {
+    private static let news = NetworkNews(gone: ["192.0.2.1"], returned: ["192.0.2.2"])
+
+    @Test(
+        "A transfer goes on unless its connection has no future",
+        arguments: [
+            (.init(localAddress: "192.0.2.3"), .goOn),
+            (.init(localAddress: "192.0.2.2"), .goOn),
+            (.init(localAddress: "192.0.2.2", silence: .milliseconds(2999)), .goOn),
+            (.init(localAddress: "192.0.2.3", silence: .seconds(60)), .goOn),
+            (.init(localAddress: "192.0.2.3", isBackingOff: true), .startOver),
+            (.init(localAddress: "192.0.2.2", isBackingOff: true), .startOver),
+            (.init(localAddress: nil), .startOver),
+            (
+                .init(localAddress: "192.0.2.2", silence: .seconds(3)),
+                .fail("the link of 192.0.2.2 was down, and the reply may be lost with it")
+            ),
+            (
+                .init(localAddress: "192.0.2.1", isBackingOff: true),
+                .fail("the network changed: the local address 192.0.2.1 is gone")
+            ),
+        ] as [(NetworkNews.Connection, NetworkNews.Verdict)])
+    func verdict(connection: NetworkNews.Connection, verdict: NetworkNews.Verdict) {
+        #expect(Self.news.verdict(on: connection) == verdict)
+    }
+
+    @Test func `the other end is silent from the moment it has the whole request`() {
+        let second: UInt64 = 1_000_000_000
+        var watch = ProgressWatch(stall: .seconds(30), reply: .seconds(600))
+        func observe(written: Int64, held: Int, complete: Bool, at now: UInt64) -> Duration? {
+            _ = watch.observe(
+                .init(connected: true, written: written, unacknowledged: held, complete: complete, throttled: false),
+                at: now)
+            return watch.silence(at: now)
+        }
+        #expect(watch.silence(at: 0) == nil)
+        #expect(observe(written: 5, held: 0, complete: false, at: second) == nil)
+        #expect(observe(written: 10, held: 4, complete: true, at: 2 * second) == nil)
+        #expect(observe(written: 10, held: 0, complete: true, at: 3 * second) == .zero)
+        #expect(observe(written: 10, held: 0, complete: true, at: 8 * second) == .seconds(5))
+    }
+}
+
 struct LoopbackHostTests {
     @Test(arguments: [
         "http://localhost", "http://LocalHost:8787/x", "https://127.0.0.1:1", "http://127.255.0.9/",

@@ -9,12 +9,15 @@ struct LinkTrials {
 
     func run(_ findings: inout Findings) async throws -> [String] {
         [
-            try await outages(&findings), try await addressChanges(&findings), try await losses(&findings),
+            try await outages(&findings), try await longOutages(&findings), try await addressChanges(&findings),
+            try await losses(&findings),
         ]
     }
 
-    private func setUp(_ settings: Settings) async throws -> (FaultServer, FaultProxy, Agent) {
-        let server = try FaultServer(uploadDelay: .milliseconds(20))
+    private func setUp(
+        _ settings: Settings, uploadDelay: Duration = .milliseconds(20)
+    ) async throws -> (FaultServer, FaultProxy, Agent) {
+        let server = try FaultServer(uploadDelay: uploadDelay)
         let proxy = try FaultProxy(to: server.port, at: link.here)
         let agent = try context.agent(
             remote: "http://\(link.here):\(proxy.port)", settings.merging(["upload.fragments_in_flight": 2]) { $1 })
@@ -72,6 +75,52 @@ struct LinkTrials {
         findings.add(verdict)
         findings.expect(slowest < context.atMost(.seconds(5.5)), "it went on \(slowest) after the network's return")
         return "\(outages) outages, went on after at most \(Int(slowest / .milliseconds(1))) ms: \(verdict.summary)"
+    }
+
+    /// With the usual limits, so that requests outlive the outage: TCP's own next attempt may be as far away as the
+    /// outage was long, at the agent's end while it sends, and at the server's while a reply is waited for.
+    private func longOutages(_ findings: inout Findings) async throws -> String {
+        let outages = context.count(quick: 1, usual: 4, long: 40)
+        var random = context.random
+        let replyDelay = Duration.seconds(2)
+        let (waiting, waitingProxy, patient) = try await setUp(
+            ["upload.retry_interval": "2m", "upload.fragments_in_flight": 1], uploadDelay: replyDelay)
+        let (sending, sendingProxy, busy) = try await setUp([
+            "upload.retry_interval": "2m", "upload.bandwidth_limit": "1MiB",
+        ])
+        defer { for proxy in [waitingProxy, sendingProxy] { proxy.resetAll() } }
+        var judges = (waiting: Judge(), sending: Judge())
+        var slowest = Duration.zero
+        for index in 0..<outages {
+            let awaitsReply = index % 2 == 0
+            let (server, agent) = awaitsReply ? (waiting, patient) : (sending, busy)
+            let name = "long-outage-\(index).jpg"
+            // Two fragments with replies of 2 s, or four seconds of sending.
+            let size = awaitsReply ? 600_000 : 4_000_000
+            let before = server.count(.upload)
+            let key = try agent.drop(name, .jpeg, size: size, seed: random.next())
+            if awaitsReply { judges.waiting.stands(key, at: name) } else { judges.sending.stands(key, at: name) }
+            try await Poll.until("a first fragment", lastState: { agent.log }) { server.count(.upload) > before }
+            try await link.down()
+            try await Task.sleep(for: .milliseconds(Int.random(in: 14_000...25_000, using: &random)))
+            let arrived = server.records.count
+            try await link.up()
+            let begun = ContinuousClock.now
+            try await Poll.until("a request after the link's return", timeout: .seconds(300)) {
+                server.records.count > arrived
+            }
+            slowest = max(slowest, ContinuousClock.now - begun)
+            try await agent.outcomes(awaitsReply ? judges.waiting : judges.sending, timeout: context.patience)
+        }
+        var verdict = try judges.waiting.verdict(stored: waiting.stored) { try patient.sidecar($0) }
+        findings.add(verdict)
+        if outages > 1 {
+            verdict = try judges.sending.verdict(stored: sending.stored) { try busy.sidecar($0) }
+            findings.add(verdict)
+        }
+        findings.expect(slowest < context.atMost(.seconds(5)), "a transfer went on \(slowest) after its link's return")
+        return "\(outages) losses of the carrier for 14 to 25 s in the middle of a transfer, "
+            + "went on after at most \(Int(slowest / .milliseconds(1))) ms: \(verdict.summary)"
     }
 
     private func addressChanges(_ findings: inout Findings) async throws -> String {

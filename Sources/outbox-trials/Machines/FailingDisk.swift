@@ -4,7 +4,7 @@ import TestSupport
 /// R13: the disk is full, or fails, at any write below the state directory and at any sidecar.
 struct FailingDisk: Trial {
     let name = "R13"
-    let title = "disk full and I/O errors at state writes"
+    let title = "disk full and I/O errors at state writes, and on the receiver's disk"
     let bar = "no crash; goes on within 10 s of space; 0 lost, 0 duplicates"
 
     private static let writes = ["write", "writev", "pwrite", "pwritev", "fsync", "fdatasync", "ftruncate"]
@@ -75,9 +75,16 @@ struct FailingDisk: Trial {
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
         findings.add(verdict)
         findings.expect(spared <= rounds / 8, "\(spared) rounds met no write that could fail")
+        try await agent.stop()
+        let receiver: String
+        do {
+            receiver = try await ReceiverDisk(context: context).run(&findings)
+        } catch let missing as Missing {
+            receiver = "no disk of its own for the receiver: \(missing)"
+        }
         return findings.outcome(
             "\(rounds) times, \(board.carriedOut) calls failed: \(verdict.summary); through again after at most "
-                + "\(Int(slowest / .milliseconds(1))) ms")
+                + "\(Int(slowest / .milliseconds(1))) ms; \(receiver)")
     }
 
     private func rules(_ action: FaultBoard.Rule.Action, _ calls: ClosedRange<Int>) -> [FaultBoard.Rule] {

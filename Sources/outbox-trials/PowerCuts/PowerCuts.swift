@@ -109,12 +109,12 @@ struct PowerCuts: Trial {
             tally.cuts += disks.count
             if hitsServer { try await receiver.start() }
             if hitsAgent { try await agent.start() }
-            if hitsServer { check(agent, judge, receiver, "after cut \(round + 1)", &findings) }
+            if hitsServer { Self.check(agent, judge, receiver, "after cut \(round + 1)", &findings) }
         }
         try await agent.outcomes(judge, timeout: context.patience)
         let verdict = try judge.verdict(stored: receiver.stored()) { try agent.sidecar($0) }
         findings.add(verdict)
-        tally.confirmed = check(agent, judge, receiver, "in the end", &findings)
+        tally.confirmed = Self.check(agent, judge, receiver, "in the end", &findings)
         tally.verdict = verdict.summary
         findings.expect(tally.unflushed > 0, "no cut lost anything: \(tally.unflushed) unflushed writes")
         try await agent.stop()
@@ -123,7 +123,7 @@ struct PowerCuts: Trial {
     }
 
     /// Puts a directory on another disk.
-    private static func move(_ directory: String, to place: String) throws {
+    static func move(_ directory: String, to place: String) throws {
         try? FileManager.default.removeItem(atPath: directory)
         try FileManager.default.createDirectory(
             atPath: place, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -163,7 +163,7 @@ struct PowerCuts: Trial {
     /// Whatever a sidecar calls done must be served, byte for byte.
     /// - Returns: How many are.
     @discardableResult
-    private func check(
+    static func check(
         _ agent: Agent, _ judge: Judge, _ receiver: Receiver, _ when: String, _ findings: inout Findings
     ) -> Int {
         var served = 0

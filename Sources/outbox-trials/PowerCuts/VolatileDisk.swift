@@ -27,6 +27,9 @@ final class VolatileDisk: @unchecked Sendable {
     /// namespace for instance: whatever it still asks for fails.
     private var generation = 0
 
+    /// Whether contents of files can't be written, while everything else can.
+    private var failsContents = false
+    private(set) var failedWrites = 0
     private(set) var writes = 0
     private(set) var flushes = 0
 
@@ -129,6 +132,10 @@ final class VolatileDisk: @unchecked Sendable {
             reply.append(bytes)
         case .write:
             let bytes = UnsafeRawBufferPointer(rebasing: request.written.prefix(request.count))
+            if failsContents, Self.isContent(bytes) {
+                failedWrites += 1
+                return Fuse.Reply(to: request.unique, error: EIO)
+            }
             guard image.write(bytes, at: request.offset) else {
                 return Fuse.Reply(to: request.unique, error: ENOSPC)
             }
@@ -141,6 +148,20 @@ final class VolatileDisk: @unchecked Sendable {
         }
         return reply
     }
+
+    /// Tells pictures and text from the file system's own blocks, which consist of zeros for the most part.
+    private static func isContent(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let block = bytes.prefix(4096)
+        return block.count { $0 == 0 } * 20 < block.count
+    }
+
+    // MARK: Failures that pass
+
+    /// From now on contents of files can't be written, until ``mendContents()``. The file system's own blocks can: one that
+    /// can't write its journal shuts down until it is mounted again.
+    func failContents() { lock.withLock { failsContents = true } }
+
+    func mendContents() { lock.withLock { failsContents = false } }
 
     // MARK: The power
 

@@ -71,7 +71,7 @@ struct ReceiverTests {
     @Test("a post's page shows a small version of a picture", arguments: ["heic.heic", "baseline.jpg"])
     func smallPictures(name: String) async throws {
         let receiver = try await Receiver.started()
-        let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
+        let root = (0..<4).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
             url.deletingLastPathComponent()
         }
         let picture = try Data(contentsOf: root.appendingPathComponent("Tests/MediaWorkerTests/Fixtures/\(name)"))

@@ -7,7 +7,7 @@ import Testing
 @Suite("As the documentation says:", .agents)
 struct ControlWalkTests {
     /// The project's own directory.
-    private static let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
+    private static let root = (0..<4).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
         url.deletingLastPathComponent()
     }.path
 

@@ -185,8 +185,8 @@ struct SidecarStore: Sendable {
 
     /// Whether a file is a sidecar that this program wrote for a file or source, as its first bytes tell.
     ///
-    /// So is one that is empty or all zero bytes: a power cut leaves a file like that if it comes between the renaming and
-    /// the writing to disk.
+    /// So is one that is empty or begins with a page of zero bytes: a power cut leaves a file like that if it comes between
+    /// the renaming and the writing to disk.
     private func isSidecar(_ name: [UInt8], of subject: SidecarSubject, in directory: Directory) -> Bool {
         holds(name, { subject.owns($0) || Self.isBlank($0) }, in: directory)
     }
@@ -195,7 +195,10 @@ struct SidecarStore: Sendable {
         Self.content(of: name, in: directory, atMost: Self.head).map(condition) ?? false
     }
 
-    private static func isBlank(_ text: [UInt8]) -> Bool { text.allSatisfy { $0 == 0 } }
+    /// The kernel writes a file page by page, so a long sidecar may have lost its first page alone.
+    private static func isBlank(_ text: [UInt8]) -> Bool { text.prefix(pageSize).allSatisfy { $0 == 0 } }
+
+    private static let pageSize = 4096
 
     /// Removes the sidecar that was written under the next name while the one before was taken for a foreign file.
     private func removeNext(after name: [UInt8], of subject: SidecarSubject, in directory: Directory) {

@@ -93,9 +93,11 @@ struct SidecarStoreTests {
         #expect(try read("a.jpg.outbox.json").contains("\"done\""))
     }
 
-    @Test("replaces an empty sidecar, or one of zero bytes, as a power cut leaves it", arguments: [0, 512])
-    func blank(size: Int) throws {
-        try write("a.jpg.outbox.json", String(repeating: "\0", count: size))
+    @Test(
+        "replaces an empty sidecar, or one whose first page is zero bytes, as a power cut leaves it",
+        arguments: [(0, ""), (512, ""), (4096, "], \"error\": null}")])
+    func blank(size: Int, rest: String) throws {
+        try write("a.jpg.outbox.json", String(repeating: "\0", count: size) + rest)
         #expect(try store.write(text(.done), for: .file(path), known: nil) == Array("a.jpg.outbox.json".utf8))
         #expect(try names() == ["a.jpg.outbox.json"])
         #expect(store.sidecar(of: .file(path), holds: ["\"done\""]))

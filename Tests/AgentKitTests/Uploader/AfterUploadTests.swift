@@ -142,6 +142,22 @@ struct AfterUploadTests {
         #expect(bench.remote.descriptions.last?.sha256 != nil)
     }
 
+    @Test(
+        "deletes no file that was registered by the MD5 alone before deleting was asked for, until its bytes are sent")
+    func registeredByMD5Alone() async throws {
+        let first = try await Bench()
+        first.remote.hold(.register)
+        try await first.drop("a.jpg", content(1))
+        try await Poll.until("the registration") { first.remote.isWaiting(at: .register) }
+        first.kill()
+        let server = ScriptedRemote()
+        server.callExistingByMD5()
+        let bench = try await Bench(place: first.place, remote: server, afterUpload: .delete)
+        try await Poll.until("the file to go") { !exists("a.jpg", in: bench) && !isHeld(bench) }
+        #expect(server.descriptions.first?.sha256 == nil)
+        #expect(server.sent.count == 1, "the bytes that were deleted")
+    }
+
     @Test("leaves the file where it was, says so, and tries again later, where it can't be moved")
     func cannotMove() async throws {
         let bench = try await Bench(afterUpload: .move)

@@ -25,6 +25,7 @@ final class ScriptedRemote: Remote, SourceRemote {
         var questions: [[ContentKey]] = []
         var commits: [SourceCommit] = []
         var refusal: RemoteFailure?
+        var callsExistingByMD5 = false
     }
 
     let traits = RemoteTraits(batch: 50)
@@ -55,6 +56,9 @@ final class ScriptedRemote: Remote, SourceRemote {
 
     /// Refuses everything that is sent from now on.
     func refuse(_ failure: RemoteFailure?) { state.withLock { $0.refusal = failure } }
+
+    /// Calls every content existing that is registered without a SHA-256, as a server does that compares the MD5 alone.
+    func callExistingByMD5() { state.withLock { $0.callsExistingByMD5 = true } }
 
     /// The contents it was asked to take, in order.
     var registered: [ContentKey] { descriptions.map(\.key) }
@@ -89,6 +93,9 @@ final class ScriptedRemote: Remote, SourceRemote {
                 state.lastID += 1
                 state.registered.append(upload)
                 state.keys["\(state.lastID)"] = upload.key
+                if state.callsExistingByMD5, upload.sha256 == nil {
+                    return .success(.existing(RemoteObject(id: "\(state.lastID)", url: nil)))
+                }
                 return .success(.registered(id: "\(state.lastID)", .asRecorded))
             }
         }

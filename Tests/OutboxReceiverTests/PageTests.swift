@@ -56,6 +56,20 @@ import Testing
         }
     }
 
+    @Test(arguments: [("beach.jpg", "image/jpeg"), ("sea.heic", "image/heic")])
+    func tilesShowSmallVersionsWhereTheyCanBeDrawn(name: String, type: String) async throws {
+        try await TestServer.run(configure: { $0.mediaWorker = "/bin/true" }) { server in
+            let cover = try server.upload(TestServer.content(10), name: "cover.jpg").id
+            let (id, url) = try server.upload(TestServer.content(20), name: name, type: type)
+            // /f/TOKEN/NAME
+            let token = url.split(separator: "/")[1]
+            let reply = try server.get(try server.commit([cover, id]))
+            let page = String(decoding: reply.body, as: UTF8.self)
+            #expect(page.contains("<img src=\"http://127.0.0.1:\(server.port)/t/\(token).jpg\""))
+            #expect(reply.headers["content-security-policy"]?.contains("/t/") == true)
+        }
+    }
+
     @Test func anUnchangedPageIsNotSentAgain() async throws {
         try await TestServer.run { server in
             let id = try server.upload(TestServer.content(10)).id

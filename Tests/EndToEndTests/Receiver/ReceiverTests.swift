@@ -68,15 +68,28 @@ struct ReceiverTests {
         #expect(output.standardOutput == agent.standardOutput)
     }
 
-    @Test("a post's page shows a small version of a picture", arguments: ["heic.heic", "baseline.jpg"])
-    func smallPictures(name: String) async throws {
+    @Test("--quota bounds what one user may store")
+    func quota() async throws {
+        let receiver = try Receiver()
+        receiver.options = ["--quota", "1KiB"]
+        try await receiver.start()
+        let client = try ReceiverClient(port: receiver.port)
+        #expect(try client.preLoad([UInt8](repeating: 1, count: 600), name: "a.jpg").status == 200)
+        #expect(try client.preLoad([UInt8](repeating: 2, count: 600), name: "b.jpg").status == 507)
+        #expect(try client.preLoad([UInt8](repeating: 3, count: 400), name: "c.jpg").status == 200)
+    }
+
+    @Test(
+        "a post's page shows a small version of a picture",
+        arguments: [("heic.heic", "image/heic"), ("baseline.jpg", "image/jpeg")])
+    func smallPictures(name: String, type: String) async throws {
         let receiver = try await Receiver.started()
         let root = (0..<4).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
             url.deletingLastPathComponent()
         }
         let picture = try Data(contentsOf: root.appendingPathComponent("Tests/MediaWorkerTests/Fixtures/\(name)"))
         let client = try ReceiverClient(port: receiver.port)
-        let id = try #require(try client.preLoad([UInt8](picture), name: name).id)
+        let id = try #require(try client.preLoad([UInt8](picture), name: name, type: type).id)
         #expect(try client.sendBlock(1, of: [UInt8](picture), id: id) == 200)
         let url = try await Poll.value("the upload to be finished", lastState: { "" }) { try client.url(of: id) }
         // http://HOST:PORT/f/TOKEN/NAME

@@ -44,9 +44,11 @@ final class ReceiverClient {
     // MARK: fileSection
 
     /// The id for the content, or nil and the status where the receiver refuses.
-    func preLoad(_ content: [UInt8], name: String, token: String? = nil) throws -> (id: String?, status: Int) {
+    func preLoad(
+        _ content: [UInt8], name: String, type: String = "image/jpeg", token: String? = nil
+    ) throws -> (id: String?, status: Int) {
         let file: [String: Any] = [
-            "fileName": name, "totalSize": content.count, "md5": Digest.md5(content), "mimeType": "image/jpeg",
+            "fileName": name, "totalSize": content.count, "md5": Digest.md5(content), "mimeType": type,
         ]
         let reply = try post("preLoad.do", ["fileCount": 1, "files": [file]], token: token)
         return ((reply.data["fileIds"] as? [String])?.first, reply.status)

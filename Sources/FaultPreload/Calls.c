@@ -119,6 +119,11 @@ int fdatasync(int descriptor) {
     CARRY_OUT(judge_descriptor(FAULT_FDATASYNC, descriptor), int, real(descriptor));
 }
 
+int syncfs(int descriptor) {
+    REAL(int, syncfs, int);
+    CARRY_OUT(judge_descriptor(FAULT_SYNCFS, descriptor), int, real(descriptor));
+}
+
 int ftruncate(int descriptor, off_t length) {
     REAL(int, ftruncate, int, off_t);
     CARRY_OUT(judge_descriptor(FAULT_FTRUNCATE, descriptor), int, real(descriptor, length));

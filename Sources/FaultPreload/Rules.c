@@ -41,6 +41,7 @@ static const char *const function_names[FAULT_FUNCTIONS] = {
     [FAULT_WRITEV] = "writev",
     [FAULT_FSYNC] = "fsync",
     [FAULT_FDATASYNC] = "fdatasync",
+    [FAULT_SYNCFS] = "syncfs",
     [FAULT_FTRUNCATE] = "ftruncate",
     [FAULT_OPEN] = "open",
     [FAULT_CREATE] = "create",

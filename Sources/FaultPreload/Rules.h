@@ -11,6 +11,7 @@ enum fault_function {
     FAULT_WRITEV,
     FAULT_FSYNC,
     FAULT_FDATASYNC,
+    FAULT_SYNCFS,
     FAULT_FTRUNCATE,
     FAULT_OPEN,
     FAULT_CREATE,

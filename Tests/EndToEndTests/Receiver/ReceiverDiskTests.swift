@@ -5,7 +5,9 @@ import Testing
 
 @Suite("A receiver whose disk fails for a while")
 struct ReceiverDiskTests {
-    private static let all = ["pwrite", "write", "create", "rename", "fsync", "fdatasync", "ftruncate", "unlink"]
+    private static let all = [
+        "pwrite", "write", "create", "rename", "fsync", "fdatasync", "syncfs", "ftruncate", "unlink",
+    ]
 
     /// What a client does until a content is confirmed: sends what is missing, and asks.
     private func finish(_ id: String, _ content: [UInt8], _ receiver: Receiver) async throws {
@@ -27,12 +29,14 @@ struct ReceiverDiskTests {
 
     @Test(
         "takes every upload up again at once when the disk is back",
-        arguments: all.map { [$0] } + [["write", "ftruncate"], ["pwrite", "unlink"], all])
+        arguments: all.map { [$0] } + [
+            ["write", "ftruncate"], ["pwrite", "unlink"], ["syncfs", "rename", "unlink"], all,
+        ])
     func back(calls: [String]) async throws {
         let receiver = try Receiver()
         let board = try FaultBoard(in: receiver.directory.path)
         receiver.environment.merge(
-            board.environment([.init(.inputOutputError, calls, calls: 1...1_000_000, of: "*/root/*")])
+            board.environment([.init(.inputOutputError, calls, calls: 1...1_000_000, of: "*/root*")])
         ) { $1 }
         try await receiver.start()
         let contents = (1...4).map { [UInt8].jpeg(600_000, seed: UInt64($0)) }

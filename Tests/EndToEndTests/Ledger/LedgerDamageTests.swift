@@ -113,7 +113,20 @@ struct LedgerDamageTests {
         let mark = try String(contentsOfFile: agent.state + "/ledger-mark", encoding: .utf8)
         #expect(mark.hasPrefix("crashed "))
         try await agent.start()
+        try await agent.hasSaid("warning", "the last run crashed", "the ledger was looked through and is sound")
         try await agent.kill()
         #expect(try String(contentsOfFile: agent.state + "/ledger-mark", encoding: .utf8).hasPrefix("running "))
+    }
+
+    @Test("a crash that left damage is given as the reason, with what was done about it")
+    func crashWithDamage() async throws {
+        agent.environment["SWIFT_BACKTRACE"] = "enable=no"
+        try await upload(0..<2)
+        try await agent.start()
+        agent.program?.kill(SIGSEGV)
+        try await agent.program?.wait()
+        try Data(repeating: UInt8(ascii: "x"), count: 50_000).write(to: URL(fileURLWithPath: ledger))
+        try await goesOn(0..<2, adding: 2, "crash with damage")
+        try await agent.hasSaid("error", "the ledger was damaged", "the last run crashed; ", aside[0])
     }
 }

@@ -78,6 +78,31 @@ struct LostLedgerTests {
         }
     }
 
+    @Test("lifts no cancellation and no pause of a post")
+    func posts() async throws {
+        try await agent.start()
+        for name in ["cancelled", "paused"] {
+            try agent.writeSource(name, "title = \"\(name)\"\n", ["a.jpg": .jpeg(20_000), "b.jpg": .jpeg(20_001)])
+            try await agent.reached(source: name, .queued, .uploading, .waiting)
+        }
+        #expect(try await agent.command("cancel", "cancelled").code == 0)
+        #expect(try await agent.command("pause", "paused").code == 0)
+        try await agent.reached(source: "cancelled", .cancelled)
+        try await agent.reached(source: "paused", .paused)
+        _ = try await agent.stop()
+        unlink(ledger)
+        try agent.configure(["remote.url": .string(server.url)])
+
+        try await agent.start()
+        let key = try agent.drop("witness.jpg", .jpeg, size: 3000)
+        try await agent.reached("witness.jpg", .done)
+        try await agent.reached(source: "cancelled", .cancelled)
+        try await agent.reached(source: "paused", .paused)
+        #expect(server.store.finished == [key])
+        #expect(try await agent.command("resume", "paused").code == 0)
+        try await agent.reached(source: "paused", .done)
+    }
+
     @Test("takes a file that was written anew after it was cancelled")
     func overwritten() async throws {
         try await agent.start()

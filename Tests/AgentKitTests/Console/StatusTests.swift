@@ -19,6 +19,18 @@ struct StatusTests {
         #expect(StatusTable([.file(files[2])], look: .plain).lines() == ["done  100%  1.0 kB  c.jpg"])
     }
 
+    @Test("a file that is being hashed shows how much of it is, and never 100 %")
+    func hashed() throws {
+        func file(_ bytes: UInt64) throws -> FileEntry {
+            var file = try entry("a", "hashing", size: 1000)
+            file.hashed = bytes
+            return file
+        }
+        #expect(try StatusTable([.file(file(420))], look: .plain).lines().first?.hasPrefix("hashing  42%") == true)
+        #expect(try StatusTable([.file(file(1000))], look: .plain).lines().first?.hasPrefix("hashing  99%") == true)
+        #expect(ProgressBoard(look: .terminal(80)).lines([try file(420)], last: "")[0].contains("42%"))
+    }
+
     @Test("bytes inside a fragment count for display, and never make it 100 %")
     func bytesInFlight() throws {
         func line(_ inFlight: Int) throws -> String {

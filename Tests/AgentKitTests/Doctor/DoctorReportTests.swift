@@ -70,6 +70,15 @@ struct DoctorReportTests {
         #expect(facts.findings.first?.level == .stop)
     }
 
+    @Test func `a configuration of one's own that the working directory shadows is a warning`() {
+        let facts = ConfigurationFacts(
+            file: "/work/agent.toml", warnings: [], shadowed: "/home/a/.config/outbox/agent.toml", withoutEffect: [],
+            refusal: nil)
+        #expect(facts.findings.map(\.level) == [.warning])
+        #expect(facts.findings[0].message.contains("/home/a/.config/outbox/agent.toml is not read"))
+        #expect(facts.findings[0].remedy?.contains("--config") == true)
+    }
+
     @Test func `every check is documented`() throws {
         let root = (0..<4).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
             url.deletingLastPathComponent()

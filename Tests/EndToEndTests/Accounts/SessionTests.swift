@@ -76,6 +76,15 @@ struct SessionTests {
         #expect(try String(contentsOfFile: "\(agent.state)/token", encoding: .utf8) == "good\n")
     }
 
+    @Test(
+        "a name that is blank or holds control characters is 64, before any token is read", arguments: [" ", "an\nna"])
+    func badName(user: String) async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        let output = try await agent.command("login", "--user", user, "--token-file", "/nonexistent")
+        #expect(output.code == 64, "\(output)")
+        #expect(mode("\(agent.state)/user") == nil)
+    }
+
     @Test("a token file that is missing is 66")
     func missing() async throws {
         let agent = try Agent(remote: Self.nowhere)

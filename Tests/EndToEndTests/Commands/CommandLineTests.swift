@@ -148,6 +148,34 @@ struct CommandLineTests {
         try await agent.hasSaid("warning", "the server can't be reached now", Self.nowhere)
     }
 
+    @Test("run and config check say where ./agent.toml keeps one's own configuration from being read")
+    func shadowed() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        let own = agent.directory.path(".config/outbox/agent.toml")
+        try Files.makeDirectory(agent.directory.path(".config/outbox"))
+        try Files.write([], to: own)
+        let words = "\(agent.config) is in force, so \(own) is not read"
+
+        let check = try await Program.run(
+            "outbox", ["config", "check"], environment: agent.environment, directory: agent.directory.path)
+        #expect(check.code == 0 && check.standardError.contains(words), "\(check)")
+        let program = try Program(
+            "outbox", ["run"], environment: agent.environment, directory: agent.directory.path,
+            outputPrefix: agent.directory.path("shadowed"))
+        try await Poll.until("the warning", lastState: { program.errorTail() }) {
+            program.standardError.contains(words)
+        }
+        program.kill(SIGTERM)
+        try await program.wait()
+    }
+
+    @Test("run says at its start that ca_file can't be read, and what to do")
+    func missingAuthorities() async throws {
+        let agent = try Agent(remote: "https://127.0.0.1:1", ["remote.ca_file": "/no/such/authorities.pem"])
+        try await agent.start()
+        try await agent.hasSaid("error", "remote.ca_file can't be read", "correct the path", "/no/such/authorities.pem")
+    }
+
     @Test("a file outside of the outbox is told apart from none, with the command that copies it")
     func outside() async throws {
         let agent = try Agent(remote: Self.nowhere)
@@ -184,6 +212,7 @@ struct CommandLineTests {
         let agent = try Agent(remote: Self.nowhere)
         let paused = try await agent.command("wait", "--timeout", "1s")
         #expect([69, 75].contains(paused.code), "\(paused)")
+        #expect(paused.standardError.hasPrefix("outbox: the agent is not running (no answer on "), "\(paused)")
         let unknown = try await agent.command("status", "no-such-file.jpg")
         #expect(unknown.code == 66, "\(unknown)")
     }

@@ -165,6 +165,22 @@ struct StatusAndWaitTests {
         #expect(agent.said("info", "a file is done", "path=a.jpg").count == 1)
     }
 
+    @Test("status --watch lists what failed or was rejected before, first")
+    func watchedFailures() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop("words.jpg", Array("words".utf8))
+        try await agent.reached("words.jpg", .rejected)
+        let watch = try Program(
+            "outbox", ["status", "--watch", "--config", agent.config], environment: agent.environment,
+            directory: agent.outbox, outputPrefix: agent.directory.path("watch"))
+        try await Poll.until("a line", lastState: { watch.errorTail() }) { watch.standardOutput.contains("\n") }
+        watch.kill(SIGINT)
+        try await watch.wait()
+        #expect(watch.standardOutput.hasPrefix("rejected words.jpg: neither a picture nor a video"))
+    }
+
     @Test("status follows the files that were moved out of a directory")
     func movedDirectory() async throws {
         let server = try FaultServer()

@@ -71,6 +71,22 @@ struct RejectionTests {
         expectClean(server, finished: [Digest.md5(words)])
     }
 
+    @Test(
+        "a picture in a format that is not taken is called one, and told with what to do",
+        arguments: [
+            ("JPEG 2000", [0, 0, 0, 0x0C, 0x6A, 0x50, 0x20, 0x20, 0x0D, 0x0A, 0x87, 0x0A, 0]),
+            ("SVG", Array("<svg xmlns=\"http://www.w3.org/2000/svg\"/>".utf8)),
+        ] as [(String, [UInt8])])
+    func otherPicture(format: String, bytes: [UInt8]) async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.drop("drawing", bytes)
+        let error = try #require(try await agent.reached("drawing", .rejected).error)
+        #expect(error.code == "unsupported_type")
+        #expect(error.message.hasPrefix("\(format) pictures are not taken; convert the file"), "\(error.message)")
+    }
+
     @Test("a file that cannot be read fails and says so", .enabled(if: getuid() != 0, "root reads everything"))
     func unreadable() async throws {
         let server = try FaultServer()

@@ -226,6 +226,8 @@ struct LimitedProcessTests {
     @Test(arguments: [
         // A process of its own could leave the session, and outlive the agent.
         "os.fork()", "os.posix_spawn('/bin/true', ['true'], {})",
+        // The calls fork and vfork; where a processor lacks them, clone with the same flags.
+        "call(57, 220, 17)", "call(58, 220, 0x4000 | 0x100 | 17)",
         // CLONE_NEWUSER with SIGCHLD, and with CLONE_THREAD, CLONE_SIGHAND and CLONE_VM: none of both.
         "call(56, 220, 0x10000000 | 17)", "call(56, 220, 0x20000 | 0x10000 | 0x800 | 0x100)",
         // PR_SET_PDEATHSIG, by which it ends with the agent.

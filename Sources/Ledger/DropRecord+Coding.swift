@@ -11,7 +11,7 @@ extension DropRecord: StoredRecord {
         static let type = Presence(rawValue: 4)
         static let error = Presence(rawValue: 8)
         static let remote = Presence(rawValue: 16)
-        static let sidecarName = Presence(rawValue: 32)
+        // 32: no program ever wrote the field.
         static let startedAt = Presence(rawValue: 64)
         static let finishedAt = Presence(rawValue: 128)
         static let deduplicated = Presence(rawValue: 256)
@@ -30,7 +30,6 @@ extension DropRecord: StoredRecord {
         if type != nil { presence.insert(.type) }
         if error != nil { presence.insert(.error) }
         if remote != nil { presence.insert(.remote) }
-        if sidecarName != nil { presence.insert(.sidecarName) }
         if startedAt != nil { presence.insert(.startedAt) }
         if finishedAt != nil { presence.insert(.finishedAt) }
         if deduplicated { presence.insert(.deduplicated) }
@@ -53,7 +52,6 @@ extension DropRecord: StoredRecord {
         if let type { encoder.append(type) }
         if let error { encoder.append(error) }
         if let remote { encoder.append(remote) }
-        if let sidecarName { encoder.append(bytes: sidecarName) }
         if let startedAt { encoder.append(startedAt.milliseconds) }
         if let finishedAt { encoder.append(finishedAt.milliseconds) }
         if attempts != 0 { encoder.append(Int64(attempts)) }
@@ -74,7 +72,6 @@ extension DropRecord: StoredRecord {
         if presence.contains(.type) { record.type = decoder.readMediaType() }
         if presence.contains(.error) { record.error = decoder.readFileError() }
         if presence.contains(.remote) { record.remote = decoder.readRemoteObject() }
-        if presence.contains(.sidecarName) { record.sidecarName = decoder.readBytes() }
         if presence.contains(.startedAt) { record.startedAt = WallTime(milliseconds: decoder.read(Int64.self)) }
         if presence.contains(.finishedAt) { record.finishedAt = WallTime(milliseconds: decoder.read(Int64.self)) }
         if presence.contains(.attempts) { record.attempts = Int(truncatingIfNeeded: decoder.read(Int64.self)) }

@@ -28,7 +28,6 @@ func fullDrop(_ path: RelativePath, state: FileState = .done) -> DropRecord {
     drop.remote = RemoteObject(id: "43", url: nil)
     drop.facts = MediaFacts(width: 640, height: 480, duration: 1.25)
     drop.isExamined = true
-    drop.sidecarName = [0xFF, 0x41]
     drop.account = "ann"
     drop.flags = [.first, .fileIsGone]
     drop.startedAt = WallTime(milliseconds: 7)

@@ -46,7 +46,7 @@ extension OfflineFiles {
         for record in gone {
             // What was moved keeps its sidecar.
             if case .moved = record.disposal { continue }
-            if store.remove(for: .file(record.path), known: record.sidecarName) { report.sidecars += 1 }
+            if store.remove(for: .file(record.path), known: nil) { report.sidecars += 1 }
         }
         report.sidecars += try pruneStrays(
             ledger, SidecarSweep(files: files, store: store, rules: IntakeRules(configuration)))

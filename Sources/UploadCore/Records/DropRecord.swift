@@ -22,8 +22,6 @@ public struct DropRecord: Equatable, Sendable {
     public var error: FileError?
     /// The server's id and address of the content, for a path that is done.
     public var remote: RemoteObject?
-    /// Name of the sidecar where it is not the usual one, because a foreign file bears that.
-    public var sidecarName: [UInt8]?
     /// How many attempts were begun for it, the first included; 0 where none was.
     public var attempts: Int
     /// When the path was first seen.

@@ -105,7 +105,7 @@ let package = Package(
                 unixSignals,
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ]),
-        program("outbox", ["AgentKit", "UploadCore", argumentParser, logging]),
+        program("outbox", ["AgentKit", "LinuxSystem", "UploadCore", argumentParser, logging, systemPackage]),
 
         // The only importer of libvips: a process of its own, which may die over a picture.
         program("outbox-media", ["CSandbox", "CVips", "LinuxSystem", "PictureJobs", systemPackage]),

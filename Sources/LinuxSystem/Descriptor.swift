@@ -80,7 +80,25 @@ public func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(Errno) {
     }
 }
 
-/// Calls a system call again for as long as a signal interrupts it; the only such loop in the code base.
+/// Reads to the end (man 2 read), from a pipe or a terminal as well.
+///
+/// - Parameters:
+///   - descriptor: open for reading.
+///   - limit: the most bytes to read; what comes after them stays unread.
+/// - Throws: `Errno` of the read that failed.
+public func readAll(from descriptor: Int32, atMost limit: Int = .max) throws(Errno) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: min(limit, 64 << 10))
+    while bytes.count < limit {
+        let wanted = min(buffer.count, limit - bytes.count)
+        let count = try retryingOnInterrupt { Glibc.read(descriptor, &buffer, wanted) }
+        if count == 0 { break }
+        bytes += buffer[..<count]
+    }
+    return bytes
+}
+
+/// Calls a system call again for as long as a signal interrupts it. No other code of the agent has such a loop.
 ///
 /// - Returns: the call's result, never negative.
 /// - Throws: `Errno` when the call returns -1 for any other reason.

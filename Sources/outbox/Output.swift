@@ -1,6 +1,8 @@
 import AgentKit
 import FoundationEssentials
 import Glibc
+import LinuxSystem
+import SystemPackage
 
 /// One of the process's outputs.
 struct Output: Sendable {
@@ -13,15 +15,10 @@ struct Output: Sendable {
     ///
     /// - Throws: `CommandFailure.system`, for instance when the disk is full.
     func write(_ text: String) throws(CommandFailure) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 {
-                let code = errno
-                if code == EINTR { continue }
-                throw .system("cannot write the output: \(String(cString: strerror(code)))")
-            }
-            rest = rest.dropFirst(count)
+        do throws(Errno) {
+            try writeAll(Array(text.utf8), to: descriptor)
+        } catch {
+            throw .system("cannot write the output: \(error)")
         }
     }
 

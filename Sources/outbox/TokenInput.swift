@@ -1,5 +1,7 @@
 import AgentKit
 import Glibc
+import LinuxSystem
+import SystemPackage
 
 /// Where `login` reads a token from.
 enum TokenInput {
@@ -9,12 +11,13 @@ enum TokenInput {
     ///
     /// - Throws: `CommandFailure.noSuchFile` where it can't be read.
     static func read(file path: String) throws(CommandFailure) -> String {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw .noSuchFile(name: path, reason: "can't be read: \(String(cString: strerror(errno)))")
+        let file: SharedDescriptor
+        do throws(Errno) {
+            file = try SharedDescriptor(opening: path, flags: O_RDONLY)
+        } catch {
+            throw .noSuchFile(name: path, reason: "can't be read: \(error)")
         }
-        defer { close(descriptor) }
-        return try text(of: descriptor, named: path)
+        return try text(of: file.rawValue, named: path)
     }
 
     /// Reads from stdin: on a terminal one line that is not shown, else all there is.
@@ -26,16 +29,11 @@ enum TokenInput {
     }
 
     private static func text(of descriptor: Int32, named name: String) throws(CommandFailure) -> String {
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while bytes.count <= longest {
-            let count = Glibc.read(descriptor, &buffer, buffer.count)
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { throw .system("cannot read \(name): \(String(cString: strerror(errno)))") }
-            if count == 0 { break }
-            bytes += buffer[..<count]
+        do throws(Errno) {
+            return String(decoding: try readAll(from: descriptor, atMost: longest + 1), as: UTF8.self)
+        } catch {
+            throw .system("cannot read \(name): \(error)")
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Reads a line byte by byte, with neither echo nor line editing by the terminal: its own lines end at 4095 bytes
@@ -50,9 +48,7 @@ enum TokenInput {
         var line: [UInt8] = []
         while line.count <= longest {
             var byte: UInt8 = 0
-            let count = Glibc.read(STDIN_FILENO, &byte, 1)
-            if count < 0 && errno == EINTR { continue }
-            guard count == 1 else { break }
+            guard (try? retryingOnInterrupt { Glibc.read(STDIN_FILENO, &byte, 1) }) == 1 else { break }
             switch byte {
             case 3:  // Ctrl-C
                 tcsetattr(STDIN_FILENO, TCSAFLUSH, &usual)

@@ -1,4 +1,6 @@
 internal import Glibc
+import LinuxSystem
+import SystemPackage
 
 /// Finds and reads the configuration.
 ///
@@ -154,23 +156,18 @@ extension ConfigurationLoader {
     private static func contents(
         of path: String, limit: Int, flags: Int32, check: (Int32) throws(ReadFailure) -> Void
     ) throws(ReadFailure) -> [UInt8]? {
-        var descriptor: Int32
-        repeat { descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | flags) } while descriptor < 0 && errno == EINTR
-        guard descriptor >= 0 else {
-            if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw ReadFailure(code: errno)
+        let file: SharedDescriptor
+        do throws(Errno) {
+            file = try SharedDescriptor(opening: path, flags: O_RDONLY | flags)
+        } catch {
+            if error == .noSuchFileOrDirectory || error == .notDirectory { return nil }
+            throw ReadFailure(code: error.rawValue)
         }
-        defer { close(descriptor) }
-        try check(descriptor)
-        var text: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 64 << 10)
-        while text.count <= limit {
-            let count = Glibc.read(descriptor, &buffer, min(buffer.count, limit + 1 - text.count))
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw ReadFailure(code: errno) }
-            if count == 0 { break }
-            text.append(contentsOf: buffer[..<count])
+        try check(file.rawValue)
+        do throws(Errno) {
+            return try readAll(from: file.rawValue, atMost: limit + 1)
+        } catch {
+            throw ReadFailure(code: error.rawValue)
         }
-        return text
     }
 }

@@ -41,12 +41,13 @@ public struct ChildCommandRunner: CommandRunner {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let reading = Descriptor(owning: ends[0])
         guard let child = start(program, command, output: Descriptor(owning: ends[1])) else { return nil }
-        let output = Self.readAll(reading.rawValue)
+        let output = (try? readAll(from: reading.rawValue)) ?? []
         var status: Int32 = 0
-        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        _ = try? retryingOnInterrupt { waitpid(child, &status, 0) }
         // man 2 waitpid: WTERMSIG and WEXITSTATUS, which Swift does not see.
         let signal = status & 0x7F
-        return CommandOutcome(status: signal == 0 ? (status >> 8) & 0xFF : 128 + signal, output: output)
+        return CommandOutcome(
+            status: signal == 0 ? (status >> 8) & 0xFF : 128 + signal, output: String(decoding: output, as: UTF8.self))
     }
 
     private func find(_ name: String) -> String? {
@@ -71,14 +72,5 @@ public struct ChildCommandRunner: CommandRunner {
         var child = pid_t()
         guard posix_spawn(&child, program, &actions, nil, arguments + [nil], variables + [nil]) == 0 else { return nil }
         return child
-    }
-
-    private static func readAll(_ descriptor: Int32) -> String {
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while let count = try? retryingOnInterrupt({ read(descriptor, &buffer, buffer.count) }), count > 0 {
-            bytes.append(contentsOf: buffer[..<count])
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -51,30 +51,11 @@ struct UnitFile {
         }
         do {
             try Directory.create(directory)
-            try replace(with: Array(text.utf8))
+            try Directory(path: directory).replace(name, with: Array(text.utf8), mode: 0o644)
         } catch {
             throw .cannotWrite(path: path, reason: "\(error)")
         }
         return true
-    }
-
-    private func replace(with bytes: [UInt8]) throws(Errno) {
-        let temporary = "\(directory)/.\(name).\(getpid())"
-        let file = try SharedDescriptor(opening: temporary, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
-        do throws(Errno) {
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = try retryingOnInterrupt {
-                    rest.withUnsafeBytes { Glibc.write(file.rawValue, $0.baseAddress, $0.count) }
-                }
-                rest = rest.dropFirst(count)
-            }
-            try retryingOnInterrupt { fsync(file.rawValue) }
-            try retryingOnInterrupt { rename(temporary, path) }
-        } catch {
-            unlink(temporary)
-            throw error
-        }
     }
 
     /// Removes the file, and the link by which it was enabled.

@@ -124,14 +124,7 @@ public struct SessionStore: Sendable {
             _ = try unlink(name, in: directory)
             return
         }
-        let temporary = ".\(name).new"
-        // What a kill left behind.
-        _ = try unlink(temporary, in: directory)
-        let file = try directory.open(Array(temporary.utf8), flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-        try writeAll(Array((line + "\n").utf8), to: file.rawValue)
-        try retryingOnInterrupt { fsync(file.rawValue) }
-        try directory.rename(Array(temporary.utf8), to: Array(name.utf8))
-        try retryingOnInterrupt { fsync(directory.rawValue) }
+        try directory.replace(name, with: Array((line + "\n").utf8), mode: 0o600)
     }
 
     private static func unlink(_ name: String, in directory: Directory) throws(Errno) -> Bool {

@@ -16,12 +16,13 @@ final class LimitedProcess: Sendable {
     ///
     /// - Throws: ``StartFailure``.
     init(_ command: ProcessCommand) throws(StartFailure) {
-        pid = try Self.start(command)
+        let pid = try Self.start(command)
+        self.pid = pid
         let handle = outbox_pidfd_open(pid)
         if handle < 0 {
             let failure = Errno(rawValue: errno)
             Glibc.kill(-pid, SIGKILL)
-            while waitpid(pid, nil, 0) < 0, errno == EINTR {}
+            _ = try? retryingOnInterrupt { waitpid(pid, nil, 0) }
             throw StartFailure(description: "\(command.program): pidfd_open: \(failure)", isProgramsFault: false)
         }
         self.handle = SharedDescriptor(Descriptor(owning: handle))
@@ -47,7 +48,7 @@ final class LimitedProcess: Sendable {
             // Until it is reaped nobody else can have its number.
             Glibc.kill(-pid, SIGKILL)
             var status: Int32 = 0
-            while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+            _ = try? retryingOnInterrupt { waitpid(pid, &status, 0) }
             let ending = ProcessEnding(waitStatus: status)
             known = ending
             return ending

@@ -30,12 +30,9 @@ struct ParkedUploads: Sendable {
     ///
     /// - Returns: whether a path waits for it.
     mutating func add(_ entry: Entry) -> Bool {
-        let scope = entry.record.scope.description
-        // Of "ann" and "mary ann" the one that is meant is the longer.
-        let mine = waiters.keys.filter { $0.key == entry.record.key && scope.hasSuffix(" " + $0.account) }
-            .max { $0.account.utf8.count < $1.account.utf8.count }
-        guard let mine else { return false }
-        entries[mine] = entry
+        let name = Name(key: entry.record.key, account: entry.record.scope.account)
+        guard waiters[name] != nil else { return false }
+        entries[name] = entry
         return true
     }
 

@@ -38,12 +38,7 @@ extension Uploader {
 
     private var ownServerSetting: String { Setting.server + "/" + parts.account.name }
 
-    /// Protocol, URL, bucket and prefix: the scope without the account.
-    private var serverName: String {
-        let scope = parts.remote.scope.description
-        let account = " " + parts.account.name
-        return scope.hasSuffix(account) ? String(scope.dropLast(account.count)) : scope
-    }
+    private var serverName: String { parts.remote.scope.server }
 
     /// Keeps an upload aside, unless nobody waits for it.
     ///

@@ -16,12 +16,33 @@ public struct ContentSeal: Hashable, Sendable {
 }
 
 /// Names the server and the account that uploads and confirmations belong to; a change of either starts anew.
+///
+/// The ledger stores `description`: `filesection https://example.org mary ann` is the server `filesection
+/// https://example.org` and the account `mary ann`.
 public struct RemoteScope: Hashable, Sendable, CustomStringConvertible {
-    /// Protocol, URL, bucket, prefix and account in one line.
-    public let description: String
+    /// Protocol and URL, with one space between them.
+    public let server: String
+    /// Whose uploads these are; may hold spaces.
+    public let account: String
 
-    /// Names a server and an account by a line that holds everything that tells it from others.
-    public init(_ description: String) {
-        self.description = description
+    /// Names a server and an account.
+    ///
+    /// - Parameters:
+    ///   - protocolName: a word, as in `remote.protocol`.
+    ///   - url: the server's address; holds no space.
+    ///   - account: of the user.
+    public init(protocolName: String, url: String, account: String) {
+        server = "\(protocolName) \(url)"
+        self.account = account
     }
+
+    /// Reads what ``description`` wrote.
+    public init(_ description: String) {
+        let words = description.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        server = words.prefix(2).joined(separator: " ")
+        account = words.count > 2 ? String(words[2]) : ""
+    }
+
+    /// Server and account in one line.
+    public var description: String { account.isEmpty ? server : "\(server) \(account)" }
 }

@@ -1,0 +1,21 @@
+import Testing
+import UploadCore
+
+@Suite("The scope of uploads")
+struct RemoteScopeTests {
+    @Test(
+        "is read as it was written, whatever the account is called", arguments: ["ann", "mary ann", "http://b c", "é "])
+    func roundTrip(account: String) {
+        let scope = RemoteScope(protocolName: "filesection", url: "https://a.example/b", account: account)
+        #expect(scope.description == "filesection https://a.example/b \(account)")
+        #expect(RemoteScope(scope.description) == scope)
+        #expect(RemoteScope(scope.description).account == account)
+        #expect(RemoteScope(scope.description).server == "filesection https://a.example/b")
+    }
+
+    @Test("any other line stays what it is", arguments: ["", "here", "here there"])
+    func otherLines(line: String) {
+        #expect(RemoteScope(line).description == line)
+        #expect(RemoteScope(line).account.isEmpty)
+    }
+}

@@ -85,15 +85,15 @@ let package = Package(
         room("FileWatch", ["CLinux", "LinuxSystem", "UploadCore", systemPackage]),
         room("Ledger", ["CLMDB", "CXXHash", "LinuxSystem", "UploadCore", logging, systemPackage]),
         room("NetworkWatch", ["CLinux", "LinuxSystem", systemPackage]),
-        room("Transport", ["CCurl"]),
-        room("Remotes", ["Digests", "LinuxSystem", "Transport", "UploadCore", systemPackage]),
+        room("Transport", ["CCurl", "LinuxSystem", httpTypes]),
+        room("Remotes", ["Digests", "LinuxSystem", "Transport", "UploadCore", httpTypes, systemPackage]),
         room("PictureJobs"),
         room("MediaTools", ["CLinux", "LinuxSystem", "PictureJobs", "UploadCore", logging, systemPackage]),
         room(
             "Avatars",
             [
-                "CLinux", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "UploadCore", logging,
-                systemPackage,
+                "CLinux", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "UploadCore", httpTypes,
+                logging, systemPackage,
             ]),
         room(
             "AgentKit",
@@ -123,7 +123,7 @@ let package = Package(
             "outbox-bench",
             [
                 "Avatars", "Ledger", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "UploadCore",
-                argumentParser, logging, systemPackage,
+                argumentParser, httpTypes, logging, systemPackage,
             ]),
         // The avatar cache in a program of somebody else's.
         .executableTarget(
@@ -156,22 +156,22 @@ let package = Package(
             "AvatarsTests",
             [
                 "Avatars", "LinuxSystem", "MediaTools", "PictureJobs", "TestSupport", "Transport", "UploadCore",
-                logging,
-                systemPackage,
+                httpTypes, logging, systemPackage,
             ]),
         .testTarget(
             name: "MediaWorkerTests",
             dependencies: ["CSandbox", "LinuxSystem", "PictureJobs", "TestSupport", systemPackage],
             exclude: ["Fixtures"], swiftSettings: strict),
-        tests("TransportTests", ["TestSupport", "Transport"]),
+        tests("TransportTests", ["TestSupport", "Transport", httpTypes]),
         tests(
             "RemotesTests",
-            ["Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "UploadCore", systemPackage]),
+            ["Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "UploadCore", httpTypes, systemPackage]),
         tests(
             "AgentKitTests",
             [
                 "AgentKit", "Avatars", "Digests", "FileWatch", "Ledger", "LinuxSystem", "MediaTools", "PictureJobs",
-                "Remotes", "TestSupport", "Transport", "UploadCore", logging, serviceLifecycle, systemPackage,
+                "Remotes", "TestSupport", "Transport", "UploadCore", httpTypes, logging, serviceLifecycle,
+                systemPackage,
             ]),
         tests(
             "OutboxReceiverTests",

@@ -1,4 +1,4 @@
-import Glibc
+import LinuxSystem
 
 /// Two clocks read together, to tell why the wall clock jumped.
 struct ClockReading: Equatable, Sendable {
@@ -12,7 +12,7 @@ struct ClockReading: Equatable, Sendable {
 
     /// Reads the clocks (man 2 clock_gettime).
     static func now() -> ClockReading {
-        ClockReading(boot: nanoseconds(CLOCK_BOOTTIME), monotonic: nanoseconds(CLOCK_MONOTONIC))
+        ClockReading(boot: bootTimeNanoseconds(), monotonic: monotonicNanoseconds())
     }
 
     /// Why the kernel reports a jump of the wall clock: a sleep since an earlier reading, or else somebody set it.
@@ -20,11 +20,5 @@ struct ClockReading: Equatable, Sendable {
         let slept = Int64(clamping: boot) - Int64(clamping: monotonic)
         let sleptBefore = Int64(clamping: earlier.boot) - Int64(clamping: earlier.monotonic)
         return slept - sleptBefore > Int64(Self.slack) ? .resumed : .clockSet
-    }
-
-    private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 }

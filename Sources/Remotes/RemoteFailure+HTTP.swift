@@ -1,3 +1,4 @@
+import HTTPTypes
 import Transport
 import UploadCore
 
@@ -84,7 +85,7 @@ enum WebPage {
 
     /// Whether a reply's body is one: by its type, or because it begins as HTML does.
     static func isBody(of reply: HTTPReply) -> Bool {
-        let type = reply.headers["Content-Type"]?.lowercased() ?? ""
+        let type = reply.headers.first(.contentType)?.lowercased() ?? ""
         if type.hasPrefix("text/html") || type.hasPrefix("application/xhtml") { return true }
         let start = reply.body.lazy.drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
         return start.first == UInt8(ascii: "<")

@@ -22,13 +22,6 @@ enum CurlLibrary {
     }()
 }
 
-/// Nanoseconds on CLOCK_BOOTTIME (man 2 clock_gettime).
-func bootTime() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_BOOTTIME, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-}
-
 extension Duration {
     /// Whole nanoseconds, kept within what a UInt64 holds.
     var nanoseconds: UInt64 {

@@ -36,8 +36,8 @@ public final class CurlTransport: HTTPTransport {
             self.userAgent = userAgent
         }
 
-        var timeouts: HTTPRequest.Timeouts {
-            HTTPRequest.Timeouts(connect: connectTimeout, stall: stallTimeout, reply: replyTimeout)
+        var timeouts: TransportRequest.Timeouts {
+            TransportRequest.Timeouts(connect: connectTimeout, stall: stallTimeout, reply: replyTimeout)
         }
     }
 
@@ -59,7 +59,7 @@ public final class CurlTransport: HTTPTransport {
     deinit { engine.shutdown() }
 
     /// Sends one request; see ``HTTPTransport/send(_:)``.
-    public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPReply {
+    public func send(_ request: TransportRequest) async throws(TransportError) -> HTTPReply {
         try await engine.send(request)
     }
 

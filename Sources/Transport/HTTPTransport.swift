@@ -4,5 +4,5 @@ public protocol HTTPTransport: Sendable {
     ///
     /// Redirects are never followed. Nothing is retried, except that a request whose re-used connection turns out
     /// dead before a byte of reply came is sent once more on a new one. Cancelling the task aborts the transfer.
-    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPReply
+    func send(_ request: TransportRequest) async throws(TransportError) -> HTTPReply
 }

@@ -1,10 +1,19 @@
 import Glibc
 
-/// Hosts that mean this machine.
-enum LoopbackHost {
-    /// Whether a URL names this machine: `localhost`, 127.0.0.0/8 in its usual form, or `::1` in any.
+/// Hosts that mean this machine: `localhost`, 127.0.0.0/8 in its usual form, or `::1` in any. What may be told to such a
+/// host, a token over plain http, must go through no proxy: so one test serves both.
+///
+/// Forms that only some resolvers read as loopback (`127.1`, `0x7f.1`) do not count.
+public enum LoopbackHost {
+    /// Returns whether a host means this machine.
     ///
-    /// Forms that only some resolvers read as loopback (`127.1`, `0x7f.1`) are not taken for it.
+    /// - Parameter host: as it stands in a URL, an IPv6 address without its brackets.
+    public static func isOne(_ host: String) -> Bool {
+        let host = host.lowercased()
+        return host == "localhost" || isInNetwork127(host) || isLoopback6(host)
+    }
+
+    /// Returns whether a URL names this machine.
     static func isNamed(in url: String) -> Bool {
         guard let scheme = url.firstRange(of: "://") else { return false }
         let authority = url[scheme.upperBound...].prefix { !"/?#".contains($0) }
@@ -12,8 +21,7 @@ enum LoopbackHost {
         if authority.first == "[" {
             return isLoopback6(String(authority.dropFirst().prefix { $0 != "]" }))
         }
-        let host = authority.prefix { $0 != ":" }.lowercased()
-        return host == "localhost" || isInNetwork127(host)
+        return isOne(String(authority.prefix { $0 != ":" }))
     }
 
     private static func isLoopback6(_ text: String) -> Bool {

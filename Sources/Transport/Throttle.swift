@@ -1,4 +1,5 @@
 import CCurl
+import LinuxSystem
 
 /// Shares the bandwidth limit among transfers, on the transport's thread.
 ///
@@ -16,7 +17,7 @@ final class Throttle {
     private var nextDeal: UInt64 = 0
 
     init(rate: UInt64) {
-        bucket = TokenBucket(rate: rate, now: bootTime())
+        bucket = TokenBucket(rate: rate, now: bootTimeNanoseconds())
     }
 
     /// When to call ``deal(at:)`` next; nil while nobody waits.
@@ -26,7 +27,7 @@ final class Throttle {
     func admit(_ transfer: Transfer, wanted: Int) -> Int {
         if bucket.rate == 0 { return wanted }
         if transfer.allowance == 0 {
-            let now = bootTime()
+            let now = bootTimeNanoseconds()
             if line.isEmpty {
                 bucket.refill(at: now, inDemand: false)
                 // At least what one deal would bring: else a lone transfer would send each crumb as it is allowed.
@@ -64,7 +65,7 @@ final class Throttle {
 
     /// Changes the limit, in bytes per second; 0: none.
     func setRate(_ rate: UInt64) {
-        bucket.refill(at: bootTime(), inDemand: !line.isEmpty)
+        bucket.refill(at: bootTimeNanoseconds(), inDemand: !line.isEmpty)
         bucket.rate = rate
         guard rate == 0 else { return }
         let all = line

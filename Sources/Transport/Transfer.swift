@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import HTTPTypes
 
 /// One request while libcurl works on it; touched by the transport's thread alone.
 final class Transfer {
@@ -8,7 +9,7 @@ final class Transfer {
 
     let submission: Submission
     let easy: UnsafeMutableRawPointer
-    let timeouts: HTTPRequest.Timeouts
+    let timeouts: TransportRequest.Timeouts
     let body: (any BodySource)?
     /// Content-Type that goes with the body, where the transport chose it.
     let bodyContentType: String?
@@ -42,7 +43,7 @@ final class Transfer {
 
     init(
         submission: Submission, easy: UnsafeMutableRawPointer, throttle: Throttle, sockets: SocketRegistry,
-        timeouts: HTTPRequest.Timeouts
+        timeouts: TransportRequest.Timeouts
     ) {
         self.submission = submission
         self.easy = easy
@@ -138,13 +139,14 @@ final class Transfer {
             isReplyTooLong = true
             return false
         }
-        let text = String(decoding: line, as: UTF8.self)
-        if text.hasPrefix("HTTP/") {
+        if line.starts(with: "HTTP/".utf8) {
             // The header so far was that of an interim reply, or of a proxy.
             fields = HTTPFields()
-        } else if let colon = text.firstIndex(of: ":") {
-            let value = text[text.index(after: colon)...]
-            fields.append(name: String(text[..<colon]), value: value.trimmed)
+        } else if let colon = line.firstIndex(of: UInt8(ascii: ":")),
+            let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+        {
+            // Takes the white space around the value away, and the end of the line with it.
+            fields.append(HTTPField(name: name, value: line[(colon + 1)...]))
         }
         return true
     }
@@ -268,15 +270,5 @@ extension Transfer {
         status == 407
             ? "the proxy wants to be logged in to (407); put user and password into the proxy's URL"
             : "the proxy refuses to connect to the server (\(status))"
-    }
-}
-
-extension Substring {
-    /// Without the white space RFC 9110, section 5.5, allows around a value, and without the end of line.
-    fileprivate var trimmed: String {
-        let isPadding = { (scalar: Unicode.Scalar) in [" ", "\t", "\r", "\n"].contains(scalar) }
-        let scalars = unicodeScalars.drop(while: isPadding)
-        guard let last = scalars.lastIndex(where: { !isPadding($0) }) else { return "" }
-        return String(scalars[...last])
     }
 }

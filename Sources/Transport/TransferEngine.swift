@@ -27,7 +27,7 @@ final class TransferEngine: Sendable {
         self.thread = Mutex(thread)
     }
 
-    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPReply {
+    func send(_ request: TransportRequest) async throws(TransportError) -> HTTPReply {
         try RequestCheck.validate(request)
         let ticket = Ticket()
         let result = await withTaskCancellationHandler {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A request on its way to the transport's thread.
 struct Submission: Sendable {
-    let request: HTTPRequest
+    let request: TransportRequest
     let ticket: Ticket
     let continuation: CheckedContinuation<Result<HTTPReply, TransportError>, Never>
 }

@@ -1,4 +1,5 @@
 import CCurl
+import LinuxSystem
 
 /// What the transport's thread does: a loop around curl_multi_poll. Nothing in here is touched by another thread.
 final class TransferLoop {
@@ -33,13 +34,13 @@ final class TransferLoop {
             var running: Int32 = 0
             curl_multi_perform(multi, &running)
             finishCompleted()
-            let now = bootTime()
+            let now = bootTimeNanoseconds()
             throttle.deal(at: now)
             checkProgress(at: now)
             // Last, when all that can end has ended; a transfer that is added makes the poll return at once.
             startWaiting()
             // Sleeps until a socket, a command or a deadline wants something; with nothing under way, for weeks.
-            curl_multi_poll(multi, nil, 0, pollTimeout(at: bootTime()), nil)
+            curl_multi_poll(multi, nil, 0, pollTimeout(at: bootTimeNanoseconds()), nil)
         }
         tearDown()
     }
@@ -76,7 +77,7 @@ final class TransferLoop {
     /// Lets go of whatever may hang in the network that was there before.
     private func leaveNetwork(_ news: NetworkNews) {
         let descriptors = sockets.byLocalEndpoint()
-        let now = bootTime()
+        let now = bootTimeNanoseconds()
         for transfer in Array(active.values) {
             let endpoint = transfer.localEndpoint
             let descriptor = endpoint.flatMap { descriptors[$0] }
@@ -117,7 +118,7 @@ final class TransferLoop {
         if code != CURLM_OK {
             end(transfer, with: .failure(.other(String(cString: curl_multi_strerror(code)))))
         }
-        nextCheck = min(nextCheck, bootTime() + checkInterval(of: transfer))
+        nextCheck = min(nextCheck, bootTimeNanoseconds() + checkInterval(of: transfer))
     }
 
     private func finishCompleted() {

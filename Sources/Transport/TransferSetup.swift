@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import HTTPTypes
 
 /// Tells an easy handle, new or reset, everything about one transfer.
 struct TransferSetup {
@@ -12,7 +13,7 @@ struct TransferSetup {
     let sockets: SocketRegistry
 
     private var easy: UnsafeMutableRawPointer { transfer.easy }
-    private var request: HTTPRequest { transfer.submission.request }
+    private var request: TransportRequest { transfer.submission.request }
 
     func apply() {
         applyConnection()
@@ -102,18 +103,18 @@ struct TransferSetup {
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_USERAGENT, configuration.userAgent)
         set(CURLOPT_MAXFILESIZE_LARGE, offset: Int64(request.maximumReplyLength))
-        if transfer.body != nil || ["POST", "PUT", "PATCH"].contains(request.method) {
+        if transfer.body != nil || [.post, .put, .patch].contains(request.method) {
             // Every method's body goes the way of an upload, which adds no Content-Type of its own.
             set(CURLOPT_UPLOAD, 1)
             set(CURLOPT_INFILESIZE_LARGE, offset: Int64(clamping: transfer.length))
-        } else if request.method == "HEAD" {
+        } else if request.method == .head {
             set(CURLOPT_NOBODY, 1)
         }
-        set(CURLOPT_CUSTOMREQUEST, request.method)
+        set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
 
         // "Name;" is how libcurl is asked for a field without value, "Name:" how for none at all. Waiting for "100
         // Continue" would cost a second with every server that does not know it.
-        var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0)" }
         if let type = transfer.bodyContentType { lines.append("Content-Type: \(type)") }
         lines.append("Expect:")
         for line in lines { transfer.headerList = curl_slist_append(transfer.headerList, line) }

@@ -23,7 +23,7 @@ public enum TransportError: Error, Sendable, CustomStringConvertible {
     case badURL(String)
     /// Method or header fields that cannot be sent; nothing was sent.
     case badRequest(String)
-    /// The request may go to no address its host has (``HTTPRequest/mayConnect``); nothing was sent.
+    /// The request may go to no address its host has (``TransportRequest/mayConnect``); nothing was sent.
     case refusedAddress(String)
     /// Anything else libcurl knows of.
     case other(String)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Avatars
+import HTTPTypes
 import LinuxSystem
 import Logging
 import MediaTools

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import LinuxSystem
 import Remotes
 import TestSupport
@@ -107,7 +108,7 @@ struct PortraitRemoteTests {
         } else {
             Issue.record("401 is not signed out")
         }
-        let busy = HTTPReply(status: 503, headers: ["Retry-After": "7"])
+        let busy = HTTPReply(status: 503, headers: [.retryAfter: "7"])
         if case .temporary(_, .some(.seconds(7)), _) = await failure({ _ in .success(busy) }) {
         } else {
             Issue.record("Retry-After is lost")

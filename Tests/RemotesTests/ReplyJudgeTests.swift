@@ -1,3 +1,4 @@
+import HTTPTypes
 import Testing
 import Transport
 import UploadCore
@@ -132,7 +133,7 @@ struct ReplyJudgeTests {
             ("<?xml version=\"1.0\"?><html>", "application/xhtml+xml"),
         ])
     func webPage(body: String, type: String) {
-        let error = error(reply(200, body, headers: ["Content-Type": type]))
+        let error = error(reply(200, body, headers: [.contentType: type]))
         #expect(error?.code == "captive_portal")
         #expect(error?.message.contains("Log in to the network") == true)
     }
@@ -144,7 +145,7 @@ struct ReplyJudgeTests {
 
     @Test("a redirect says where to, without the query, and that it is not followed")
     func redirect() {
-        let error = error(reply(302, headers: ["Location": "http://portal.example/login?mac=00:11"]))
+        let error = error(reply(302, headers: [.location: "http://portal.example/login?mac=00:11"]))
         #expect(error?.code == "redirected")
         #expect(error?.message.contains("http://portal.example/login (302)") == true)
         #expect(error?.message.contains("mac=") == false)
@@ -153,7 +154,7 @@ struct ReplyJudgeTests {
     @Test("an answer of the server that is no JSON is no portal")
     func noPortal() {
         #expect(error(reply(200, "oops"))?.code == "bad_reply")
-        #expect(error(reply(502, "<html>nginx", headers: ["Content-Type": "text/html"]))?.code == "server_error")
+        #expect(error(reply(502, "<html>nginx", headers: [.contentType: "text/html"]))?.code == "server_error")
     }
 
     @Test("the server's message is passed on, its status too")
@@ -166,7 +167,7 @@ struct ReplyJudgeTests {
 
     @Test("Retry-After in seconds", arguments: [("0", 0), ("120", 120), ("99999999", 86400)])
     func seconds(value: String, seconds: Int) throws {
-        #expect(try retryAfter(["retry-after": value]) == .seconds(seconds))
+        #expect(try retryAfter([.retryAfter: value]) == .seconds(seconds))
     }
 
     @Test(
@@ -176,7 +177,7 @@ struct ReplyJudgeTests {
             ("Tue, 29 Feb 2028 00:00:00 GMT", 86400),
         ])
     func date(value: String, seconds: Int) throws {
-        #expect(try retryAfter(["Retry-After": value, "Date": "Sun, 06 Nov 1994 08:49:00 GMT"]) == .seconds(seconds))
+        #expect(try retryAfter([.retryAfter: value, .date: "Sun, 06 Nov 1994 08:49:00 GMT"]) == .seconds(seconds))
     }
 
     @Test(
@@ -184,7 +185,7 @@ struct ReplyJudgeTests {
         arguments: [(37, 37), (-5, 0), (599, 599), (86_400, 600), (-86_400, 0)])
     func ownClock(ahead: Int64, seconds: Int) {
         // Sun, 06 Nov 1994 08:49:37 GMT
-        let headers: HTTPFields = ["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"]
+        let headers: HTTPFields = [.retryAfter: "Sun, 06 Nov 1994 08:49:37 GMT"]
         #expect(RetryAfter.duration(in: headers, wallClock: { 784_111_777 - ahead }) == .seconds(seconds))
     }
 
@@ -192,7 +193,7 @@ struct ReplyJudgeTests {
     func retryAfterWithEveryStatus(status: Int) {
         for subject in [ReplyJudge.Subject.knownIDs, .noID] {
             do throws(RemoteFailure) {
-                let headers: HTTPFields = ["Retry-After": "7"]
+                let headers: HTTPFields = [.retryAfter: "7"]
                 try ReplyJudge(endpoint: "x.do", subject: subject).accept(reply(status, headers: headers))
                 Issue.record("not a failure")
             } catch {
@@ -226,7 +227,7 @@ struct ReplyJudgeTests {
             (String(repeating: "x", count: 5000), "text/plain", "\"\(String(repeating: "x", count: 200))\""),
         ])
     func firstLine(body: String, type: String, line: String) throws {
-        let failure = self.error(reply(400, body, headers: ["Content-Type": type]))
+        let failure = self.error(reply(400, body, headers: [.contentType: type]))
         let error = try #require(failure)
         #expect(error.code == "bad_reply" && error.retryable)
         #expect(error.message.contains("another one answered 400"))
@@ -238,7 +239,7 @@ struct ReplyJudgeTests {
         "Retry-After that makes no sense is none",
         arguments: ["", "-1", "soon", "1.5", "Sun, 99 Nov 1994 08:49:37 GMT"])
     func nonsense(value: String) throws {
-        #expect(try retryAfter(["Retry-After": value, "Date": "Sun, 06 Nov 1994 08:49:00 GMT"]) == nil)
+        #expect(try retryAfter([.retryAfter: value, .date: "Sun, 06 Nov 1994 08:49:00 GMT"]) == nil)
     }
 
     @Test(

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Remotes
 import Synchronization
 import Transport
@@ -45,10 +46,10 @@ final class ScriptedTransport: HTTPTransport {
 
     var requests: [SeenRequest] { log.withLock { $0 } }
 
-    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPReply {
+    func send(_ request: TransportRequest) async throws(TransportError) -> HTTPReply {
         var seen = SeenRequest(
-            method: request.method, url: request.url,
-            headers: Dictionary(request.headers.map { ($0.name, $0.value) }) { $1 })
+            method: request.method.rawValue, url: request.url,
+            headers: Dictionary(request.headers.map { ($0.name.rawName, $0.value) }) { $1 })
         do {
             switch request.body {
             case .none: break

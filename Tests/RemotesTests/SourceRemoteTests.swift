@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Remotes
 import Testing
 import Transport
@@ -97,7 +98,7 @@ struct SourceRemoteTests {
     @Test("meets the page of a captive portal as such, not as a success")
     func portal() async {
         let page = HTTPReply(
-            status: 200, headers: ["Content-Type": "text/html"], body: Array("<html>Log in</html>".utf8))
+            status: 200, headers: [.contentType: "text/html"], body: Array("<html>Log in</html>".utf8))
         guard case .failure(.temporary(let error, _, _)) = await send({ _ in .success(page) }) else {
             Issue.record("not temporary")
             return

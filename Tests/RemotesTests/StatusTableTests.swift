@@ -1,3 +1,4 @@
+import HTTPTypes
 import Remotes
 import Testing
 import Transport
@@ -51,7 +52,7 @@ struct StatusTableTests {
     func status(request: Request, isForeign: Bool) async throws {
         for status in 300...599 {
             let reply = HTTPReply(
-                status: status, headers: ["Location": "http://127.0.0.1:1/"], body: isForeign ? [0x3C, 0xFF, 0] : [])
+                status: status, headers: [.location: "http://127.0.0.1:1/"], body: isForeign ? [0x3C, 0xFF, 0] : [])
             let found = try await judgement(of: request, reply)
             #expect(found == expected(request, status, isForeign: isForeign), "\(status)")
         }

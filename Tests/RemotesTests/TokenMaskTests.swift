@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Remotes
 import Testing
 import Transport
@@ -65,7 +66,7 @@ struct EchoedTokenTests {
                 status: 503, body: Array(#"{"message":"\#(String(repeating: "x", count: 290)) \#(token)"}"#.utf8)),
             HTTPReply(status: 401, body: Array(#"{"message":"\#(token)"}"#.utf8)),
             HTTPReply(status: 400, body: Array("<title>Bearer \(token)</title>".utf8)),
-            HTTPReply(status: 302, headers: ["Location": "http://host/\(token)?t=\(token)"]),
+            HTTPReply(status: 302, headers: [.location: "http://host/\(token)?t=\(token)"]),
         ])
     func failures(reply: HTTPReply) async throws {
         let remote = remote { _ in .success(reply) }

@@ -8,7 +8,7 @@ struct BodyTests {
     func `a body that fails on the way never makes a complete request`(position: UInt64) async throws {
         let server = try ScriptedServer { _ in .json("{}") }
         try await withTransport(server) { transport in
-            let request = HTTPRequest.post(server.url, .stream(PatternBody(1 << 20, failAt: position)))
+            let request = TransportRequest.post(server.url, .stream(PatternBody(1 << 20, failAt: position)))
             let error = await failure(of: request, over: transport)
             guard case .body(let cause) = error else {
                 Issue.record("not a body's failure: \(String(describing: error))")
@@ -23,7 +23,7 @@ struct BodyTests {
     @Test func `a body that ends early never makes a complete request`() async throws {
         let server = try ScriptedServer { _ in .json("{}") }
         try await withTransport(server) { transport in
-            let request = HTTPRequest.post(server.url, .stream(PatternBody(1000, endAt: 400)))
+            let request = TransportRequest.post(server.url, .stream(PatternBody(1000, endAt: 400)))
             guard case .body(let cause) = await failure(of: request, over: transport) else {
                 Issue.record("not a body's failure")
                 return

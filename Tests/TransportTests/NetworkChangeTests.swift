@@ -109,7 +109,7 @@ struct NetworkChangeTests {
         let server = try TrickleServer(bytesPerPause: 4096, pause: .milliseconds(100))
         let transport = try CurlTransport()
         // That takes longer than either limit; both are long enough for a server that has to wait for its turn.
-        let request = HTTPRequest.post(server.url, .stream(PatternBody(400_000)))
+        let request = TransportRequest.post(server.url, .stream(PatternBody(400_000)))
             .with(stall: .seconds(7), reply: .seconds(7))
         let reply = try await transport.send(request)
         #expect(reply.status == 200)
@@ -121,7 +121,7 @@ struct NetworkChangeTests {
         try await withTransport(server, .init(bandwidthLimit: 5000)) { transport in
             try await withThrowingTaskGroup { group in
                 for _ in 0..<4 {
-                    let request = HTTPRequest.post(server.url, .stream(PatternBody(3000))).with(stall: .seconds(1))
+                    let request = TransportRequest.post(server.url, .stream(PatternBody(3000))).with(stall: .seconds(1))
                     group.addTask { _ = try await transport.send(request) }
                 }
                 try await group.waitForAll()

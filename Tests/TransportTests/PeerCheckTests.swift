@@ -1,3 +1,4 @@
+import HTTPTypes
 import Synchronization
 import TestSupport
 import Testing
@@ -6,8 +7,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct PeerCheckTests {
-    private static func get(_ url: String, _ mayConnect: @escaping @Sendable (String) -> Bool) -> HTTPRequest {
-        HTTPRequest(method: "GET", url: url, mayConnect: mayConnect)
+    private static func get(_ url: String, _ mayConnect: @escaping @Sendable (String) -> Bool) -> TransportRequest {
+        TransportRequest(method: .get, url: url, mayConnect: mayConnect)
     }
 
     @Test func `an allowed address is asked about and connected to`() async throws {

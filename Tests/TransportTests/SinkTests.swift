@@ -1,3 +1,4 @@
+import HTTPTypes
 import Synchronization
 import TestSupport
 import Testing
@@ -39,12 +40,12 @@ struct SinkTests {
         let server = try ScriptedServer { _ in .response(status: 200, headers: [("ETag", "x")], body: Self.picture) }
         try await withTransport(server) { transport in
             let sink = Sink()
-            var request = HTTPRequest.get(server.url)
+            var request = TransportRequest.get(server.url)
             request.maximumReplyLength = Self.picture.count
             request.sink = sink
             let reply = try await transport.send(request)
             #expect(reply.status == 200)
-            #expect(reply.headers["etag"] == "x")
+            #expect(reply.headers[.eTag] == "x")
             #expect(reply.body.isEmpty)
             #expect(sink.content == Self.picture)
             #expect(sink.largestPiece < Self.picture.count)
@@ -55,7 +56,7 @@ struct SinkTests {
         let server = try ScriptedServer { _ in .response(status: 404, body: Self.picture) }
         try await withTransport(server) { transport in
             let sink = Sink()
-            var request = HTTPRequest.get(server.url)
+            var request = TransportRequest.get(server.url)
             request.maximumReplyLength = Self.picture.count
             request.sink = sink
             for _ in 0..<2 {
@@ -72,7 +73,7 @@ struct SinkTests {
         let server = try ScriptedServer { _ in .response(status: 200, body: Self.picture) }
         try await withTransport(server) { transport in
             let sink = Sink()
-            var request = HTTPRequest.get(server.url)
+            var request = TransportRequest.get(server.url)
             request.maximumReplyLength = Self.picture.count - 1
             request.sink = sink
             #expect(await failure(of: request, over: transport)?.kind == "replyTooLong")
@@ -86,7 +87,7 @@ struct SinkTests {
         }
         try await withTransport(server) { transport in
             let sink = Sink()
-            var request = HTTPRequest.get(server.url)
+            var request = TransportRequest.get(server.url)
             request.maximumReplyLength = 1_000_000
             request.sink = sink
             #expect(await failure(of: request, over: transport)?.kind == "replyTooLong")
@@ -97,7 +98,7 @@ struct SinkTests {
     @Test func `a sink that fails ends the request with its error`() async throws {
         let server = try ScriptedServer { _ in .response(status: 200, body: Self.picture) }
         try await withTransport(server) { transport in
-            var request = HTTPRequest.get(server.url)
+            var request = TransportRequest.get(server.url)
             request.maximumReplyLength = Self.picture.count
             request.sink = Sink(capacity: 100_000)
             guard case .sink(let error) = await failure(of: request, over: transport) else {

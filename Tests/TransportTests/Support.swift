@@ -1,3 +1,4 @@
+import HTTPTypes
 import Synchronization
 import TestSupport
 import Transport
@@ -72,7 +73,7 @@ func withTransport(
 }
 
 /// What a request fails with; nil where it succeeds.
-func failure(of request: HTTPRequest, over transport: CurlTransport) async -> TransportError? {
+func failure(of request: TransportRequest, over transport: CurlTransport) async -> TransportError? {
     do {
         _ = try await transport.send(request)
         return nil
@@ -81,12 +82,14 @@ func failure(of request: HTTPRequest, over transport: CurlTransport) async -> Tr
     }
 }
 
-extension HTTPRequest {
-    static func get(_ url: String) -> HTTPRequest { HTTPRequest(method: "GET", url: url) }
+extension TransportRequest {
+    static func get(_ url: String) -> TransportRequest { TransportRequest(method: .get, url: url) }
 
-    static func post(_ url: String, _ body: Body) -> HTTPRequest { HTTPRequest(method: "POST", url: url, body: body) }
+    static func post(_ url: String, _ body: Body) -> TransportRequest {
+        TransportRequest(method: .post, url: url, body: body)
+    }
 
-    func with(stall: Duration = .seconds(30), reply: Duration = .seconds(30)) -> HTTPRequest {
+    func with(stall: Duration = .seconds(30), reply: Duration = .seconds(30)) -> TransportRequest {
         var copy = self
         copy.timeouts = Timeouts(connect: .seconds(30), stall: stall, reply: reply)
         return copy

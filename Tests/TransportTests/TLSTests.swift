@@ -32,7 +32,7 @@ struct TLSTests {
     @Test func `a server that speaks no TLS is a TLS failure`() async throws {
         let listener = try SilentListener(backlog: 8)
         let transport = try CurlTransport()
-        let request = HTTPRequest.get("https\(listener.url.dropFirst(4))")
+        let request = TransportRequest.get("https\(listener.url.dropFirst(4))")
         async let error = failure(of: request, over: transport)
         try await listener.acceptAndSend("HTTP/1.1 400 Bad Request\r\n\r\n")
         #expect(await error?.kind == "tls")

@@ -8,7 +8,8 @@ struct TimeTests {
     func `a server that stops reading is a stall`(limit: Int) async throws {
         let server = try ScriptedServer(onHead: { _ in .stallAfter(limit) }, handler: { _ in .json("{}") })
         try await withTransport(server) { transport in
-            let request = HTTPRequest.post(server.url, .stream(PatternBody(64 << 20))).with(stall: .milliseconds(300))
+            let request = TransportRequest.post(server.url, .stream(PatternBody(64 << 20))).with(
+                stall: .milliseconds(300))
             #expect(await failure(of: request, over: transport)?.kind == "stalled")
         }
     }
@@ -16,7 +17,7 @@ struct TimeTests {
     @Test func `a server whose kernel takes no more is a stall, whatever ours has taken`() async throws {
         let listener = try SilentListener(backlog: 8, receiveBuffer: 4096)
         let transport = try CurlTransport()
-        let request = HTTPRequest.post(listener.url, .stream(PatternBody(400_000)))
+        let request = TransportRequest.post(listener.url, .stream(PatternBody(400_000)))
         #expect(await failure(of: request.with(stall: .milliseconds(300)), over: transport)?.kind == "stalled")
         transport.shutdown()
     }
@@ -24,7 +25,8 @@ struct TimeTests {
     @Test func `a server that does not answer overruns the reply timeout`() async throws {
         let server = try ScriptedServer { _ in .hang }
         try await withTransport(server) { transport in
-            let request = HTTPRequest.post(server.url, .bytes([1])).with(stall: .seconds(60), reply: .milliseconds(200))
+            let request = TransportRequest.post(server.url, .bytes([1])).with(
+                stall: .seconds(60), reply: .milliseconds(200))
             #expect(await failure(of: request, over: transport)?.kind == "replyTimeout")
         }
     }
@@ -32,7 +34,7 @@ struct TimeTests {
     @Test func `a reply that never ends overruns the reply timeout`() async throws {
         let listener = try SilentListener(backlog: 8)
         let transport = try CurlTransport()
-        let request = HTTPRequest.get(listener.url).with(reply: .milliseconds(200))
+        let request = TransportRequest.get(listener.url).with(reply: .milliseconds(200))
         async let error = failure(of: request, over: transport)
         try await listener.acceptAndSend("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")
         #expect(await error?.kind == "replyTimeout")
@@ -51,7 +53,7 @@ struct TimeTests {
         let server = try ScriptedServer { _ in .json("{}") }
         // At this rate the smallest share comes every second only.
         try await withTransport(server, .init(bandwidthLimit: 512)) { transport in
-            let request = HTTPRequest.post(server.url, .stream(PatternBody(2048))).with(stall: .milliseconds(600))
+            let request = TransportRequest.post(server.url, .stream(PatternBody(2048))).with(stall: .milliseconds(600))
             let reply = try await transport.send(request)
             #expect(reply.status == 200)
         }

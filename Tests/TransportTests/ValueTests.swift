@@ -122,6 +122,14 @@ struct LoopbackHostTests {
     func `nothing else is taken for it`(url: String) {
         #expect(!LoopbackHost.isNamed(in: url))
     }
+
+    @Test(arguments: [
+        ("localhost", true), ("LOCALHOST", true), ("127.0.0.1", true), ("::1", true), ("0::0001", true), ("::2", false),
+        ("127.1", false), ("128.0.0.1", false), ("", false),
+    ])
+    func `a host by itself is judged as it is in a URL`(host: String, isLoopback: Bool) {
+        #expect(LoopbackHost.isOne(host) == isLoopback)
+    }
 }
 
 struct TokenBucketTests {

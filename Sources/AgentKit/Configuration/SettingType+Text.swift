@@ -1,4 +1,5 @@
 import PictureJobs
+import Transport
 
 // The types that are written as strings, or as arrays of strings.
 
@@ -40,7 +41,7 @@ extension SettingType<String> {
         guard let (host, port) = WebAddress.splitPort(text[...]), let port, (0...65535).contains(port) else {
             throw Objection("must be an address and a port such as \"127.0.0.1:8788\", is \(text.shortened.quoted)")
         }
-        guard WebAddress.isLoopback(host) else {
+        guard LoopbackHost.isOne(host) else {
             throw Objection("must be a loopback address such as \"127.0.0.1:\(port)\", is \(text.shortened.quoted)")
         }
         return text

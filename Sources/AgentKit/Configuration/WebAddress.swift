@@ -1,3 +1,5 @@
+import Transport
+
 /// The parts of an `http` or `https` URL that matter before anything is sent to it.
 struct WebAddress: Sendable, Equatable {
     let isEncrypted: Bool
@@ -64,19 +66,6 @@ struct WebAddress: Sendable, Equatable {
         return (host.lowercased(), Int(digits) ?? -1)
     }
 
-    /// Whether a host means this machine: `localhost`, 127.0.0.0/8 in its usual form, or `::1`.
-    ///
-    /// Forms that only some resolvers read as loopback (`127.1`, `0x7f.1`) are not taken for it.
-    static func isLoopback(_ host: String) -> Bool {
-        if ["localhost", "::1", "0:0:0:0:0:0:0:1"].contains(host) { return true }
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        let isDecimal = parts.allSatisfy { part in
-            !part.isEmpty && part.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt8(part) != nil
-                && (part == "0" || part.first != "0")
-        }
-        return parts.count == 4 && isDecimal && parts[0] == "127"
-    }
-
     private static func isHexDigit(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte & 0xDF)
     }
@@ -94,6 +83,6 @@ extension Configuration.Remote {
     public var allowsToken: Bool {
         guard !insecureHTTP else { return true }
         guard let address = try? WebAddress(url) else { return false }
-        return address.isEncrypted || WebAddress.isLoopback(address.host)
+        return address.isEncrypted || LoopbackHost.isOne(address.host)
     }
 }

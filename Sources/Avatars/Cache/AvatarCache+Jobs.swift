@@ -1,3 +1,4 @@
+import HTTPTypes
 import LinuxSystem
 import MediaTools
 import PictureJobs
@@ -62,8 +63,8 @@ extension AvatarCache {
         guard desk.isWanted(job) else { throw .cancelled }
         let now = clock.now()
         var record = AvatarRecord(
-            url: request.url, type: old?.type ?? "", entityTag: answer.fields["ETag"],
-            lastModified: answer.fields["Last-Modified"], fetchedAt: now.wall.milliseconds,
+            url: request.url, type: old?.type ?? "", entityTag: answer.fields.first(.eTag),
+            lastModified: answer.fields.first(.lastModified), fetchedAt: now.wall.milliseconds,
             freshUntil: Freshness(answer.fields).until(receivedAt: now.wall).milliseconds)
         switch answer.content {
         case .unchanged:
@@ -257,7 +258,7 @@ extension AvatarRecord {
         var record = self
         record.entityTag = entityTag ?? old.entityTag
         record.lastModified = lastModified ?? old.lastModified
-        if fields["Cache-Control"] == nil, fields["Expires"] == nil {
+        if !fields.contains(.cacheControl), !fields.contains(.expires) {
             let lifetime = old.freshUntil.subtractingReportingOverflow(old.fetchedAt).0
             record.freshUntil = fetchedAt.addingReportingOverflow(max(lifetime, 0)).0
         }

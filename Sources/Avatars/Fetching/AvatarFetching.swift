@@ -1,5 +1,5 @@
+public import HTTPTypes
 public import LinuxSystem
-public import Transport
 
 /// Somebody who fetches pictures: ``CurlFetcher``, or one made up for a test.
 public protocol AvatarFetching: Sendable {

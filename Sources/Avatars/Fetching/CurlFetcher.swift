@@ -1,3 +1,4 @@
+import HTTPTypes
 public import LinuxSystem
 public import Transport
 
@@ -10,7 +11,7 @@ public struct CurlFetcher: AvatarFetching {
     private let transport: any HTTPTransport
     private let policy: AddressPolicy
     private let allowedHosts: [String]
-    private let timeouts: HTTPRequest.Timeouts
+    private let timeouts: TransportRequest.Timeouts
 
     /// A fetcher.
     ///
@@ -21,7 +22,7 @@ public struct CurlFetcher: AvatarFetching {
     ///   - timeouts: `reply` is the time for a whole picture.
     public init(
         transport: any HTTPTransport, policy: AddressPolicy, allowedHosts: [String] = [],
-        timeouts: HTTPRequest.Timeouts = .init(connect: .seconds(15), stall: .seconds(30), reply: .seconds(120))
+        timeouts: TransportRequest.Timeouts = .init(connect: .seconds(15), stall: .seconds(30), reply: .seconds(120))
     ) {
         self.transport = transport
         self.policy = policy
@@ -72,15 +73,15 @@ public struct CurlFetcher: AvatarFetching {
     private func ask(_ hop: HopURL, _ request: AvatarRequest, _ sink: DraftSink) async throws(AvatarFetchError)
         -> HTTPReply
     {
-        var headers = [(name: "Accept", value: "image/*, */*;q=0.1")]
+        var headers: HTTPFields = [.accept: "image/*, */*;q=0.1"]
         for case (let name, let value?) in [
-            ("If-None-Match", request.entityTag), ("If-Modified-Since", request.lastModified),
-        ] where value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
-            headers.append((name, value))
+            (HTTPField.Name.ifNoneMatch, request.entityTag), (.ifModifiedSince, request.lastModified),
+        ] where HTTPField.isValidValue(value) {
+            headers.append(HTTPField(name: name, value: value))
         }
         let policy = policy
-        let get = HTTPRequest(
-            method: "GET", url: hop.text, headers: headers, maximumReplyLength: request.maximumLength,
+        let get = TransportRequest(
+            method: .get, url: hop.text, headers: headers, maximumReplyLength: request.maximumLength,
             timeouts: timeouts, sink: sink, mayConnect: { policy.allows($0) })
         do {
             return try await transport.send(get)
@@ -107,7 +108,7 @@ public struct CurlFetcher: AvatarFetching {
     /// Where a reply sends us; nil where it is not a redirect.
     private static func redirect(_ reply: HTTPReply, from hop: HopURL) throws(AvatarFetchError) -> HopURL? {
         guard [301, 302, 303, 307, 308].contains(reply.status) else { return nil }
-        guard let location = reply.headers["Location"], let next = hop.following(location) else {
+        guard let location = reply.headers.first(.location), let next = hop.following(location) else {
             throw .failed(.badRedirect, "\(hop.host) redirects to what is no http or https URL")
         }
         // Whoever sits between could put any picture there, and https was asked for to keep him out.
@@ -126,17 +127,9 @@ public struct CurlFetcher: AvatarFetching {
         case 304 where request.entityTag != nil || request.lastModified != nil: return .unchanged
         // A proxy or a network that wants a log-in first (RFC 6585, section 6).
         case 407, 511: throw .failed(.notItsFault, message)
-        default: throw .failed(AvatarFault(status: reply.status, retryAfter: pause(in: reply.headers)), message)
+        default:
+            throw .failed(
+                AvatarFault(status: reply.status, retryAfter: RetryAfter.duration(in: reply.headers)), message)
         }
-    }
-
-    /// `Retry-After` (RFC 9110, section 10.2.3); a date only counts from the reply's own.
-    private static func pause(in headers: HTTPFields) -> Duration? {
-        guard let value = headers["Retry-After"] else { return nil }
-        if let seconds = CacheDirectives.seconds(value) { return .seconds(seconds) }
-        guard let until = HTTPDate.secondsSince1970(value),
-            let sent = headers["Date"].flatMap(HTTPDate.secondsSince1970)
-        else { return nil }
-        return .seconds(max(until - sent, 0))
     }
 }

@@ -1,4 +1,5 @@
-public import Transport
+public import HTTPTypes
+import Transport
 public import UploadCore
 
 /// How long a picture is shown without asking its server (RFC 9111, section 4.2), as a private cache sees it.
@@ -16,19 +17,21 @@ public struct Freshness: Equatable, Sendable {
     /// `Date` is compared with `Expires` alone, never with this machine's clock: that one may be off by years, and
     /// then nothing would be fresh. `no-store` is taken as `no-cache`, since a mirror that must not store is none.
     public init(_ headers: HTTPFields) {
-        var directives = CacheDirectives(headers.values(of: "Cache-Control"))
-        if headers["Cache-Control"] == nil { directives = CacheDirectives(headers.values(of: "Pragma")) }
+        var directives = CacheDirectives(headers[values: .cacheControl])
+        if !headers.contains(.cacheControl), let pragma = HTTPField.Name("Pragma") {
+            directives = CacheDirectives(headers[values: pragma])
+        }
         let total: Duration
         if directives.forbidsReuse {
             total = .zero
         } else if let age = directives.maximumAge {
             total = .seconds(age)
-        } else if let expires = headers["Expires"] {
-            total = Self.between(headers["Date"], expires)
+        } else if let expires = headers.first(.expires) {
+            total = Self.between(headers.first(.date), expires)
         } else {
             total = Self.standard
         }
-        let age = headers["Age"].flatMap(CacheDirectives.seconds) ?? 0
+        let age = headers.first(.age).flatMap(CacheDirectives.seconds) ?? 0
         lifetime = max(min(total, Self.longest) - .seconds(age), .zero)
     }
 

@@ -1,3 +1,4 @@
+import HTTPTypes
 public import Transport
 public import UploadCore
 
@@ -7,7 +8,7 @@ extension FileSectionRemote: PortraitRemote {
         let judge = judge(of: "portrait.do", about: .noID)
         let part = MultipartPart(
             name: "portrait", fileName: "portrait.jpg", contentType: "image/jpeg", source: picture)
-        let request = HTTPRequest(method: "POST", url: base + "/user/portrait.do", body: .multipart([part]))
+        let request = TransportRequest(method: .post, url: base + "/user/portrait.do", body: .multipart([part]))
         let reply = try judge.data(Messages.PortraitReply.self, of: try await send(request, judge))
         guard WebURL.isOne(reply.userImg) else {
             let message = "portrait.do: bad reply: userImg is not an http or https URL of at most 2048 bytes"

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPTypes
 public import Transport
 public import UploadCore
 
@@ -24,7 +25,7 @@ public final class FileSectionRemote: Remote {
     ///   - credentials: asked for the token of each request.
     public init(url: String, account: String, transport: any HTTPTransport, credentials: any CredentialSource) {
         base = url
-        scope = RemoteScope("filesection \(url) \(account)")
+        scope = RemoteScope(protocolName: "filesection", url: url, account: account)
         self.transport = transport
         self.credentials = credentials
     }
@@ -69,10 +70,9 @@ public final class FileSectionRemote: Remote {
         let part = MultipartPart(
             name: "sectionFile", fileName: "\(fragment.upload.id)-\(fragment.index).\(fileExtension)",
             contentType: contentType, source: fragment.body)
-        var request = HTTPRequest(method: "POST", url: base + "/fileSection/upload.do", body: .multipart([part]))
-        request.headers.append((name: "file_block", value: Messages.fileBlock(fragment)))
+        var request = TransportRequest(method: .post, url: base + "/fileSection/upload.do", body: .multipart([part]))
         request.onProgress = fragment.onProgress
-        try judge.accept(try await send(request, judge))
+        try judge.accept(try await send(request, judge, fileBlock: Messages.fileBlock(fragment)))
         return nil
     }
 
@@ -121,17 +121,19 @@ public final class FileSectionRemote: Remote {
             let message = "\(judge.endpoint): the request can't be written as JSON: \(error)"
             throw .permanent(FileError(code: "bad_request", message: message, retryable: false))
         }
-        var request = HTTPRequest(method: "POST", url: base + path, body: .bytes(bytes))
-        request.headers.append((name: "Content-Type", value: "application/json"))
+        let request = TransportRequest(
+            method: .post, url: base + path, headers: [.contentType: "application/json"], body: .bytes(bytes))
         return try await send(request, judge)
     }
 
-    func send(_ request: HTTPRequest, _ judge: ReplyJudge) async throws(RemoteFailure) -> HTTPReply {
+    /// - Parameter fileBlock: the value of the header field `file_block`, where the request has one.
+    func send(
+        _ request: TransportRequest, _ judge: ReplyJudge, fileBlock: String? = nil
+    ) async throws(RemoteFailure) -> HTTPReply {
         var request = request
-        if let token = judge.token {
-            request.headers.append((name: "Authorization", value: "Bearer \(token)"))
-        }
         do {
+            if let fileBlock { try request.headers.add("file_block", fileBlock) }
+            if let token = judge.token { try request.headers.add("Authorization", "Bearer \(token)") }
             return try await transport.send(request)
         } catch {
             throw judge.failure(error)

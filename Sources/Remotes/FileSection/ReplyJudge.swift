@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPTypes
 import Transport
 import UploadCore
 
@@ -156,7 +157,8 @@ struct ReplyJudge {
     /// A redirect is never followed: the token would go to whoever the reply names.
     private func redirected(_ reply: HTTPReply) -> RemoteFailure {
         // Without the query, which may hold what a portal knows of this machine.
-        let place = reply.headers["Location"].map { " to \(hidingToken(WebURL.withoutQuery($0)).prefix(200))" } ?? ""
+        let place =
+            reply.headers.first(.location).map { " to \(hidingToken(WebURL.withoutQuery($0)).prefix(200))" } ?? ""
         let message =
             "\(endpoint): a redirect\(place) (\(reply.status)), which is never followed; "
             + "log in to the network if that is its captive portal, else correct remote.url"

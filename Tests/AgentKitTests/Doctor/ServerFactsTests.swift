@@ -1,3 +1,4 @@
+import HTTPTypes
 import Remotes
 import Testing
 import Transport
@@ -176,7 +177,7 @@ struct AnswerTextTests {
     @Test("is told without the token, and a redirect without its query")
     func secrets() {
         let reply = HTTPReply(
-            status: 302, headers: ["Location": "https://other/for-anna/login?token=for-anna&mac=00#x"],
+            status: 302, headers: [.location: "https://other/for-anna/login?token=for-anna&mac=00#x"],
             body: Array(#"{"code":401,"message":"Bearer for-anna"}"#.utf8))
         let answer = ServerFacts.Answer(reply, milliseconds: 1, mask: TokenMask(token: "for-anna"))
         #expect(answer.location == "https://other/***/login")

@@ -1,3 +1,4 @@
+import HTTPTypes
 import LinuxSystem
 import Logging
 import PictureJobs
@@ -38,7 +39,7 @@ private final class SchemeFetcher: AvatarFetching {
         } catch {
             throw .storage("\(error)")
         }
-        let fields: HTTPFields = ["ETag": "\"one\"", "Cache-Control": "max-age=86400"]
+        let fields: HTTPFields = [.eTag: "\"one\"", .cacheControl: "max-age=86400"]
         return AvatarAnswer(content: .body(length: UInt64(Self.plain.count)), fields: fields)
     }
 }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import LinuxSystem
 import Synchronization
 import TestSupport
@@ -46,7 +47,7 @@ struct CurlFetcherTests {
         let url = "http://user:secret@127.0.0.1:\(server.port)/a.png?v=1#part"
         let (answer, bytes) = try await fetch(url).get()
         #expect(answer.content == .body(length: UInt64(png().count)))
-        #expect(answer.fields["ETag"] == "\"1\"")
+        #expect(answer.fields[.eTag] == "\"1\"")
         #expect(!answer.isFromElsewhere)
         #expect(bytes == png())
         let request = try #require(server.requests.first)
@@ -128,8 +129,8 @@ struct CurlFetcherTests {
         defer { transport.shutdown() }
         // What the fetcher asks of the transport for a name like rebind.example, which means 127.0.0.1 by now.
         let policy = AddressPolicy(allowsPrivate: false)
-        let request = HTTPRequest(
-            method: "GET", url: "http://localhost:\(server.port)/", mayConnect: { policy.allows($0) })
+        let request = TransportRequest(
+            method: .get, url: "http://localhost:\(server.port)/", mayConnect: { policy.allows($0) })
         do {
             _ = try await transport.send(request)
             Issue.record("connected")
@@ -243,8 +244,8 @@ private final class RedirectingTransport: HTTPTransport {
 
     var urls: [String] { asked.withLock { $0 } }
 
-    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPReply {
+    func send(_ request: TransportRequest) async throws(TransportError) -> HTTPReply {
         asked.withLock { $0.append(request.url) }
-        return HTTPReply(status: 302, headers: ["Location": location])
+        return HTTPReply(status: 302, headers: [.location: location])
     }
 }

@@ -1,3 +1,5 @@
+import Transport
+
 /// The proxy that requests to a server go through, as the environment names it (man 1 curl, "ENVIRONMENT"). Requests to
 /// this machine go through none, whatever the environment says: see `CurlTransport`.
 struct ProxyFacts: Equatable, Sendable {
@@ -8,7 +10,7 @@ struct ProxyFacts: Equatable, Sendable {
 
     /// The proxy in effect; nil where the server is asked directly.
     init?(host: String, isEncrypted: Bool, environment: [String: String]) {
-        if WebAddress.isLoopback(host) { return nil }
+        if LoopbackHost.isOne(host) { return nil }
         // `HTTP_PROXY` in capitals is not looked at: in CGI programs a request could set it.
         let own = isEncrypted ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         let set = (own + ["all_proxy", "ALL_PROXY"]).first { !(environment[$0] ?? "").isEmpty }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPTypes
 import LinuxSystem
 import Remotes
 import Transport
@@ -30,7 +31,7 @@ struct ServerQuestion: Sendable {
         switch result {
         case .success(let reply):
             let answer = ServerFacts.Answer(reply, milliseconds: milliseconds, mask: mask)
-            return Answer(outcome: .answered(answer), date: reply.headers["Date"])
+            return Answer(outcome: .answered(answer), date: reply.headers.first(.date))
         case .failure(.replyTimeout), .failure(.cancelled):
             return Answer(outcome: .failed("no answer within \(limit.components.seconds) s"))
         case .failure(let error): return Answer(outcome: .failed(mask.hide(in: "\(error)")))
@@ -55,19 +56,22 @@ struct ServerQuestion: Sendable {
             """
         let result = await send(
             "upload.do", type: "multipart/form-data; boundary=\(id)", body: body,
-            headers: withHeader ? [(name: "file_block", value: block)] : [])
+            fileBlock: withHeader ? block : nil)
         guard case .success(let reply) = result else { return nil }
         return ServerFacts.Answer(reply, milliseconds: 0, mask: mask)
     }
 
     private func send(
-        _ endpoint: String, type: String, body: String, headers: [(name: String, value: String)] = []
+        _ endpoint: String, type: String, body: String, fileBlock: String? = nil
     ) async -> Result<HTTPReply, TransportError> {
-        var request = HTTPRequest(
-            method: "POST", url: remote.url + "/fileSection/" + endpoint,
-            headers: [(name: "Content-Type", value: type)] + headers, body: .bytes(Array(body.utf8)))
-        if let token, remote.allowsToken {
-            request.headers.append((name: "Authorization", value: "Bearer \(token)"))
+        var request = TransportRequest(
+            method: .post, url: remote.url + "/fileSection/" + endpoint, headers: [.contentType: type],
+            body: .bytes(Array(body.utf8)))
+        do throws(TransportError) {
+            if let fileBlock { try request.headers.add("file_block", fileBlock) }
+            if let token, remote.allowsToken { try request.headers.add("Authorization", "Bearer \(token)") }
+        } catch {
+            return .failure(error)
         }
         do throws(CurlTransport.StartError) {
             let transport = try CurlTransport(
@@ -103,11 +107,11 @@ extension ServerFacts.Answer {
     ///   hold secrets as well.
     init(_ reply: HTTPReply, milliseconds: Int64, mask: TokenMask) {
         let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(reply.body))
-        let type = reply.headers["Content-Type"]?.lowercased() ?? ""
+        let type = reply.headers.first(.contentType)?.lowercased() ?? ""
         self.init(
             status: reply.status, isEnvelope: envelope?.code != nil || envelope?.data != nil, code: envelope?.code,
             message: envelope?.message.map(mask.hide(in:)),
-            location: reply.headers["Location"].map { mask.hide(in: WebURL.withoutQuery($0)) },
+            location: reply.headers.first(.location).map { mask.hide(in: WebURL.withoutQuery($0)) },
             isHTML: type.hasPrefix("text/html"), milliseconds: milliseconds)
     }
 }

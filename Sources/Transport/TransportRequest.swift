@@ -1,5 +1,7 @@
-/// One HTTP request.
-public struct HTTPRequest: Sendable {
+public import HTTPTypes
+
+/// One HTTP request with its body and its limits.
+public struct TransportRequest: Sendable {
     /// What is sent after the header.
     public enum Body: Sendable {
         /// Nothing. With POST, PUT and PATCH a `Content-Length: 0` is sent.
@@ -30,13 +32,13 @@ public struct HTTPRequest: Sendable {
     }
 
     /// Method, for instance `POST`.
-    public var method: String
+    public var method: HTTPRequest.Method
     /// Absolute `http` or `https` URL; every character that needs it is percent-encoded already.
     public var url: String
     /// Header fields in the order they are sent. `Content-Length` and `Transfer-Encoding` belong to the transport;
-    /// a request that names them, or whose fields hold CR, LF or NUL, is refused with
-    /// ``TransportError/badRequest(_:)``.
-    public var headers: [(name: String, value: String)]
+    /// a request that names them is refused with ``TransportError/badRequest(_:)``. No field can hold CR, LF or NUL:
+    /// ``HTTPTypes/HTTPFields/add(_:_:)`` refuses such a value, `HTTPField` replaces it.
+    public var headers: HTTPFields
     /// What is sent after the header.
     public var body: Body
     /// Most bytes of a reply's body that are taken; a longer reply is ``TransportError/replyTooLong(_:)``, at once where
@@ -59,7 +61,7 @@ public struct HTTPRequest: Sendable {
 
     /// A request.
     public init(
-        method: String, url: String, headers: [(name: String, value: String)] = [], body: Body = .none,
+        method: HTTPRequest.Method, url: String, headers: HTTPFields = [:], body: Body = .none,
         maximumReplyLength: Int = 1 << 20, timeouts: Timeouts? = nil, sink: (any ReplySink)? = nil,
         mayConnect: (@Sendable (_ address: String) -> Bool)? = nil
     ) {

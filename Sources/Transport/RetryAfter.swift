@@ -1,5 +1,5 @@
-import LinuxSystem
-import Transport
+public import HTTPTypes
+public import LinuxSystem
 
 /// `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
 public enum RetryAfter {
@@ -17,13 +17,13 @@ public enum RetryAfter {
     ///   - headers: the reply's.
     ///   - wallClock: seconds since 1970 by this machine's clock, asked only where the reply has no `Date`.
     /// - Returns: nil where there is none that can be understood.
-    static func duration(
+    public static func duration(
         in headers: HTTPFields, wallClock: () -> Int64 = { wallTimeMilliseconds() / 1000 }
     ) -> Duration? {
-        guard let value = headers["Retry-After"] else { return nil }
+        guard let value = headers.first(.retryAfter) else { return nil }
         if let seconds = Int64(value), seconds >= 0 { return min(.seconds(seconds), longest) }
         guard let until = HTTPDate.secondsSince1970(value) else { return nil }
-        if let sent = headers["Date"].flatMap(HTTPDate.secondsSince1970) {
+        if let sent = headers.first(.date).flatMap(HTTPDate.secondsSince1970) {
             return min(max(.seconds(until - sent), .zero), longest)
         }
         return min(max(.seconds(until - wallClock()), .zero), longestByOwnClock)

@@ -19,7 +19,9 @@ final class VolatileDisk: @unchecked Sendable {
     private let lock = NSLock()
     private var image: VolatileImage
     private var power = Power.on
-    private var held: [UInt64] = []
+    private var held: [(unique: UInt64, isWrite: Bool)] = []
+    /// Writes that were taken before a cut and never answered.
+    private var neverAnswered = 0
     /// Requests until the power goes by itself.
     private var fuse: Int?
     private var connection: Int32 = -1
@@ -119,7 +121,7 @@ final class VolatileDisk: @unchecked Sendable {
         }
         switch power {
         case .frozen:
-            held.append(request.unique)
+            held.append((request.unique, request.opcode == .write))
             return nil
         case .off: return Fuse.Reply(to: request.unique, error: EIO)
         case .on: break
@@ -181,16 +183,18 @@ final class VolatileDisk: @unchecked Sendable {
         let (waiting, connection) = lock.withLock {
             power = .off
             defer { held = [] }
+            neverAnswered += held.count { $0.isWrite }
             return (held, self.connection)
         }
-        for unique in waiting { send(Fuse.Reply(to: unique, error: EIO), connection) }
+        for request in waiting { send(Fuse.Reply(to: request.unique, error: EIO), connection) }
     }
 
     /// Loses what was in the write cache.
     /// - Returns: How many writes no flush had covered.
     func lose(_ share: Double, random: inout SeededRandom) -> Int {
         lock.withLock {
-            let count = image.unflushedCount
+            let count = image.unflushedCount + neverAnswered
+            neverAnswered = 0
             image.cut(losing: share, random: &random)
             return count
         }

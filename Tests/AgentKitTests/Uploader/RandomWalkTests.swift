@@ -18,10 +18,13 @@ struct UploaderRandomWalkTests {
         for _ in 0..<60 { try await walk.step() }
         try await walk.settle()
         for name in try walk.files() {
-            try await Poll.until("\(name) is done", lastState: { "\(walk.bench.sidecar(name) ?? [:])" }) {
-                walk.bench.sidecar(name)?["state"] as? String == "done"
+            // Sidecar and record may still tell of what the name stood for before.
+            let identity = FileIdentity(try walk.bench.status(name))
+            let record = try await Poll.value("\(name) is done", lastState: { "\(walk.bench.sidecar(name) ?? [:])" }) {
+                let isTold = walk.bench.sidecar(name)?["state"] as? String == "done"
+                let record = try await walk.bench.record(name)
+                return isTold && record?.state == .done && record?.identity == identity ? record : nil
             }
-            let record = try #require(try await walk.bench.record(name))
             let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(walk.bench.outbox)/\(name)"))
             let id = try #require(record.remote?.id)
             #expect(walk.bench.remote.content(of: id) == Array(bytes), "\(name)")

@@ -95,7 +95,7 @@ bin=$(swift build --show-bin-path "${flags[@]}")
 stage "Unit and conformance tests" unit_tests
 stage "End-to-end tests" tests EndToEndTests --filter '^EndToEndTests\.'
 # The smallest counts; `make trials` has more of everything.
-stage "Quick trials" "$bin/outbox-trials" --quick
+stage "Quick trials" "$bin/outbox-trials" --quick --jobs 4
 
 report
 good "All passed in $SECONDS s."

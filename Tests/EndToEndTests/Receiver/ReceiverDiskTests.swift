@@ -67,4 +67,27 @@ struct ReceiverDiskTests {
         for (id, content) in zip(ids, contents) { try await finish(id, content, receiver) }
         #expect(try Set(receiver.objects()) == Set(contents.map { Digest.md5($0) }))
     }
+
+    @Test("wants bytes again that a failed sync may have lost, and confirms them only then")
+    func lostSync() async throws {
+        let receiver = try Receiver()
+        let board = try FaultBoard(in: receiver.directory.path)
+        receiver.environment.merge(
+            board.environment([.init(.inputOutputError, ["syncfs"], calls: 1...1_000_000, of: "*/root*")])
+        ) { $1 }
+        try await receiver.start()
+        let content = [UInt8].jpeg(600_000)
+        let client = try ReceiverClient(port: receiver.port)
+        let id = try #require(try client.preLoad(content, name: "a.jpg").id)
+        let before = board.carriedOut
+        board.failing = true
+        for number in 1...2 { try attempt({ _ = try $0.sendBlock(number, of: content, id: id) }, receiver) }
+        try await Poll.until("a sync that failed") { board.carriedOut > before }
+        board.failing = false
+
+        // 2: nobody knows yet.
+        let status = try await Poll.value("the outcome") { try client.finishStatus(id).flatMap { $0 == 2 ? nil : $0 } }
+        #expect(status == 0, "all of it is wanted again")
+        try await finish(id, content, receiver)
+    }
 }

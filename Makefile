@@ -38,7 +38,7 @@ format: ## Format all Swift sources
 
 sanitize: install-packages ## Unit tests under the Thread Sanitizer, in .build-tsan
 	OUTBOX_WALK_EVENTS=20000 TSAN_OPTIONS="suppressions=$(CURDIR)/scripts/tsan-suppressions.txt halt_on_error=1" \
-	swift test --sanitize=thread --scratch-path .build-tsan -Xcc -O2 --no-parallel --skip EndToEndTests \
+	swift test --sanitize=thread --scratch-path .build-tsan --no-parallel --skip EndToEndTests \
 		--skip MediaWorkerTests --skip RealWorkerTests --skip MediaExaminerTests # memory limits leave no room for it
 
 install-packages: ## What the build needs, with apt-get, if it is missing

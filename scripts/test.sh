@@ -3,9 +3,8 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# Those of scripts/trials.sh, or each would build all over again what the other has built. -O2 is for C code, which is
-# slow without it.
-flags=(--explicit-target-dependency-import-check error -Xcc -O2)
+# Those of scripts/trials.sh, or each would build all over again what the other has built.
+flags=(--explicit-target-dependency-import-check error)
 times=()
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

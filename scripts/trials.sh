@@ -4,7 +4,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # Debug programs, with the flags of scripts/test.sh, so that neither builds anew what the other has built.
-flags=(--explicit-target-dependency-import-check error -Xcc -O2)
+flags=(--explicit-target-dependency-import-check error)
 
 {
     scripts/packages.sh

@@ -125,7 +125,11 @@ struct FileWishTests {
         await bench.passGrace()
         try await bench.until(change.newName, is: .paused)
         #expect(bench.remote.sent.count == sent + 1)
-        try await Poll.until("the old name to be forgotten") { try await bench.record("trip/a") == nil }
+        try await Poll.until("the old name to be forgotten") {
+            // The grace may have begun only just now.
+            await bench.passGrace()
+            return try await bench.record("trip/a") == nil
+        }
         try await act(.resume, on: change.newName, bench)
         try await bench.ends(change.newName, .done)
     }

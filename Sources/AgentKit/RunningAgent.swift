@@ -272,14 +272,6 @@ struct RunningAgent: Service {
     private static func processorCount() -> Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 }
 
-extension DropRecord {
-    /// Whether a file in this state was dealt with: its content is known, or it was decided not to take it.
-    func isSettled(for identity: FileIdentity) -> Bool {
-        self.identity == identity && disposal == nil && !wasRemoved
-            && (key != nil || state == .rejected || state == .failed || state == .cancelled)
-    }
-}
-
 extension IntakeRules {
     init(_ configuration: Configuration) {
         let intake = configuration.intake

@@ -46,3 +46,8 @@ public struct ScanSummary: Equatable, Sendable {
         if seen.insert(path.hashValue).inserted { files += 1 }
     }
 }
+
+extension ScanSummary: ScanFindings {
+    /// Whether each directory could be listed, and each file system was there.
+    package var isWhole: Bool { unreadable.isEmpty && lostMounts.isEmpty }
+}

@@ -1,5 +1,6 @@
 import AgentKit
 import ArgumentParser
+import UploadCore
 
 struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -9,17 +9,9 @@ import UploadCore
 // it goes, and then it goes there. A kill at any point leaves the file in the outbox or in the holding area, from where
 // it is put back at the next start and all this begins anew.
 extension Uploader {
-    /// A file on its way out.
-    enum Retirement: Sendable {
-        /// It is taken aside and being looked at.
-        case held(DropRecord)
-        /// It could not be moved; tried again after each full scan.
-        case stuck
-    }
-
     /// Begins to move or delete a file whose content the server has just confirmed.
     func retire(_ path: RelativePath) {
-        guard parts.afterUpload != .keep, retiring[path] == nil, hashing[path] == nil,
+        guard parts.afterUpload != .keep, book.retiring[path] == nil, !book.isHashing(path),
             let record = record(of: path), record.state == .done, record.disposal == .pending,
             let identity = record.identity, !identity.isUntrusted, !hasStopped, !isHeldForThumbnail(record),
             !isKeptBySource(record)
@@ -35,8 +27,8 @@ extension Uploader {
         } catch {
             return getStuck(path, error)
         }
-        retiring[path] = .held(record)
-        withdrawn.insert(path)
+        book.retiring[path] = .held(record)
+        book.withdrawn.insert(path)
         let job = HashPool.Job(path: HoldingArea.place(of: path), identity: identity) { [weak self] result in
             self?.run { $0.lookedAgain(path, record, result) }
         }
@@ -46,15 +38,15 @@ extension Uploader {
     /// After a full scan: puts back what is held for no reason any more, and tries again what could not be moved.
     func retireStuck() {
         recoverHeldFiles()
-        for (path, retirement) in retiring {
+        for (path, retirement) in book.retiring {
             guard case .stuck = retirement else { continue }
-            retiring[path] = nil
+            book.retiring[path] = nil
             retire(path)
         }
     }
 
     private func getStuck(_ path: RelativePath, _ error: Errno) {
-        retiring[path] = .stuck
+        book.retiring[path] = .stuck
         guard problems["after_upload"] == nil else { return }
         var remedy = "make the outbox writable, and keep intake.move_to a directory on its file system"
         if [.notPermitted, .tooManySymbolicLinkLevels, .notDirectory].contains(error) {
@@ -67,9 +59,9 @@ extension Uploader {
             metadata: ["path": "\(path)", "reason": "\(error)", "remedy": "\(remedy)"])
     }
 
-    private func lookedAgain(_ path: RelativePath, _ record: DropRecord, _ result: HashResult) {
+    private func lookedAgain(_ path: RelativePath, _ record: DropRecord, _ result: HashFinding) {
         // The agent is ending, and the file is back.
-        guard case .held = retiring[path] else { return }
+        guard case .held = book.retiring[path] else { return }
         guard case .content(_, _, let content, _) = result, content.key == record.key,
             let known = confirmation(of: content.key), known.seal == content.seal, !known.isByMD5Alone
         else { return giveBack(path) }
@@ -94,7 +86,7 @@ extension Uploader {
         if name == old.path, let status = try? parts.files.status(of: old.path) {
             var record = old
             record.identity = FileIdentity(status)
-            writes.append(keep(record))
+            writes.append(book.keep(record))
         } else if let name {
             reconsider(name)
         }
@@ -107,10 +99,10 @@ extension Uploader {
         if isCurrent(old) {
             var record = old
             record.disposal = .deleted
-            writes = [keep(record)]
+            writes = [book.keep(record)]
         }
         commit(writes) { uploader in
-            guard case .held = uploader.retiring[path] else { return }
+            guard case .held = uploader.book.retiring[path] else { return }
             do throws(Errno) {
                 try uploader.parts.holding.delete(path)
                 uploader.retired(path)
@@ -130,11 +122,11 @@ extension Uploader {
         var record = old
         record.path = target
         record.disposal = .moved(from: path)
-        var writes = [keep(record)]
+        var writes = [book.keep(record)]
         if isCurrent(old) {
             var trace = old
             trace.disposal = .movedAway(to: target)
-            writes.append(keep(trace))
+            writes.append(book.keep(trace))
         }
         commit(writes) { [record] uploader in
             uploader.release(old, as: record)
@@ -142,33 +134,33 @@ extension Uploader {
     }
 
     private func release(_ old: DropRecord, as record: DropRecord) {
-        guard case .held = retiring[old.path] else { return }
+        guard case .held = book.retiring[old.path] else { return }
         do {
             try parts.holding.release(old.path, to: record.path)
         } catch {
             return leaveForLater(old, error, forgetting: record.path)
         }
-        if drops[old.path] == nil { parts.sidecars.remove(old.path) }
+        if book.drops[old.path] == nil { parts.sidecars.remove(old.path) }
         events.publish(gone: old.path)
         report(record)
         retired(old.path)
     }
 
     private func retired(_ path: RelativePath) {
-        retiring[path] = nil
+        book.retiring[path] = nil
         problems["after_upload"] = nil
         // Another file was dropped under the name meanwhile.
-        if drops[path] != nil { reconsider(path) }
+        if book.drops[path] != nil { reconsider(path) }
     }
 
     /// Whether nothing new was dropped under the path meanwhile.
     private func isCurrent(_ record: DropRecord) -> Bool {
-        drops[record.path] == nil && self.record(of: record.path)?.identity == record.identity
+        book.drops[record.path] == nil && self.record(of: record.path)?.identity == record.identity
     }
 
     /// Puts back what was taken aside and could not go, in this run or the one before.
     func recoverHeldFiles() {
-        let held = retiring.filter { if case .held = $0.value { true } else { false } }
+        let held = book.retiring.filter { if case .held = $0.value { true } else { false } }
         let (files, failures) = parts.holding.recover(except: Set(held.keys))
         if !files.isEmpty {
             parts.logger.notice(
@@ -184,8 +176,8 @@ extension Uploader {
 
     /// Before the agent ends: no file stays aside until it is started again.
     func putBackHeldFiles() {
-        for (path, retirement) in retiring {
-            if case .held = retirement { retiring[path] = nil }
+        for (path, retirement) in book.retiring {
+            if case .held = retirement { book.retiring[path] = nil }
         }
         recoverHeldFiles()
     }

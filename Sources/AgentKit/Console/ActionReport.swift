@@ -1,4 +1,4 @@
-import UploadCore
+public import UploadCore
 
 /// What became of an action over all that was named, as its `--json` prints it.
 public struct ActionReport: Encodable, Equatable, Sendable {

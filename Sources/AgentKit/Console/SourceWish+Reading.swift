@@ -1,4 +1,4 @@
-import UploadCore
+public import UploadCore
 
 extension SourceWish {
     /// The wish about a source that goes with an action on files.

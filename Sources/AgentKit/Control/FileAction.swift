@@ -1,19 +1,5 @@
 import UploadCore
 
-/// What a user can do about files.
-public enum FileAction: String, CaseIterable, Sendable {
-    /// Stop sending, keep what was sent, and stay so over restarts.
-    case pause
-    /// Go on after a pause.
-    case resume
-    /// Give up for good, and delete what the server has of it.
-    case cancel
-    /// Try again now: what waits for its next attempt, what failed, what was cancelled.
-    case retry
-    /// Go to the head of the queue.
-    case first
-}
-
 /// What an action is about.
 enum ActionTarget: Hashable, Sendable {
     /// One path, by the id of its entry.

@@ -9,13 +9,14 @@ extension Uploader: ControlBackend {
         AgentHealth(
             pid: parts.processID, version: parts.version,
             uptime: UInt64(max(0, (now.monotonic - startedAt).components.seconds)), paused: machine.isPaused,
-            scanned: hasScanned, active: drops.count, problems: problems.sorted { $0.key < $1.key }.map(\.value),
+            scanned: book.hasScanned, active: book.drops.count,
+            problems: problems.sorted { $0.key < $1.key }.map(\.value),
             files: await recentCounts(), token: parts.credentials.origin?.rawValue,
             account: parts.account.name)
     }
 
     func files(in states: Set<FileState>?) async -> [FileReport] {
-        var reports = drops.values.map(makeReport)
+        var reports = book.drops.values.map(makeReport)
         if states?.contains(where: \.isFinal) != false { reports += await endedReports() }
         if let states { reports.removeAll { !states.contains($0.state) } }
         if !sources.isEmpty {
@@ -28,7 +29,7 @@ extension Uploader: ControlBackend {
 
     /// The paths in final states, read on a thread of its own: there may be a million, and uploads go on meanwhile.
     private func endedReports() async -> [FileReport] {
-        let active = Set(drops.keys)
+        let active = Set(book.drops.keys)
         let recent = unsaved.records.filter { $0.state.isFinal && !$0.isTrace && !active.contains($0.path) }
         let covered = active.union(recent.map(\.path)).union(unsaved.forgotten)
         let context = reportContext
@@ -57,9 +58,9 @@ extension Uploader: ControlBackend {
     /// The number of paths in each state.
     private func countFiles() async -> [FileState: Int] {
         var counts: [FileState: Int] = [:]
-        for record in drops.values { counts[makeReport(record).state, default: 0] += 1 }
-        let covered = Set(drops.keys).union(unsaved.records.map(\.path)).union(unsaved.forgotten)
-        for record in unsaved.records where record.state.isFinal && !record.isTrace && drops[record.path] == nil {
+        for record in book.drops.values { counts[makeReport(record).state, default: 0] += 1 }
+        let covered = Set(book.drops.keys).union(unsaved.records.map(\.path)).union(unsaved.forgotten)
+        for record in unsaved.records where record.state.isFinal && !record.isTrace && book.drops[record.path] == nil {
             counts[record.state, default: 0] += 1
         }
         let stored = await onReader { [ledger = parts.ledger] in
@@ -91,7 +92,7 @@ extension Uploader: ControlBackend {
 
     func files(of key: ContentKey) async -> [FileReport] {
         let stored = (try? parts.ledger.drops(of: key)) ?? []
-        let paths = Set(drops.values.filter { $0.key == key }.map(\.path)).union(stored)
+        let paths = Set(book.drops.values.filter { $0.key == key }.map(\.path)).union(stored)
         return paths.compactMap(record).filter { $0.key == key && !$0.isTrace }.map(makeReport).sorted {
             $0.path < $1.path
         }
@@ -111,7 +112,7 @@ extension Uploader: ControlBackend {
         metrics.uploadsDone = counters.uploadsDone
         metrics.uploadsFailed = counters.uploadsFailed
         metrics.bytesHashed = counters.bytesHashed
-        metrics.hashQueue = hashing.count
+        metrics.hashQueue = book.hashCount
         metrics.ledgerCommitTroubles = counters.commitTroubles
         let watch = watchCounters()
         metrics.watches = watch.watches

@@ -5,20 +5,6 @@ import Synchronization
 import SystemPackage
 import UploadCore
 
-/// What became of a file that was to be hashed.
-enum HashResult: Sendable {
-    /// It stood still from the first byte to the last.
-    case content(FileIdentity, MediaType, DropContent, digests: [UInt64])
-    /// It is not taken.
-    case rejected(FileIdentity, MediaType?, FileError)
-    /// It changed while it was read; it must settle again.
-    case changed
-    /// The name is gone.
-    case missing
-    /// It can't be opened or read.
-    case unreadable(FileError)
-}
-
 /// Hashes files on threads of its own, as many as there are processors.
 ///
 /// While there is more than one thread, one of them is kept for small files, so that a picture does not wait behind an
@@ -32,7 +18,7 @@ final class HashPool: Sendable {
         var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
         /// Called about twice a second with the number of bytes hashed so far.
         var hashed: (@Sendable (UInt64) -> Void)?
-        var done: @Sendable (HashResult) -> Void
+        var done: @Sendable (HashFinding) -> Void
     }
 
     /// Files over this many bytes are large; 64 MiB take about 0.1 s.
@@ -138,7 +124,7 @@ struct FileHasher {
     ///
     /// - Parameter found: the file when it was at rest. A writer may have come since, and paused: what it has written so
     ///   far would stand still from the first byte to the last.
-    func hash(_ path: RelativePath, foundAs found: FileIdentity) -> HashResult {
+    func hash(_ path: RelativePath, foundAs found: FileIdentity) -> HashFinding {
         do {
             let (file, before) = try files.open(path)
             guard found.isSameFile(as: FileIdentity(before)) else { return .changed }
@@ -153,7 +139,7 @@ struct FileHasher {
 
     private func read(
         _ file: SharedDescriptor, _ path: RelativePath, _ before: FileStatus
-    ) throws(Errno) -> HashResult {
+    ) throws(Errno) -> HashFinding {
         let length = Int(min(UInt64(Self.bufferSize), before.size))
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 64)
         defer { buffer.deallocate() }
@@ -211,7 +197,7 @@ struct FileHasher {
 
     private static func now() -> MonotonicTime { MonotonicTime(nanoseconds: bootTimeNanoseconds()) }
 
-    private func failure(_ error: Errno, _ path: RelativePath) -> HashResult {
+    private func failure(_ error: Errno, _ path: RelativePath) -> HashFinding {
         switch error {
         case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle: return .missing
         // Something else took the name: the watch tells what it is.

@@ -34,14 +34,25 @@ struct OutboxFiles: Sendable {
         return Array("\(status.inode) \(status.born)".utf8)
     }
 
-    /// Whether no file bears a name any more, as far as that can be told: a directory in its place is another thing.
-    func isGone(_ path: RelativePath) -> Bool {
+    /// What stands under a path, as far as that can be told.
+    func look(at path: RelativePath) -> FileLook {
         do throws(Errno) {
-            return try status(of: path).kind == .directory
+            let status = try status(of: path)
+            let kind: FileLook.Kind =
+                switch status.kind {
+                case .regular: .regular
+                case .directory: .directory
+                case .symbolicLink, .fifo, .socket, .device: .other
+                }
+            return .there(kind, FileIdentity(status))
         } catch {
-            return [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels].contains(error)
+            let isGone = [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels].contains(error)
+            return isGone ? .nothing : .unknown
         }
     }
+
+    /// Whether no file bears a name any more, as far as that can be told: a directory in its place is another thing.
+    func isGone(_ path: RelativePath) -> Bool { look(at: path).isGone }
 
     /// What is below a directory and no directory itself, as far as it can be listed.
     ///

@@ -5,7 +5,7 @@ extension Uploader {
     /// nothing, which is what the watchdog waits for.
     func statusLine() -> String {
         var line = StatusLine(isPaused: machine.isPaused)
-        for record in drops.values {
+        for record in book.drops.values {
             var state = record.state
             if let key = record.key, let view = machine.view(of: key, from: record.path) { state = view.state }
             line.counts[state, default: 0] += 1

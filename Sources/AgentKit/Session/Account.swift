@@ -1,4 +1,5 @@
 import Ledger
+import UploadCore
 
 /// Whose uploads these are. What one account's server confirmed says nothing of another's, so an agent works for one
 /// account from its start to its end.

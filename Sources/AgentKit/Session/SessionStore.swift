@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import LinuxSystem
 import SystemPackage
+import UploadCore
 
 /// The session that `login` keeps: `<state>/token` and `<state>/user`, for their owner's eyes only.
 ///

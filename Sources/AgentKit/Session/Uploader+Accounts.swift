@@ -16,7 +16,7 @@ extension Uploader {
         let lastOwner = last.flatMap { Account(name: $0, session: account.session, change: {}).owner }
         // Ledgers of earlier formats hold what one account has dropped, and don't say so.
         let legacy = try ledger.setting(Setting.legacyAccount).map { String(decoding: $0, as: UTF8.self) } ?? lastOwner
-        ownership = Ownership(
+        book.ownership = Ownership(
             present: account.owner, turns: account.session.turns, legacy: legacy.flatMap { $0.isEmpty ? nil : $0 })
         let server = Array(serverName.utf8)
         return [
@@ -68,35 +68,23 @@ extension Uploader {
         return writes
     }
 
-    /// Who owns something that is not known yet.
+    /// Who owns a post that is not known yet.
     ///
-    /// - Parameter changed: ctime of the file, nanoseconds since 1970.
+    /// - Parameter changed: ctime of its description, nanoseconds since 1970.
     func newOwner(changed: Int64?) -> String? {
         if machine.signedOut != nil { return Ownership.nobody }
-        return ownership.owner(changed: changed, isFound: !hasScanned)
+        return ownership.owner(changed: changed, isFound: !book.hasScanned)
     }
 
     /// Makes durable whose the files are whose content is not known yet: the next start finds them under another account.
     func keepOwners() async {
-        let writes = drops.values.filter { $0.key == nil && !wishes.paused.contains($0.path) }.map { old in
-            var record = old
-            record.state = .settling
-            record.identity = nil
-            if wishes.first.contains(old.path) { record.flags = .first }
-            return LedgerWrite.drop(record)
-        }
-        await parts.ledger.commit(writes)
+        await parts.ledger.commit(book.recordsOfOwners())
     }
 
     /// What came while nobody was signed in is the present account's now: it must not go with the next one.
     func takeOverNobodys() {
         guard let present = ownership.present else { return }
-        var writes: [LedgerWrite] = []
-        for var record in drops.values where ownership.owner(record.account) == nil {
-            record.account = present
-            drops[record.path] = record
-            if record.key != nil { writes.append(.drop(record)) }
-        }
+        let writes = book.giveNobodys(to: present)
         if !writes.isEmpty { process([], writes: writes) }
         for directory in sources.directories {
             guard var entry = sources[directory], ownership.owner(entry.record.account) == nil else { continue }
@@ -104,24 +92,6 @@ extension Uploader {
             sources[directory] = entry
             perform(actions, of: directory)
         }
-    }
-
-    /// Takes a file whose content is known now and whose owner is not signed in.
-    func park(_ drop: DropRecord) {
-        var record = drop
-        record.state = drop.state == .paused || wishes.paused.contains(drop.path) ? .paused : .queued
-        if let account = ownership.absentOwner(record.account) { parked.add(record, of: account) }
-        forgetIntake(of: record.path)
-        process([], writes: [keep(record)], reporting: record.path)
-    }
-
-    /// A file of somebody else's was hashed again and is what it was.
-    func keepParked(_ old: DropRecord, _ identity: FileIdentity, _ type: MediaType) {
-        var record = old
-        record.identity = identity
-        record.type = type
-        forgetIntake(of: record.path)
-        process([], writes: [keep(record)], reporting: record.path)
     }
 
     /// Says of a path that it waits for its owner.

@@ -13,7 +13,7 @@ extension Uploader {
     func sweepSidecars() {
         guard !isSweeping, !hasStopped, isWholeOutbox else { return }
         isSweeping = true
-        let away = lostMounts
+        let away = book.lostMounts
         reader.run { [weak self, parts] in
             let strays = parts.sidecars.strays(parts.files, parts.rules, away: away)
             self?.run { uploader in
@@ -27,7 +27,7 @@ extension Uploader {
     ///
     /// - Returns: how many were found.
     func pruneStrays() async -> Int {
-        let away = lostMounts
+        let away = book.lostMounts
         let strays = await withCheckedContinuation { continuation in
             reader.run { [parts] in
                 continuation.resume(returning: parts.sidecars.strays(parts.files, parts.rules, away: away))
@@ -38,7 +38,7 @@ extension Uploader {
 
     /// Whether the outbox is there, and the one that the ledger tells of. Elsewhere is not gone.
     var isWholeOutbox: Bool {
-        guard !outboxIsLost, elsewhere.isEmpty, let outbox = parts.files.identity else { return false }
+        guard !book.outboxIsLost, book.elsewhere.isEmpty, let outbox = parts.files.identity else { return false }
         return knownOutbox ?? outbox == outbox
     }
 
@@ -59,12 +59,12 @@ extension Uploader {
     private func discard(_ stray: StraySidecar) -> Bool {
         switch stray.subject {
         case .file(let path):
-            guard record(of: path) == nil, hashing[path] == nil, retiring[path] == nil, !isAway(path),
+            guard record(of: path) == nil, !book.isHashing(path), book.retiring[path] == nil, !book.isAway(path),
                 parts.files.isGone(path)
             else { return false }
-            if stray.isUnfinished { cancelRemoved(path) } else { parts.sidecars.discard(stray) }
+            if stray.isUnfinished { handle(.strayFound(path)) } else { parts.sidecars.discard(stray) }
         case .source(let directory):
-            guard sources[directory] == nil, !isAway(directory),
+            guard sources[directory] == nil, !book.isAway(directory),
                 parts.files.isGone(SourcePlaces.description(of: directory))
             else { return false }
             parts.sidecars.discard(stray)
@@ -73,18 +73,9 @@ extension Uploader {
         return true
     }
 
-    /// A file that was removed before it was done, of which only its sidecar tells any more.
-    private func cancelRemoved(_ path: RelativePath) {
-        var record = DropRecord(path: path, state: .cancelled, acceptedAt: now.wall)
-        record.account = newOwner(changed: nil)
-        record.finishedAt = now.wall
-        record.error = .removed
-        process([], writes: [keep(record)], reporting: path)
-    }
-
     // MARK: Another `sidecars.directory`
 
-    /// Once a run: removes the sidecars that an earlier configuration put elsewhere. Those of the present place are
+    /// Once a run: removes the sidecars that an earlier configuration put book.elsewhere. Those of the present place are
     /// written already: at the start, or when their files were seen.
     private func leaveFormerSidecarRoot() {
         guard !hasLeftFormerRoot else { return }
@@ -108,12 +99,5 @@ extension Uploader {
                 metadata: ["from": "\(root)", "to": "\(present ?? outbox)", "count": "\(count)"])
             self?.run { $0.process([], writes: [note]) }
         }
-    }
-}
-
-extension FileError {
-    /// Why a file that vanished before it was done is cancelled.
-    static var removed: FileError {
-        FileError(code: "removed", message: "the file was removed before it was uploaded", retryable: false)
     }
 }

@@ -64,7 +64,7 @@ extension Uploader {
     func describeHold(_ record: DropRecord, in report: inout FileReport) {
         guard let directory = source(of: record), let entry = sources[directory] else { return }
         report.source = entry.record.id
-        guard report.state == .paused, !isPaused(record), !machine.isPaused, !entry.record.isPaused else { return }
+        guard report.state == .paused, !book.isPaused(record), !machine.isPaused, !entry.record.isPaused else { return }
         switch entry.record.stage {
         case .collecting, .uploading, .committing: report.state = .queued
         case .rejected(let error):

@@ -37,7 +37,7 @@ extension Uploader {
 
     /// Whether a file is out of the outbox; one that is taken aside is still on its way.
     private func hasLeft(_ path: RelativePath) -> Bool {
-        retiring[path] == nil && record(of: path)?.hasFile != true
+        book.retiring[path] == nil && record(of: path)?.hasFile != true
     }
 
     private func moveOut(_ directory: RelativePath) throws(Errno) {

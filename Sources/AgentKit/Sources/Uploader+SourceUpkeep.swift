@@ -96,7 +96,7 @@ extension Uploader {
 
     /// When the next source has something to do. Before the first scan, and while the outbox is away, none has.
     var sourceDeadline: MonotonicTime? {
-        let next = hasScanned && !outboxIsLost ? sources.nextDeadline { !isParked($0) } : nil
+        let next = book.hasScanned && !book.outboxIsLost ? sources.nextDeadline { !isParked($0) } : nil
         return [next, sourcesDue].compactMap(\.self).min()
     }
 
@@ -120,7 +120,7 @@ extension Uploader {
                 continue
             }
             let description = SourcePlaces.description(of: directory)
-            if !names.isLeaving(description) && !summary.contains(description) { leaves(directory) }
+            if !book.isLeaving(description) && !summary.contains(description) { leaves(directory) }
         }
     }
 

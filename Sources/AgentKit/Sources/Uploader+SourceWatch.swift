@@ -15,24 +15,24 @@ extension Uploader {
         case .seen(let path):
             stir(path)
             guard let directory = sourceDirectory(of: path) else { return false }
-            names.stays(path)
+            book.stays(path)
             foundSource(directory)
             return true
         case .ready(let path, let status):
             guard let directory = sourceDirectory(of: path) else { return false }
-            names.stays(path)
+            book.stays(path)
             foundSource(directory)
             readDescription(of: directory, FileIdentity(status))
             return true
         case .odd(let path, _), .unreadable(let path, _):
             guard let directory = sourceDirectory(of: path) else { return false }
-            names.stays(path)
+            book.stays(path)
             foundSource(directory)
             readDescription(of: directory, nil)
             return true
         case .gone(let path):
             stir(path)
-            guard !outboxIsLost else { return false }
+            guard !book.outboxIsLost else { return false }
             for directory in sources.directories(within: path) { leaves(directory) }
             guard let directory = sourceDirectory(of: path) else { return false }
             leaves(directory)
@@ -48,7 +48,7 @@ extension Uploader {
 
     /// The directory that a path makes a source, as the name of its `source.toml`; nil for any other path.
     func sourceDirectory(of path: RelativePath) -> RelativePath? {
-        guard let directory = SourcePlaces.directory(of: path), portrait(for: path) == nil else { return nil }
+        guard let directory = SourcePlaces.directory(of: path), !book.isPortrait(path) else { return nil }
         // What is below a source belongs to it.
         return sources.directory(above: directory.parent) == nil ? directory : nil
     }
@@ -138,7 +138,7 @@ extension Uploader {
         var underWay: [RelativePath] = []
         for path in parts.files.names(below: directory, atMost: Self.mostNames) {
             // Given up when the directory was removed, and there again.
-            if let drop = self.record(of: path), drop.wasRemoved { _ = retry(drop) }
+            if let drop = self.record(of: path), drop.wasRemoved { handle(.retry(path)) }
             guard let drop = self.record(of: path), drop.hasFile, source(of: drop) == directory,
                 let name = path.relative(to: directory)
             else { continue }
@@ -251,9 +251,9 @@ extension Uploader {
         if let from { leaves(from) }
         guard let to else { return false }
         // What an editor wrote first may have been looked at as a file.
-        forgetIntake(of: old)
-        if record(of: old) != nil { forget(path: old) }
-        names.stays(new)
+        book.forgetIntake(of: old)
+        if record(of: old) != nil { handle(.forget(old)) }
+        book.stays(new)
         foundSource(to)
         reconsider(new)
         return true
@@ -262,7 +262,7 @@ extension Uploader {
     /// A `source.toml` is gone, until it counts.
     func leaves(_ directory: RelativePath) {
         guard sources[directory] != nil else { return }
-        names.leaves(SourcePlaces.description(of: directory), file: nil, now: now.monotonic)
+        book.leaves(SourcePlaces.description(of: directory), now: now.monotonic)
     }
 
     /// A file has been gone for long enough. Where the whole source went with it, that comes first: what is left of the files
@@ -295,7 +295,7 @@ extension Uploader {
         parts.sidecars.remove(source: directory)
         var events: [MachineEvent] = []
         for path in names.map({ directory.appending($0.bytes) }) {
-            guard let record = drops[path], let key = record.key, !isPaused(record) else { continue }
+            guard let record = book.drops[path], let key = record.key, !book.isPaused(record) else { continue }
             events.append(.setPaused(path, key, isHeldBySource(record)))
         }
         process(events)
@@ -317,8 +317,8 @@ extension Uploader {
     private func moveSources(within old: RelativePath, to new: RelativePath) {
         for directory in sources.directories(within: old) {
             guard let target = directory.moved(from: old, to: new), var entry = sources[directory] else { continue }
-            names.stays(SourcePlaces.description(of: directory))
-            names.stays(SourcePlaces.description(of: target))
+            book.stays(SourcePlaces.description(of: directory))
+            book.stays(SourcePlaces.description(of: target))
             // What stood there was replaced.
             forgetSource(target)
             sources[directory] = nil

@@ -58,7 +58,7 @@ extension Uploader {
 
     /// Has the sources look at the time.
     func tickSources() {
-        guard hasScanned, !outboxIsLost else { return }
+        guard book.hasScanned, !book.outboxIsLost else { return }
         let now = self.now.monotonic
         for directory in sources.waiting.sorted() {
             guard let entry = sources[directory], let deadline = entry.machine.nextDeadline, deadline <= now,
@@ -91,7 +91,9 @@ extension Uploader {
         }
         if let entry = sources[directory], entry.toldStage != record.stage {
             sources[directory]?.toldStage = record.stage
-            decided.paths += entry.machine.files.keys.map { directory.appending($0.bytes) }.filter { drops[$0] != nil }
+            decided.paths += entry.machine.files.keys.map { directory.appending($0.bytes) }.filter {
+                book.drops[$0] != nil
+            }
         }
         if !decided.events.isEmpty || !decided.writes.isEmpty { process(decided.events, writes: decided.writes) }
         for path in retried { retryFile(path, in: directory) }
@@ -103,7 +105,7 @@ extension Uploader {
     }
 
     private func retryFile(_ path: RelativePath, in directory: RelativePath) {
-        if let drop = record(of: path), retry(drop) == nil { return }
+        if record(of: path) != nil, handle(.retry(path)) == nil { return }
         if let name = path.relative(to: directory), parts.files.isGone(path) { tell(directory, [.gone(name)]) }
     }
 
@@ -133,10 +135,10 @@ extension Uploader {
         }
         for (name, file) in entry.machine.files.sorted(by: { $0.key < $1.key }) {
             let path = directory.appending(name.bytes)
-            guard let key = file.key, let record = drops[path], record.key == key,
+            guard let key = file.key, let record = book.drops[path], record.key == key,
                 let isPaused = machine.isPaused(path, of: key)
             else { continue }
-            let isHeld = entry.machine.holds(name) || self.isPaused(record)
+            let isHeld = entry.machine.holds(name) || book.isPaused(record)
             guard isHeld != isPaused else { continue }
             decided.events.append(.setPaused(path, key, isHeld))
             decided.paths.append(path)
@@ -156,7 +158,7 @@ extension Uploader {
             else { continue }
             record.state = .queued
             record.finishedAt = nil
-            decided.writes.append(keep(record))
+            decided.writes.append(book.keep(record))
             decided.events.append(.verify(path, DropContent(key: key, seal: seal), remote, paused: false))
         }
     }
@@ -172,12 +174,12 @@ extension Uploader {
                 if record.state == .done, wasSent(record, for: directory) { discard(key, record, but: paths, &decided) }
                 decided.events.append(.leave(path, key))
             }
-            forgetIntake(of: path)
+            book.forgetIntake(of: path)
             record.state = .cancelled
             record.error = error
             record.finishedAt = now.wall
             record.remote = nil
-            decided.writes.append(keep(record))
+            decided.writes.append(book.keep(record))
             decided.paths.append(path)
         }
     }

@@ -21,7 +21,7 @@ extension Uploader {
                 guard let facts, let after = try? FileStatus(of: file.rawValue), FileIdentity(after) == identity else {
                     return
                 }
-                self?.run { $0.measured(path, identity, facts) }
+                self?.run { $0.handle(.measured(path, identity, facts)) }
             }
         }
     }
@@ -42,26 +42,6 @@ extension Uploader {
         }
 
         func end(_ type: MediaType) { counts.withLock { $0[type.kind, default: 1] -= 1 } }
-    }
-
-    private func measured(_ path: RelativePath, _ identity: FileIdentity, _ facts: MediaFacts) {
-        if hashing[path]?.identity == identity {
-            earlyFacts[path] = (identity, facts)
-        } else if let record = record(of: path), let key = record.key, record.identity == identity {
-            learn(facts, of: key, isAll: record.isExamined)
-        }
-    }
-
-    /// What is known of a content that is just being accepted: measured while it was hashed, or with another path.
-    func takeFacts(of key: ContentKey, into record: inout DropRecord) {
-        let early = earlyFacts.removeValue(forKey: record.path)
-        guard parts.media != nil, !record.isExamined, record.type?.kind != .other else { return }
-        if let early, let identity = record.identity, early.identity.isSameFile(as: identity) {
-            record.facts = early.facts
-        }
-        guard let other = try? anyRecord(of: key), let facts = other.facts else { return }
-        record.facts = facts
-        record.isExamined = other.isExamined
     }
 
     /// Has a content looked into, unless there is nothing more to learn of it.
@@ -117,14 +97,14 @@ extension Uploader {
         return nil
     }
 
-    private func learn(_ facts: MediaFacts, of key: ContentKey, isAll: Bool) {
+    func learn(_ facts: MediaFacts, of key: ContentKey, isAll: Bool) {
         var writes: [LedgerWrite] = []
         var told: [DropRecord] = []
         for var record in (try? records(of: key)) ?? [] where record.facts != facts || record.isExamined != isAll {
             if record.facts != facts && !record.isTrace { told.append(record) }
             record.facts = facts
             record.isExamined = isAll
-            writes.append(keep(record))
+            writes.append(book.keep(record))
         }
         commitAside(writes)
         for record in told.compactMap({ self.record(of: $0.path) }) { report(record) }

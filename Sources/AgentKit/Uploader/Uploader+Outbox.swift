@@ -4,7 +4,7 @@ import Logging
 import UploadCore
 
 // Whether the outbox is the directory it was. In another one, or in the empty mount point of a medium that is away, the
-// old one's files are not removed: they are elsewhere.
+// old one's files are not removed: they are book.elsewhere.
 extension Uploader {
     /// Whether the outbox is not there, or another directory than in the last run.
     var isOtherOutbox: Bool { knownOutbox.map { parts.files.identity != $0 } ?? false }
@@ -12,25 +12,25 @@ extension Uploader {
     /// Compares the outbox with that of the last run.
     func recogniseOutbox() {
         guard isOtherOutbox, parts.files.identity != nil else { return }
+        handle(.outboxBack(isSame: false, descriptions: sourceDescriptions))
         outboxWasExchanged()
     }
 
     /// The paths that wait count as being elsewhere until they are found.
     func outboxWasExchanged() {
-        elsewhere.formUnion(drops.keys + sourceDescriptions)
         sourcesElsewhere.formUnion(sources.directories)
-        guard !elsewhere.isEmpty else { return }
+        guard !book.elsewhere.isEmpty else { return }
         parts.logger.warning(
             "the outbox is another directory than before; files that are not in it are waited for, not cancelled",
-            metadata: ["outbox": "\(parts.files.root)", "files": "\(elsewhere.count)"])
+            metadata: ["outbox": "\(parts.files.root)", "files": "\(book.elsewhere.count)"])
     }
 
     /// After a full scan: what was found is here, and with nothing missing this is the outbox from now on.
-    func foundInOutbox(_ isThere: (RelativePath) -> Bool) {
+    func foundInOutbox(_ findings: any ScanFindings) {
         let descriptions = Set(sourceDescriptions)
-        elsewhere = elsewhere.filter { (drops[$0] != nil || descriptions.contains($0)) && !isThere($0) }
+        book.findElsewhere(findings, isPost: descriptions.contains)
         writeWithheldSidecars()
-        guard elsewhere.isEmpty, let identity = parts.files.identity, identity != knownOutbox else { return }
+        guard book.elsewhere.isEmpty, let identity = parts.files.identity, identity != knownOutbox else { return }
         knownOutbox = identity
         process([], writes: [.setting(Setting.outbox, identity)])
     }
@@ -38,8 +38,7 @@ extension Uploader {
     /// Whether a sidecar may be written beside a path: not while its file is on a file system that is not mounted, or in
     /// another outbox. It would end up in the empty mount point. Remembers to write it later.
     func hasPlaceForSidecar(_ path: RelativePath) -> Bool {
-        let isMissing = outboxIsLost || elsewhere.contains(path) || isAway(path)
-        guard isMissing, parts.sidecars.standBesideFiles else { return true }
+        guard book.isMissing(path), parts.sidecars.standBesideFiles else { return true }
         withheldSidecars.insert(path)
         return false
     }

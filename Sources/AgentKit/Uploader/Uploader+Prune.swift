@@ -12,13 +12,14 @@ extension Uploader {
         let wall = now.wall
         forEachStoredDrop { record in
             let path = record.path
-            guard drops[path] == nil, retiring[path] == nil, !isAway(path), parts.files.isGone(path) else { return }
+            guard book.drops[path] == nil, book.retiring[path] == nil, !book.isAway(path), parts.files.isGone(path)
+            else { return }
             if record.isPrunable(at: wall, retention: parts.retention) { over.append(record) }
         }
         var report = PruneReport(sidecars: strays, entries: over.count)
         for record in over {
             if parts.sidecars.isThere(for: record.path) { report.sidecars += 1 }
-            forget(record)
+            handle(.forget(record.path))
         }
         await parts.ledger.commit([])
         await parts.sidecars.flush()

@@ -7,7 +7,7 @@ extension Uploader {
     /// Tells the state of every path that waits for a content.
     func report(_ key: ContentKey) {
         for path in machine.waiters(of: key) {
-            if let record = drops[path] { report(record) }
+            if let record = book.drops[path] { report(record) }
         }
     }
 
@@ -34,8 +34,8 @@ extension Uploader {
         if !record.state.isFinal, record.key != nil, ownership.isParked(record.account) {
             describeParked(record, in: &report)
         } else if record.state == .settling || record.state == .hashing {
-            if wishes.paused.contains(record.path) { report.state = .paused }
-            if record.state == .hashing { report.hashed = hashedBytes[record.path] }
+            if book.isPaused(record) { report.state = .paused }
+            if record.state == .hashing { report.hashed = book.bytesHashed(of: record.path) }
         } else if let told = portraits[record.path], !record.state.isFinal {
             describe(told, in: &report)
         } else if let key = record.key, !record.state.isFinal, let view = machine.view(of: key, from: record.path) {

@@ -13,7 +13,7 @@ struct OpenSource {
 
 // What the machine decided, carried out.
 extension Uploader {
-    func perform(_ actions: [MachineAction], reporting path: RelativePath? = nil) {
+    func perform(_ actions: [MachineAction], reporting paths: [RelativePath] = []) {
         var changed: Set<ContentKey> = []
         for action in actions {
             switch action {
@@ -46,7 +46,7 @@ extension Uploader {
             report(key)
             closeIdleFile(of: key)
         }
-        if let record = path.flatMap(record) { report(record) }
+        for record in paths.compactMap(record) { report(record) }
     }
 
     private func ended(_ path: RelativePath, _ key: ContentKey) {
@@ -69,17 +69,7 @@ extension Uploader {
 
     private func takeAgain(_ path: RelativePath, _ key: ContentKey) {
         openFiles[key] = nil
-        if drops[path]?.key == key { lookAgain(at: path) }
-    }
-
-    /// Has a file settle and be hashed again, which is not the one that was hashed.
-    func lookAgain(at path: RelativePath) {
-        guard var record = drops[path] else { return }
-        if record.state == .paused { wishes.paused.insert(path) }
-        record.state = .settling
-        drops[path] = record
-        report(record)
-        reconsider(path)
+        if book.drops[path]?.key == key { handle(.lookAgain(path)) }
     }
 
     private func serverTrouble(_ error: FileError?) {
@@ -147,7 +137,7 @@ extension Uploader {
         guard requests[id] != nil, let (key, gain) = bytesInFlight.reach(bytes, by: id) else { return }
         speeds[key, default: SpeedMeter()].add(gain, at: now.monotonic)
         for path in machine.waiters(of: key) {
-            if let record = drops[path] { events.publish(makeReport(record)) }
+            if let record = book.drops[path] { events.publish(makeReport(record)) }
         }
     }
 
@@ -174,7 +164,7 @@ extension Uploader {
     /// What the server is told of a content: the facts of the first of its paths.
     private func describe(_ key: ContentKey) -> UploadDescription? {
         guard let upload = machine.record(of: key) else { return nil }
-        guard let path = machine.waiters(of: key).min(), let record = drops[path] else { return nil }
+        guard let path = machine.waiters(of: key).min(), let record = book.drops[path] else { return nil }
         var description = UploadDescription(
             key: key, plan: upload.plan, path: path, type: record.type ?? .other,
             modified: record.identity.map { $0.modified / 1_000_000 })
@@ -185,7 +175,7 @@ extension Uploader {
 
     private func remoteUpload(_ key: ContentKey) -> RemoteUpload? {
         guard let upload = machine.record(of: key), let id = upload.remoteID else { return nil }
-        let type = machine.waiters(of: key).lazy.compactMap { self.drops[$0]?.type }.first ?? .other
+        let type = machine.waiters(of: key).lazy.compactMap { self.book.drops[$0]?.type }.first ?? .other
         return RemoteUpload(key: key, id: id, plan: upload.plan, type: type, receipts: machine.receipts(of: key))
     }
 
@@ -259,10 +249,7 @@ extension Uploader {
     private func markStarted(_ key: ContentKey, isLong: Bool) {
         var writes: [LedgerWrite] = []
         for path in machine.waiters(of: key) {
-            guard var record = drops[path], record.startedAt == nil else { continue }
-            record.startedAt = now.wall
-            drops[path] = record
-            writes.append(.drop(record))
+            if let write = book.begin(path, at: now.wall) { writes.append(write) }
         }
         if isLong && !writes.isEmpty { parts.ledger.commit(writes) {} }
     }
@@ -290,7 +277,7 @@ extension Uploader {
     }
 
     private func source(of key: ContentKey) throws(SourceProblem) -> OpenSource {
-        if let open = openFiles[key], drops[open.path]?.key == key { return open }
+        if let open = openFiles[key], book.drops[open.path]?.key == key { return open }
         var problem: SourceProblem?
         for path in machine.waiters(of: key).sorted() {
             do throws(SourceProblem) {
@@ -313,7 +300,7 @@ extension Uploader {
         } catch {
             throw SourceProblem(path: path, kind: kind(of: error, path))
         }
-        guard let identity = drops[path]?.identity, identity.isSameFile(as: FileIdentity(opened.status)) else {
+        guard let identity = book.drops[path]?.identity, identity.isSameFile(as: FileIdentity(opened.status)) else {
             throw SourceProblem(path: path, kind: .changed)
         }
         return OpenSource(path: path, file: opened.file)

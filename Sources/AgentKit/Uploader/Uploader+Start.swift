@@ -60,7 +60,7 @@ extension Uploader {
         if isSignedOut { saySignedOut() }
         startSources()
         if !isSignedOut { takeOverNobodys() }
-        for record in drops.values {
+        for record in book.drops.values {
             report(record)
             examine(record)
         }
@@ -79,29 +79,15 @@ extension Uploader {
         var forgotten: [LedgerWrite] = []
         let isOtherOutbox = isOtherOutbox
         forEachStoredDrop { record in
-            wishIndex.update(record)
-            if record.key != nil, !record.state.isFinal, portrait(for: record.path) != nil {
-                drops[record.path] = record
-            } else if record.key != nil, !record.state.isFinal, let owner = ownership.absentOwner(record.account) {
-                drops[record.path] = record
-                parked.add(record, of: owner)
-            } else if let key = record.key, !record.state.isFinal {
-                drops[record.path] = record
-                waiters[key, default: []].append(
-                    RestoredWaiter(
-                        path: record.path, paused: record.state == .paused || isHeldBySource(record),
-                        joinedLater: record.deduplicated))
-            } else if record.state == .settling || record.state == .paused {
-                restoreWishes(of: record)
-            } else if (isOtherServer && !record.isCancelledByUser && record.key != nil
-                && portrait(for: record.path) == nil
-                && !ownership.isParked(record.account))
-                || (judgesAgain && record.state == .rejected)
-            {
-                forgotten.append(.forgetDrop(record.path))
-            } else {
+            switch book.restore(record, isOtherServer: isOtherServer, judgesAgain: judgesAgain) {
+            case .waits(var waiter):
+                waiter.paused = waiter.paused || isHeldBySource(record)
+                if let key = record.key { waiters[key, default: []].append(waiter) }
+            case .parked(let account): parked.add(record, of: account)
+            case .underWay: break
+            case .forgotten: forgotten.append(.forgetDrop(record.path))
+            case .ended:
                 if !record.isTrace, !isOtherOutbox { parts.sidecars.repair(makeReport(record)) }
-                restoreCancellation(of: record)
                 examine(record)
                 // A kill may have left the sidecar in the place that the file was moved from.
                 if case .moved(let old) = record.disposal, self.record(of: old) == nil { parts.sidecars.remove(old) }
@@ -141,18 +127,8 @@ extension Uploader {
         }
         writes += try restoreParked(&waiters)
         // Paths without an upload of this server and account: they are hashed again, and start anew.
-        for path in waiters.values.joined().map(\.path) {
-            guard var record = drops.removeValue(forKey: path) else { continue }
-            if record.state == .paused {
-                wishes.paused.insert(path)
-                writes.append(rememberWishes(for: record))
-            } else {
-                writes.append(.forgetDrop(path))
-            }
-            record.identity = nil
-            record.key = nil
-            record.state = .settling
-            drops[path] = record
+        for case .write(let write) in book.startOver(waiters.values.joined().map(\.path), now: now, facts: world) {
+            writes.append(write)
         }
         // Nothing may begin before all is restored.
         commit(writes) { _ in }

@@ -61,24 +61,14 @@ actor Uploader {
     /// Where the ledger is walked through for those who ask.
     let reader = SerialThread(name: "ledger-reader")
     var machine: UploadMachine
-    /// What is known of every path that is not in a final state; the ledger has the others.
-    var drops = PathMap<DropRecord>()
-    /// Whose files are whose.
-    var ownership = Ownership(present: nil)
+    /// What is known of paths.
+    var book: PathBook
+    /// What went wrong with the ledger while the path book asked.
+    let ledgerTrouble = PathWorld.Trouble()
     /// What waits for accounts that are not signed in.
     var parked = ParkedUploads()
-    /// Paths being hashed, and which of several hashes of one path counts.
-    var hashing: [RelativePath: (job: UInt64, identity: FileIdentity, isFound: Bool, begun: Now)] = [:]
-    /// Other names of files that are being hashed.
-    var sharedHashes = SharedHashes()
-    /// Files that were read so soon after their last change that their times may not tell of the next.
-    var racyFiles = RacyFiles()
-    /// How many bytes of a large file that is being hashed are.
-    var hashedBytes: [RelativePath: UInt64] = [:]
     /// Contents whose size and thumbnail are still to be had.
     var examinations = Examinations()
-    /// What was learned of files before their hash was known.
-    var earlyFacts: [RelativePath: (identity: FileIdentity, facts: MediaFacts)] = [:]
     let earlyLooks = EarlyLooks()
     /// Files that would leave the outbox but for their thumbnails.
     var waitsForThumbnail: Set<RelativePath> = []
@@ -86,8 +76,6 @@ actor Uploader {
     private let isEnding = Atomic(false)
     /// What was told last of profile pictures on their way.
     var portraits: [RelativePath: PortraitReport] = [:]
-    /// Profile pictures that were there when the agent began, until all of them are known; nil: not durable yet.
-    var foundPortraits: [RelativePath: DropRecord?] = [:]
     /// Directories that are one post each.
     var sources = SourceBook()
     /// What sources are still to be told, in order.
@@ -98,14 +86,6 @@ actor Uploader {
     /// Sources of which something new is to be told, and when.
     var changedSources: Set<RelativePath> = []
     var sourcesDue: MonotonicTime?
-    /// Mount points below the outbox whose file system is away: nothing below them counts as removed.
-    var lostMounts: Set<RelativePath> = []
-    /// Names that are gone, until it counts, and names that may be theirs now.
-    var names = NameChanges(grace: Uploader.removalGrace)
-    /// Files on their way out of the outbox (`intake.after_upload`).
-    var retiring: [RelativePath: Retirement] = [:]
-    /// Names that went because their files were taken aside; the watch is still to tell it.
-    var withdrawn: Set<RelativePath> = []
     var requests: [RequestID: Task<Void, Never>] = [:]
     var openFiles: [ContentKey: OpenSource] = [:]
     var speeds: [ContentKey: SpeedMeter] = [:]
@@ -113,7 +93,6 @@ actor Uploader {
     var bytesInFlight = BytesInFlight()
     var reconsider: @Sendable (RelativePath) -> Void = { _ in }
     var watchCounters: @Sendable () -> WatchCounters = { WatchCounters() }
-    var lastHash: UInt64 = 0
     var commitsUnderWay = 0
     /// Commits of acknowledgements alone, which nothing waits for.
     var quietCommitsUnderWay = 0
@@ -121,34 +100,22 @@ actor Uploader {
     var undurable: [ContentKey: Int] = [:]
     var alarm = Alarm()
     var tokenPoll: Task<Void, Never>?
-    var hasScanned = false
-    var outboxIsLost = false
     /// Confirmed posts whose directories left the outbox.
     var departedPosts = RecentTable<SourceRecord.DirectoryMark, SourceRecord>(generation: 64)
     /// Directories of sources in an outbox that was another directory, until they are found in this one.
     var sourcesElsewhere: Set<RelativePath> = []
-    /// Paths of an outbox that was another directory: that they are not in this one does not mean they were removed.
-    var elsewhere: Set<RelativePath> = []
     /// Paths whose sidecars are written once their files are here.
     var withheldSidecars: Set<RelativePath> = []
     var knownOutbox: [UInt8]?
     var unsaved = Unsaved()
     var counters = UploadCounters()
     var outcomes = OutcomeLog()
-    /// Whether the ledger began anew and the outbox was not scanned since: sidecars tell what was cancelled or paused.
-    var isRecovering = false
     /// Whether stray sidecars are being looked for.
     var isSweeping = false
     /// Whether the sidecars of another `sidecars.directory` were looked for in this run.
     var hasLeftFormerRoot = false
     /// How many paths there were by state when they were counted last.
     var counted: (at: MonotonicTime, files: [String: Int])?
-    /// What users want of paths whose content is not known yet.
-    var wishes = EarlyWishes()
-    /// Which files the user cancelled, paused or moved to the head of the queue.
-    var wishIndex = WishIndex()
-    /// What the user cancelled or paused and another file took the name of.
-    var displaced = RecentTable<FileIdentity.Mark, DropRecord>(generation: 256)
     /// The names that files got last, by the ids of the names they had.
     var latestNames = RecentTable<String, RelativePath>(generation: 256)
     /// What the watch told and nobody has handled yet.
@@ -168,11 +135,18 @@ actor Uploader {
     /// An uploader with everything it needs; `start` brings back what the ledger holds.
     init(parts: Parts, limits: UploadLimits, seed: UInt64) {
         self.parts = parts
+        book = PathBook(
+            rules: PathBook.Rules(
+                portraitFolder: parts.portrait?.folder, keepsFiles: parts.afterUpload == .keep,
+                retention: parts.retention))
         machine = UploadMachine(limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed)
         startedAt = parts.clock.now.monotonic
     }
 
     var now: Now { parts.clock.now }
+
+    /// Whose files are whose.
+    var ownership: Ownership { book.ownership }
 
     /// Runs work on the uploader's thread, behind what waits there already.
     nonisolated func run(_ work: @escaping @Sendable (isolated Uploader) -> Void) {
@@ -192,8 +166,8 @@ actor Uploader {
     ///
     /// - Parameters:
     ///   - writes: changes that belong into the same commit.
-    ///   - path: is reported once everything is durable.
-    func process(_ events: [MachineEvent], writes: [LedgerWrite] = [], reporting path: RelativePath? = nil) {
+    ///   - paths: are reported once everything is durable.
+    func process(_ events: [MachineEvent], writes: [LedgerWrite] = [], reporting paths: [RelativePath] = []) {
         let now = self.now
         let actions = machine.handle(events, now: now)
         var writes = writes
@@ -206,13 +180,13 @@ actor Uploader {
             default: break
             }
         }
-        if isLogged(events, writes) {
+        if paths.isEmpty, isLogged(events, writes) {
             commitQuietly(writes)
             performReady(actions)
         } else if writes.isEmpty && commitsUnderWay == 0 {
-            perform(actions, reporting: path)
+            perform(actions, reporting: paths)
         } else {
-            commit(writes) { $0.perform(actions, reporting: path) }
+            commit(writes) { $0.perform(actions, reporting: paths) }
         }
         setAlarm()
         parts.onChange()
@@ -246,30 +220,8 @@ actor Uploader {
     ///
     /// - Returns: names the commit.
     private func note(_ writes: [LedgerWrite]) -> UInt64 {
-        for write in writes { wishIndex.take(write) }
+        for write in writes { book.note(write) }
         return unsaved.add(writes)
-    }
-
-    /// Takes a record over and says how the ledger must change.
-    func keep(_ record: DropRecord) -> LedgerWrite {
-        drops[record.path] = record.state.isFinal ? nil : record
-        return .drop(record)
-    }
-
-    /// What is known of a path.
-    func record(of path: RelativePath) -> DropRecord? {
-        drops[path] ?? storedRecord(of: path)
-    }
-
-    /// What the ledger holds of a path, or is about to hold.
-    func storedRecord(of path: RelativePath) -> DropRecord? {
-        if unsaved.covers(path) { return unsaved.drop(at: path) }
-        do {
-            return try parts.ledger.drop(at: path)
-        } catch {
-            ledgerFailed(error)
-            return nil
-        }
     }
 
     func ledgerFailed(_ error: LedgerError) {
@@ -281,23 +233,9 @@ actor Uploader {
         _ path: RelativePath, _ key: ContentKey, _ outcome: DropOutcome, attempts: Int, now: Now,
         writes: inout [LedgerWrite]
     ) {
-        guard var record = record(of: path), record.key == key else { return }
-        record.finishedAt = now.wall
-        record.attempts = attempts
+        guard let record = record(of: path), record.key == key else { return }
         counters.ended(outcome)
-        switch outcome {
-        case .done(let remote, let deduplicated):
-            record.state = .done
-            record.remote = remote
-            record.deduplicated = deduplicated
-            if deduplicated { record.attempts = 0 }
-            record.error = nil
-            record.disposal = parts.afterUpload == .keep ? nil : .pending
-        case .failed(let error):
-            record.state = .failed
-            record.error = error
-        }
-        writes.append(keep(record))
+        writes.append(book.end(record, outcome, attempts: attempts, at: now.wall))
     }
 
     // MARK: Time
@@ -305,7 +243,7 @@ actor Uploader {
     func setAlarm() {
         let now = self.now.monotonic
         let next = [
-            machine.nextDeadline(after: now), names.nextDeadline, sourceDeadline, racyFiles.nextDeadline,
+            machine.nextDeadline(after: now), book.nextDeadline, sourceDeadline,
         ].compactMap(\.self).min()
         guard let next else { return }
         alarm.set(for: next, now: now) { [weak self] in await self?.alarmRang() }
@@ -313,8 +251,7 @@ actor Uploader {
 
     func alarmRang() {
         alarm.rang()
-        confirmLeaving()
-        lookAtRacyFiles()
+        handle(.tick)
         tickSources()
         reportChangedSources()
         process([.tick])

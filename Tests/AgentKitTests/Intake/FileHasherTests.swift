@@ -119,25 +119,25 @@ struct FileHasherTests {
         return FileHasher(files: OutboxFiles(root: place.path), rules: rules, secret: secret)
     }
 
-    private func hash(_ name: String, mediaOnly: Bool = false) -> HashResult {
+    private func hash(_ name: String, mediaOnly: Bool = false) -> HashFinding {
         guard let path = RelativePath(name) else { return .missing }
         return hash(path, mediaOnly: mediaOnly)
     }
 
-    private func hash(_ path: RelativePath, mediaOnly: Bool = false) -> HashResult {
+    private func hash(_ path: RelativePath, mediaOnly: Bool = false) -> HashFinding {
         let status = try? OutboxFiles(root: place.path).status(of: path)
         let nothing = FileIdentity(device: 0, inode: 0, size: 0, modified: 0, changed: 0, born: 0)
         return hasher(mediaOnly: mediaOnly).hash(path, foundAs: status.map(FileIdentity.init) ?? nothing)
     }
 
-    private func code(of result: HashResult) -> String? {
+    private func code(of result: HashFinding) -> String? {
         switch result {
         case .rejected(_, _, let error), .unreadable(let error): error.code
         case .content, .changed, .missing: nil
         }
     }
 
-    private func isMissing(_ result: HashResult) -> Bool { if case .missing = result { true } else { false } }
+    private func isMissing(_ result: HashFinding) -> Bool { if case .missing = result { true } else { false } }
 
     private func write(_ name: String, _ bytes: [UInt8]) throws {
         try Data(bytes).write(to: URL(fileURLWithPath: place.path(name)))

@@ -31,12 +31,12 @@ struct HashCheckpointTests {
             checkpoints: HashCheckpoints(directory: directory, leastSize: 1 << 20, interval: .zero), stop: stop)
     }
 
-    private func hash(_ hasher: FileHasher) throws -> HashResult {
+    private func hash(_ hasher: FileHasher) throws -> HashFinding {
         let path = try #require(RelativePath("a.mp4"))
         return hasher.hash(path, foundAs: FileIdentity(try FileStatus(path: place.path("a.mp4"))))
     }
 
-    private func content(_ result: HashResult) throws -> (DropContent, [UInt64]) {
+    private func content(_ result: HashFinding) throws -> (DropContent, [UInt64]) {
         guard case .content(_, _, let content, let digests) = result else {
             throw CancellationError()
         }

@@ -52,7 +52,7 @@ struct AfterUploadTests {
         // The writer had it open twice, and closed it again while it was on its way out.
         await bench.uploader.take([.seen(path), .gone(path)])
         try await bench.ends("Sent/a.jpg", .done)
-        #expect(await bench.uploader.drops[path] == nil)
+        #expect(await bench.uploader.book.drops[path] == nil)
         let report = await bench.uploader.file(id: FileReport.id(of: path))
         #expect(report?.path == (try bench.path("Sent/a.jpg")))
         #expect(report?.state == .done)
@@ -204,6 +204,8 @@ struct AfterUploadTests {
 extension Uploader {
     /// Makes a path's record name another file.
     fileprivate func pretend(_ path: RelativePath, is identity: FileIdentity) {
-        drops[path]?.identity = identity
+        guard var record = book.drops[path] else { return }
+        record.identity = identity
+        _ = book.keep(record)
     }
 }

@@ -122,8 +122,8 @@ final class Bench: Sendable {
 
     /// Lets a removal count.
     func passGrace() async {
-        clock.advance(by: Uploader.removalGrace)
-        await uploader.confirmLeaving()
+        clock.advance(by: PathBook.removalGrace)
+        await uploader.handle(.tick)
     }
 
     // MARK: What is to be seen

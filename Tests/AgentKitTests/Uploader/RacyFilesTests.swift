@@ -4,9 +4,9 @@ import LinuxSystem
 import Synchronization
 import TestSupport
 import Testing
-import UploadCore
 
 @testable import AgentKit
+@testable import UploadCore
 
 @Suite("Files that are read right after their last change")
 struct RacyFilesTests {
@@ -131,8 +131,8 @@ struct ShortLivedFileTests {
         let names = (0..<1000).map { "temporary/\($0)" }
         await bench.uploader.take(
             try names.flatMap { [WatchEvent.seen(try bench.path($0)), .gone(try bench.path($0))] })
-        #expect(await bench.uploader.drops.isEmpty)
-        #expect(await bench.uploader.names.nextDeadline == nil)
+        #expect(await bench.uploader.book.drops.isEmpty)
+        #expect(await bench.uploader.book.nextDeadline == nil)
         #expect(try await bench.record("temporary/7") == nil)
         try await bench.drop("a", content(1))
         try await bench.ends("a", .done)

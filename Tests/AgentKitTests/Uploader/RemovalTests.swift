@@ -17,10 +17,10 @@ struct UploaderRemovalTests {
         try await bench.until("a", is: .uploading)
         try await bench.remove("a")
         bench.clock.advance(by: .milliseconds(1999))
-        await bench.uploader.confirmLeaving()
+        await bench.uploader.handle(.tick)
         #expect(try await bench.record("a")?.state.isFinal == false)
         bench.clock.advance(by: .milliseconds(1))
-        await bench.uploader.confirmLeaving()
+        await bench.uploader.handle(.tick)
         try await bench.ends("a", .cancelled)
         #expect((bench.sidecar("a")?["error"] as? [String: Any])?["code"] as? String == "removed")
         try await Poll.until("its end on the server") { bench.remote.removed == ["1"] }

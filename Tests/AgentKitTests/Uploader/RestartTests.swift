@@ -104,13 +104,13 @@ struct UploaderRestartTests {
         first.remote.hold(.send)
         try await first.drop("a", content(1))
         try await first.until("a", is: .uploading)
-        await first.uploader.foundInOutbox { _ in true }
+        await first.uploader.foundInOutbox(Findings(isEverything: true))
         await first.uploader.stop()
         first.kill()
         #expect(rename(first.outbox, first.place.path("away")) == 0)
         for _ in 1...2 {
             let other = try await Bench(place: first.place, remote: first.remote, clock: first.clock)
-            await other.uploader.foundInOutbox { _ in false }
+            await other.uploader.foundInOutbox(Findings(isEverything: false))
             await other.uploader.take([.gone(try other.path("a"))])
             await other.passGrace()
             #expect(try await other.record("a")?.state.isFinal == false)
@@ -169,4 +169,13 @@ struct UnsavedTests {
         unsaved.saved([.confirmation(confirmation)], by: commit)
         #expect(unsaved.confirmation(of: key) == nil)
     }
+}
+
+/// A scan that found everything, or nothing.
+private struct Findings: ScanFindings {
+    var isEverything: Bool
+    var isWhole: Bool { true }
+
+    func contains(_ path: RelativePath) -> Bool { isEverything }
+    func found(_ path: RelativePath) -> Bool { isEverything }
 }

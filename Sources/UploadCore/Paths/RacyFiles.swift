@@ -1,5 +1,3 @@
-import UploadCore
-
 /// Files that were hashed so soon after their last change that another change could leave size and times as they are.
 ///
 /// Each is hashed once more, when every later change shows. Until then its record bears an untrusted identity, which fits no

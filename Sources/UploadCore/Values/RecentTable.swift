@@ -1,17 +1,17 @@
 /// Values by key, of which those that were set longest ago give way: at least one generation is kept, at most two.
-struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let generation: Int
     private var recent: [Key: Value] = [:]
     private var older: [Key: Value] = [:]
 
-    init(generation: Int) {
+    package init(generation: Int) {
         self.generation = generation
     }
 
     /// How many values are kept.
-    var count: Int { recent.count + older.count }
+    package var count: Int { recent.count + older.count }
 
-    subscript(key: Key) -> Value? {
+    package subscript(key: Key) -> Value? {
         get { recent[key] ?? older[key] }
         set {
             older[key] = nil

@@ -1,5 +1,3 @@
-import UploadCore
-
 /// Finds the paths whose files the user cancelled, paused or moved to the head of the queue: by the file, and by its
 /// content.
 ///
@@ -15,6 +13,9 @@ struct WishIndex: Sendable {
 
     private var traits: [RelativePath: [Trait]] = [:]
     private var paths: [Trait: Set<RelativePath>] = [:]
+
+    /// Whether nobody wants anything.
+    var isEmpty: Bool { traits.isEmpty }
 
     /// Follows a change of the ledger.
     mutating func take(_ write: LedgerWrite) {

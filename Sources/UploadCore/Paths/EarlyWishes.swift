@@ -1,5 +1,3 @@
-import UploadCore
-
 /// What a user wanted of paths whose content was not known yet; carried out once it is.
 struct EarlyWishes: Sendable {
     /// Paths to be held.

@@ -1,5 +1,3 @@
-import UploadCore
-
 /// Several names of one file that are to be hashed: the first is read, the others wait for its result.
 ///
 /// Only names whose file is the same in every respect share a hash, ctime included. So a change between two looks, which

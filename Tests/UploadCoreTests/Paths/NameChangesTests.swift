@@ -1,14 +1,13 @@
 import Testing
-import UploadCore
 
-@testable import AgentKit
+@testable import UploadCore
 
 @Suite("Names that come and go")
 struct NameChangesTests {
     private let start = MonotonicTime(nanoseconds: 1_000_000_000)
     private let grace = Duration.seconds(2)
-    private let old = RelativePath("old") ?? .root
-    private let new = RelativePath("new") ?? .root
+    private let old: RelativePath = "old"
+    private let new: RelativePath = "new"
 
     private func file(_ inode: UInt64, changed: Int64 = 5) -> FileIdentity {
         FileIdentity(device: 1, inode: inode, size: 10, modified: 3, changed: changed, born: 2)

@@ -1,5 +1,3 @@
-import UploadCore
-
 /// Names that went and names that came, so that a rename is known for one also where the kernel did not tell its two
 /// halves together (man 7 inotify, "Dealing with rename() events"): into a directory that was not watched yet, by a
 /// link and an unlink, or while events were lost.

@@ -1,42 +1,45 @@
-import UploadCore
-
 /// Whose drops are whose: a file belongs to whoever was signed in when it was dropped, and is sent with nobody else's
 /// token.
-struct Ownership: Equatable, Sendable {
+package struct Ownership: Equatable, Sendable {
     /// A time in which somebody else was signed in.
-    struct Turn: Equatable, Sendable {
+    package struct Turn: Equatable, Sendable {
         /// As records name accounts: `nobody` where nobody was.
-        var account: String
+        package var account: String
         /// When the next one signed in, nanoseconds since 1970.
-        var until: Int64
+        package var until: Int64
+
+        package init(account: String, until: Int64) {
+            self.account = account
+            self.until = until
+        }
     }
 
     /// Who is signed in, or was last; nil where nobody has ever signed in by name.
-    let present: String?
+    package let present: String?
     /// The turns before the present one, oldest first: whose files are those that are found at start and not known yet.
-    let turns: [Turn]
+    package let turns: [Turn]
 
     /// What is known at start.
-    init(present: String?, turns: [Turn] = [], legacy: String? = nil) {
+    package init(present: String?, turns: [Turn] = [], legacy: String? = nil) {
         self.present = present
         self.turns = turns
         self.legacy = legacy
     }
 
     /// Whose everything is that records name nobody for: they are of a time before they named accounts.
-    let legacy: String?
+    package let legacy: String?
 
     /// What records say of a drop that came while nobody was signed in: it is taken by whoever signs in next.
-    static let nobody = ""
+    package static let nobody = ""
 
     /// Who a record says owns its file; nil where that is whoever signs in.
-    func owner(_ account: String?) -> String? { account == Self.nobody ? nil : account ?? legacy }
+    package func owner(_ account: String?) -> String? { account == Self.nobody ? nil : account ?? legacy }
 
     /// The account that has to sign in before a record's file can be sent; nil where it is the present one, or any.
-    func absentOwner(_ account: String?) -> String? { owner(account).flatMap { $0 == present ? nil : $0 } }
+    package func absentOwner(_ account: String?) -> String? { owner(account).flatMap { $0 == present ? nil : $0 } }
 
     /// Whether something waits until its owner is back.
-    func isParked(_ account: String?) -> Bool { absentOwner(account) != nil }
+    package func isParked(_ account: String?) -> Bool { absentOwner(account) != nil }
 
     /// Who owns a file that is not known yet.
     ///
@@ -44,7 +47,7 @@ struct Ownership: Equatable, Sendable {
     ///   - changed: its ctime, nanoseconds since 1970; nil where it can't be told. It tells when the file came: renaming and
     ///     linking change it as well.
     ///   - isFound: whether the first scan found it: it may have come long before.
-    func owner(changed: Int64?, isFound: Bool) -> String? {
+    package func owner(changed: Int64?, isFound: Bool) -> String? {
         guard isFound, let changed, let turn = turns.first(where: { changed < $0.until }) else { return present }
         return owner(turn.account) ?? present
     }
@@ -56,12 +59,12 @@ extension Ownership {
     private static let mostTurns = 64
 
     /// The lines of the last turns.
-    static func text(of turns: [Turn]) -> String {
+    package static func text(of turns: [Turn]) -> String {
         turns.suffix(mostTurns).map { "\($0.until) \($0.account)" }.joined(separator: "\n")
     }
 
     /// Reads what `text` gave; what is not understood is left out.
-    static func turns(_ text: String) -> [Turn] {
+    package static func turns(_ text: String) -> [Turn] {
         text.split(separator: "\n").compactMap { line in
             let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, let until = Int64(parts[0]) else { return nil }

@@ -1,0 +1,364 @@
+// Files that appear, come to rest and are hashed.
+extension PathBook {
+    /// Something bears a name, and it is here.
+    mutating func isThere(_ path: RelativePath) {
+        names.stays(path)
+        elsewhere.remove(path)
+    }
+
+    mutating func seen(_ path: RelativePath) {
+        isThere(path)
+        if drops[path] != nil || wishes.cancelled.contains(path) { return }
+        let look = facts.look(at: path)
+        // Gone again before anybody was told of it: thousands of short-lived files cost no record and no sidecar.
+        if look == .nothing { return }
+        if let identity = look.identity {
+            let known = record(of: path)
+            if known == nil, recoverWish(of: path, identity) { return }
+            if let known, known.hasFile, isShown(known, as: identity) { return }
+            names.arrives(path, file: identity)
+        }
+        drops[path] = newDrop(path, .settling, look.identity)
+        add(.report(path))
+    }
+
+    mutating func ready(_ path: RelativePath, _ identity: FileIdentity, _ objection: FileError?) {
+        isThere(path)
+        if recoverWish(of: path, identity) { return }
+        guard mayTake(path, identity) else { return }
+        // Scans and polls tell again of a file that is being hashed for longer than they pause.
+        if hashing[path]?.identity == identity { return }
+        if followFile(to: path, identity) { return }
+        let known = record(of: path)
+        if let known, known.isSettled(for: identity), known.key != nil, known.state != .settling, hashing[path] == nil {
+            return
+        }
+        if let objection { return settle(path, as: .rejected, identity, type: nil, objection) }
+        // Where only attributes of a file changed that was dealt with, nothing is shown before its bytes turn out to differ.
+        let isOld =
+            drops[path] == nil && known?.key != nil && known?.hasFile == true
+            && known.map { isShown($0, as: identity) } == true
+        if !isOld, drops[path]?.key == nil {
+            var record = drops[path] ?? newDrop(path, .hashing, identity)
+            record.state = .hashing
+            record.identity = identity
+            drops[path] = record
+            add(.report(path))
+            names.arrives(path, file: identity)
+        }
+        lastJob += 1
+        hashing[path] = HashJob(job: lastJob, identity: identity, isFound: !hasScanned, begun: now)
+        // Links to one file are read once.
+        if sharedHashes.join(identity, path, job: lastJob) { add(.hash(path, identity, job: lastJob)) }
+    }
+
+    /// Whether what is known of a file is shown until its bytes turn out to differ. Of a file that waits for its owner also
+    /// where somebody else gave it another time.
+    private func isShown(_ known: DropRecord, as identity: FileIdentity) -> Bool {
+        guard let old = known.identity, !known.wasRemoved else { return false }
+        return old.isSameFile(as: identity) || (ownership.isParked(known.account) && old.isSameInode(as: identity))
+    }
+
+    /// Whether a file is to be looked at: not while it is leaving the outbox, and not after the user cancelled it.
+    private mutating func mayTake(_ path: RelativePath, _ identity: FileIdentity) -> Bool {
+        if case .held = retiring[path] { return false }
+        guard drops[path] == nil, var record = record(of: path) else { return true }
+        if case .stuck = retiring[path] {
+            if record.identity == identity { return false }
+            retiring[path] = nil
+        }
+        guard record.state == .cancelled, !record.wasRemoved else { return true }
+        // Cancelled while it was being written: what is there once it is at rest is what was meant.
+        let isEarly = wishes.cancelled.remove(path) != nil && record.isAboutInode(of: identity)
+        guard isEarly || record.isAbout(identity) else { return true }
+        if record.identity != identity || !record.flags.isEmpty {
+            record.identity = identity
+            record.flags = []
+            store(record)
+        }
+        return false
+    }
+
+    // MARK: Hashing
+
+    mutating func hashing(_ path: RelativePath, _ job: UInt64, _ bytes: UInt64) {
+        guard hashing[path]?.job == job else { return }
+        hashedBytes[path] = bytes
+        if drops[path]?.state == .hashing { add(.report(path)) }
+    }
+
+    mutating func hashed(_ path: RelativePath, _ job: UInt64, _ finding: HashFinding) {
+        guard let hash = hashing[path], hash.job == job else { return }
+        hashing[path] = nil
+        hashedBytes[path] = nil
+        names.forgetArrival(path)
+        if case .content = finding {} else { earlyFacts[path] = nil }
+        switch finding {
+        case .content(let identity, let type, let content, let digests):
+            let trusted = isPortrait(path) ? identity : racyFiles.judge(path, identity, hash.begun)
+            accept(path, trusted, type, content, digests, hash)
+        case .rejected(let identity, let type, let error): settle(path, as: .rejected, identity, type: type, error)
+        case .unreadable(let error): settle(path, as: .failed, record(of: path)?.identity, type: nil, error)
+        case .changed:
+            if drops[path]?.key == nil { drops[path]?.state = .settling }
+            if drops[path] != nil { add(.report(path)) }
+            add(.settle(path))
+        // The watch tells whether it is gone, or the file system it was on.
+        case .missing: add(.settle(path))
+        }
+    }
+
+    /// Gives the other names of a file what its hash found.
+    mutating func share(_ finding: HashFinding, of identity: FileIdentity) {
+        var others = sharedHashes.end(identity).filter { hashing[$0.path]?.job == $0.job }
+        switch finding {
+        case .content(let read, _, _, _), .rejected(let read, _, _):
+            for other in others {
+                let isSame = facts.look(at: other.path).identity == read
+                hashed(other.path, other.job, isSame ? finding : .changed)
+            }
+        case .changed: for other in others { hashed(other.path, other.job, .changed) }
+        // About a name, not about the file: the next one is read.
+        case .missing, .unreadable:
+            guard !others.isEmpty else { return }
+            let next = others.removeFirst()
+            sharedHashes.begin(identity, others)
+            add(.hash(next.path, identity, job: next.job))
+        }
+    }
+
+    mutating func measured(_ path: RelativePath, _ identity: FileIdentity, _ facts: MediaFacts) {
+        if hashing[path]?.identity == identity {
+            earlyFacts[path] = (identity, facts)
+        } else if let record = record(of: path), let key = record.key, record.identity == identity {
+            add(.learned(key, facts, isExamined: record.isExamined))
+        }
+    }
+
+    /// Takes a file whose content is known now.
+    private mutating func accept(
+        _ path: RelativePath, _ identity: FileIdentity, _ type: MediaType, _ content: DropContent, _ digests: [UInt64],
+        _ hash: HashJob
+    ) {
+        let old = record(of: path)
+        if old?.key == nil, followRename(to: path, identity, content.key) { return }
+        if followContent(to: path, identity, content.key) || staysCancelled(path, identity, type, content) { return }
+        if let old, old.key == content.key, ownership.isParked(old.account),
+            !old.state.isFinal || isShown(old, as: identity)
+        {
+            return keepParked(old, identity, type)
+        }
+        var record = acceptedRecord(path, identity, type, content.key, instead: old)
+        takeFacts(of: content.key, into: &record)
+        defer { add(.examine(path)) }
+        let formerKey = old?.key.flatMap { $0 == content.key ? nil : $0 }
+        if let formerKey {
+            if old?.state.isFinal == false { add(.upload(.leave(path, formerKey))) }
+            add(.releaseContent(formerKey))
+        }
+        if ownership.isParked(record.account) { return park(record) }
+        if !facts.isSignedOut { record.account = ownership.owner(record.account) ?? ownership.present }
+        if isPortrait(path) { return accept(portrait: record, instead: old, hash) }
+        enqueue(record, content, digests)
+    }
+
+    /// The record of a file whose content is known now, made of what was known before.
+    private func acceptedRecord(
+        _ path: RelativePath, _ identity: FileIdentity, _ type: MediaType, _ key: ContentKey, instead old: DropRecord?
+    ) -> DropRecord {
+        var record = drops[path] ?? newDrop(path, .queued, identity)
+        if let oldKey = old?.key, oldKey != key {
+            let acceptedAt = record.acceptedAt
+            record = newDrop(path, record.state, identity)
+            record.acceptedAt = acceptedAt
+        } else if let old, old.state == .done, old.hasFile {
+            record = old
+        }
+        record.identity = identity
+        record.key = key
+        record.type = type
+        record.disposal = nil
+        return record
+    }
+
+    /// Hands a file to the upload machine, unless the server is known to have its content.
+    private mutating func enqueue(_ accepted: DropRecord, _ content: DropContent, _ digests: [UInt64]) {
+        var record = accepted
+        let path = record.path
+        let isPaused = isPaused(record)
+        let isFirst = wishes.first.contains(path)
+        forgetIntake(of: path)
+        let known = facts.confirmation(of: content.key)
+        if let known, rules.keepsFiles || known.seal != content.seal {
+            confirmed(&record, known, content)
+            // It waited for its owner, who has the server's word already.
+            if facts.isWaiting(path, for: content.key) { add(.upload(.leave(path, content.key))) }
+            store(record)
+            return add(.reportWhenDurable(path))
+        }
+        record.state = isPaused ? .paused : .queued
+        record.error = nil
+        record.remote = nil
+        record.finishedAt = nil
+        if !facts.hasUpload(of: content.key) {
+            add(write: .digests(content.key, digests))
+        } else if !facts.isWaiting(path, for: content.key) {
+            record.deduplicated = true
+        }
+        store(record)
+        if let known, !known.isByMD5Alone {
+            add(.upload(.verify(path, content, known.remote, paused: isPaused)))
+        } else {
+            add(.upload(.join(path, content, paused: isPaused)))
+        }
+        if isFirst { add(.upload(.first(content.key))) }
+    }
+
+    /// What is known of a content that is just being accepted: measured while it was hashed, or with another path.
+    private mutating func takeFacts(of key: ContentKey, into record: inout DropRecord) {
+        let early = earlyFacts.removeValue(forKey: record.path)
+        guard !record.isExamined, record.type?.kind != .other else { return }
+        if let early, let identity = record.identity, early.identity.isSameFile(as: identity) {
+            record.facts = early.facts
+        }
+        let waiting = facts.waiters(of: key).first.flatMap { self.record(of: $0) }
+        guard let other = waiting ?? facts.anyStoredRecord(of: key), let known = other.facts else { return }
+        record.facts = known
+        record.isExamined = other.isExamined
+    }
+
+    /// A content that the server has already: nothing is sent.
+    private func confirmed(_ record: inout DropRecord, _ known: Confirmation, _ content: DropContent) {
+        if record.state != .done {
+            record.deduplicated = true
+            record.finishedAt = now.wall
+        }
+        if known.seal == content.seal {
+            record.state = .done
+            record.remote = known.remote
+            record.error = nil
+        } else {
+            let message = "\(record.path) has the same MD5 as another file but other content; it can't be told apart"
+            record.state = .failed
+            record.error = FileError(code: "key_collision", message: message, retryable: false)
+        }
+    }
+
+    /// A path just seen, or with another content.
+    func newDrop(_ path: RelativePath, _ state: FileState, _ identity: FileIdentity?) -> DropRecord {
+        var record = DropRecord(path: path, state: state, acceptedAt: now.wall)
+        record.account = newOwner(changed: identity?.changed)
+        // What could not be read belongs to whom it did once it can be.
+        if let known = self.record(of: path), known.key == nil, let old = known.identity,
+            identity?.isSameInode(as: old) == true
+        {
+            record.account = known.account
+        }
+        return record
+    }
+
+    /// Gives a path a final state without a content.
+    mutating func settle(
+        _ path: RelativePath, as state: FileState, _ identity: FileIdentity?, type: MediaType?, _ error: FileError
+    ) {
+        let old = record(of: path)
+        if let old, old.state == state, old.error == error, old.identity == identity { return }
+        noteDisplaced(at: path, by: identity)
+        var record = drops[path] ?? newDrop(path, state, identity)
+        if let old, let known = old.identity, identity?.isSameInode(as: known) == true { record.account = old.account }
+        if let key = old?.key {
+            add(.upload(.leave(path, key)))
+            leavePortrait(path, key)
+        }
+        let account = record.account
+        record = DropRecord(path: path, state: state, acceptedAt: record.acceptedAt)
+        record.account = account
+        record.identity = identity
+        record.type = type
+        record.error = error
+        record.finishedAt = now.wall
+        forgetIntake(of: path)
+        store(record)
+        add(.reportWhenDurable(path))
+        if let key = old?.key { add(.releaseContent(key)) }
+    }
+
+    /// A path is not on its way in any more.
+    package mutating func forgetIntake(of path: RelativePath) {
+        hashing[path] = nil
+        hashedBytes[path] = nil
+        earlyFacts[path] = nil
+        wishes.forget(path)
+        names.forgetArrival(path)
+    }
+
+    /// Has a file settle and be hashed again, which is not the one that was hashed.
+    mutating func lookAgain(at path: RelativePath) {
+        guard var record = drops[path] else { return }
+        if record.state == .paused { wishes.paused.insert(path) }
+        record.state = .settling
+        drops[path] = record
+        add(.report(path))
+        add(.settle(path))
+    }
+
+    // MARK: Accounts
+
+    /// Who owns something that is not known yet.
+    ///
+    /// - Parameter changed: ctime of the file, nanoseconds since 1970.
+    func newOwner(changed: Int64?) -> String? {
+        if facts.isSignedOut { return Ownership.nobody }
+        return ownership.owner(changed: changed, isFound: !hasScanned)
+    }
+
+    /// Takes a file whose content is known now and whose owner is not signed in.
+    private mutating func park(_ drop: DropRecord) {
+        var record = drop
+        record.state = isPaused(drop) ? .paused : .queued
+        if let account = ownership.absentOwner(record.account) { add(.park(record, account: account)) }
+        forgetIntake(of: record.path)
+        store(record)
+        add(.reportWhenDurable(record.path))
+    }
+
+    /// A file of somebody else's was hashed again and is what it was.
+    private mutating func keepParked(_ old: DropRecord, _ identity: FileIdentity, _ type: MediaType) {
+        var record = old
+        record.identity = identity
+        record.type = type
+        forgetIntake(of: record.path)
+        store(record)
+        add(.reportWhenDurable(record.path))
+    }
+
+    // MARK: After the ledger was lost
+
+    /// Keeps a file cancelled or paused that its sidecar calls so, where the ledger does not know the path any more.
+    ///
+    /// - Returns: whether nothing more is to be done about the file.
+    private mutating func recoverWish(of path: RelativePath, _ file: FileIdentity) -> Bool {
+        guard isRecovering, drops[path] == nil, record(of: path) == nil, let wish = facts.sidecarWish(of: path) else {
+            return false
+        }
+        switch wish {
+        case .cancelled(let size, let written):
+            // Written anew after it was cancelled: that is another file.
+            guard size.map({ $0 == file.size }) ?? true, file.modified <= written else { return false }
+            var record = DropRecord(path: path, state: .cancelled, acceptedAt: now.wall)
+            record.account = newOwner(changed: file.changed)
+            record.identity = file
+            record.finishedAt = now.wall
+            record.error = .cancelledByUser
+            store(record)
+            add(.reportWhenDurable(path))
+            return true
+        case .paused:
+            wishes.paused.insert(path)
+            var record = DropRecord(path: path, state: .settling, acceptedAt: now.wall)
+            record.account = newOwner(changed: file.changed)
+            rememberWishes(for: record)
+            return false
+        }
+    }
+}

@@ -1,0 +1,130 @@
+// Files of the portrait folder: they are seen, hashed and told of as all others. What is sent, and when, others decide.
+extension PathBook {
+    /// Hands over the pictures that were dropped while no agent ran, once all of them are known: only the newest is to be
+    /// sent. They wait for a picture that settles or is hashed still, since it may be the newest.
+    mutating func sendFoundPortraits() {
+        guard hasScanned, !foundPortraits.isEmpty, let folder = rules.portraitFolder,
+            !hashing.contains(where: { $1.isFound && isPortrait($0) })
+        else { return }
+        for path in drops.paths(within: folder) {
+            if let record = drops[path], record.key == nil, !record.state.isFinal { return }
+        }
+        let found = foundPortraits.compactMap { drops[$0] }.filter { $0.key != nil && !$0.state.isFinal }
+        foundPortraits = []
+        // The newest first: the others are superseded by it then before anything is done for them.
+        let ordered = found.sorted { ($0.identity?.changed ?? 0, $0.path) > ($1.identity?.changed ?? 0, $1.path) }
+        if !ordered.isEmpty { add(.portrait(.handOver(ordered, job: nil))) }
+    }
+
+    /// Takes a picture of the portrait folder whose content is known now.
+    mutating func accept(portrait drop: DropRecord, instead old: DropRecord?, _ hash: HashJob) {
+        let path = drop.path
+        if let key = old?.key, key == drop.key, facts.isWaiting(path, for: key) { add(.upload(.leave(path, key))) }
+        if let old, old.key == drop.key, old.identity.map({ drop.identity?.isSameFile(as: $0) == true }) == true,
+            old.state.isFinal, !old.wasRemoved
+        {
+            // Only its attributes changed; it was dealt with.
+            var record = old
+            record.identity = drop.identity
+            store(record)
+            return add(.reportWhenDurable(path))
+        }
+        var record = drop
+        record.state = isPaused(drop) ? .paused : .queued
+        record.error = nil
+        record.remote = nil
+        record.finishedAt = nil
+        record.attempts = 0
+        handedOver.remove(path)
+        add(.portrait(.forgetReport(path)))
+        forgetIntake(of: path)
+        store(record)
+        if hash.isFound || !foundPortraits.isEmpty {
+            foundPortraits.insert(path)
+        } else {
+            add(.portrait(.handOver([record], job: hash.job)))
+        }
+        add(.report(path))
+    }
+
+    /// What becomes of a picture that was handed over.
+    mutating func portrait(_ path: RelativePath, _ key: ContentKey, _ outcome: PortraitOutcome) {
+        guard var record = record(of: path), record.key == key, !record.state.isFinal, isPortrait(path) else { return }
+        guard case .ended(let state, let error, let attempts, let startedAt, let finishedAt, let url) = outcome else {
+            handedOver.insert(path)
+            return add(.report(path))
+        }
+        handedOver.remove(path)
+        record.state = state
+        record.error = error
+        record.attempts = attempts
+        record.startedAt = startedAt
+        record.finishedAt = finishedAt ?? now.wall
+        record.remote = url.map { RemoteObject(id: nil, url: $0) }
+        store(record)
+        add(.reportWhenDurable(path))
+    }
+
+    /// A path of the folder has left a content; any other path is none of its business.
+    mutating func leavePortrait(_ path: RelativePath, _ key: ContentKey) {
+        guard isPortrait(path) else { return }
+        foundPortraits.remove(path)
+        handedOver.remove(path)
+        add(.portrait(.forgetReport(path)))
+        add(.portrait(.removed(path, key)))
+    }
+
+    /// Moves a file that is in the portrait folder, or will be: within it the file stays what it is, on the way in or out
+    /// it becomes another thing.
+    mutating func move(portrait old: DropRecord, to path: RelativePath, wasHashing: Bool) {
+        let wasFound = foundPortraits.remove(old.path) != nil
+        let wasHandedOver = handedOver.remove(old.path) != nil
+        if isPortrait(old.path), isPortrait(path), old.key != nil, old.state != .settling {
+            if wasFound { foundPortraits.insert(path) }
+            if wasHandedOver { handedOver.insert(path) }
+            add(.portrait(.renamed(old.path, to: path)))
+            return carry(old, to: path, wasHashing: wasHashing)
+        }
+        if let key = old.key, !old.state.isFinal {
+            if isPortrait(old.path) {
+                add(.portrait(.forgetReport(old.path)))
+                add(.portrait(.removed(old.path, key)))
+            } else {
+                add(.upload(.leave(old.path, key)))
+            }
+        }
+        if old.state == .paused { wishes.paused.insert(path) }
+        settleAgain(old, as: path)
+    }
+
+    /// Does what is wanted of a portrait whose content is known.
+    ///
+    /// - Returns: why not, where nothing was to be done.
+    mutating func act(_ action: FileAction, onPortrait record: DropRecord) -> String? {
+        switch action {
+        case .pause, .resume:
+            let isPaused = action == .pause
+            if (record.state == .paused) == isPaused { return isPaused ? "it is paused already" : "it is not paused" }
+            var changed = record
+            changed.state = isPaused ? .paused : .queued
+            store(changed)
+            add(.portrait(.setPaused(record.path, isPaused)))
+            add(.report(record.path))
+        case .cancel:
+            guard let key = record.key else { return nil }
+            add(.portrait(.cancelled(record.path, key)))
+            // It may be on the server by now; who sends it tells.
+            guard !handedOver.contains(record.path) else { return nil }
+            foundPortraits.remove(record.path)
+            var ended = record
+            ended.state = .cancelled
+            ended.finishedAt = now.wall
+            ended.error = .cancelledByUser
+            store(ended)
+            add(.reportWhenDurable(record.path))
+        case .retry: add(.portrait(.retry(record.path)))
+        case .first: return "profile pictures go their own way, beside all uploads"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,340 @@
+import UploadCore
+
+/// A disk, a ledger, a hash pool, a server and a watch around a path book: all in memory, all at the test's command.
+struct PathStage {
+    /// What the watch is still to tell.
+    enum News {
+        case appeared(RelativePath)
+        case settled(RelativePath)
+        case gone(RelativePath)
+        case renamed(RelativePath, RelativePath, isDirectory: Bool)
+    }
+
+    struct File: Equatable {
+        var identity: FileIdentity
+        var content: UInt64
+    }
+
+    struct HashWork {
+        var path: RelativePath
+        var identity: FileIdentity
+        var job: UInt64
+    }
+
+    var book: PathBook
+    var now = Now(
+        monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000), wall: WallTime(milliseconds: 1_700_000_000_000))
+    var files: [RelativePath: File] = [:]
+    var ledger: [RelativePath: DropRecord] = [:]
+    /// What the server confirmed to whom.
+    var confirmations: [String: [ContentKey: Confirmation]] = [:]
+    /// Who waits for which upload, and whether paused.
+    var waiters: [ContentKey: [RelativePath: Bool]] = [:]
+    var parked: [RelativePath: String] = [:]
+    var news: [News] = []
+    var hashes: [HashWork] = []
+    var account = "anna"
+    /// When a name that is gone now was last told to be.
+    var goneSince: [RelativePath: MonotonicTime] = [:]
+    /// Inodes of files that the user cancelled at rest and nobody has written into since.
+    var cancelled: Set<UInt64> = []
+    /// What is wrong, if anything is.
+    var problem: String?
+    /// Every action of the last event.
+    var actions: [PathAction] = []
+    /// The last events, with what was decided on them: what a failed walk tells.
+    private var past: [(event: PathEvent, actions: [PathAction])] = []
+    var history: [String] { past.map { "\($0.event) -> \($0.actions)" } }
+    private var lastInode: UInt64 = 0
+
+    init(account: String = "anna") {
+        self.account = account
+        book = Self.makeBook(account)
+    }
+
+    private static func makeBook(_ account: String) -> PathBook {
+        var book = PathBook(rules: PathBook.Rules(portraitFolder: "profile", retention: .seconds(3600)))
+        book.ownership = Ownership(present: account)
+        return book
+    }
+
+    var facts: PathStageFacts {
+        PathStageFacts(files: files, ledger: ledger, confirmations: confirmations[account] ?? [:], waiters: waiters)
+    }
+
+    /// Whether the watch has told all that the kernel told it.
+    var hasHeardAll: Bool { news.allSatisfy { if case .settled = $0 { true } else { false } } }
+
+    func record(_ path: RelativePath) -> DropRecord? { book.drops[path] ?? ledger[path] }
+
+    static func key(_ content: UInt64) -> ContentKey { ContentKey(high: content, low: 0) }
+
+    // MARK: The disk
+
+    private mutating func stamp() -> Int64 {
+        now.monotonic = now.monotonic + .milliseconds(20)
+        now.wall = now.wall.advanced(by: .milliseconds(20))
+        // Not a multiple of a clock tick: times that are fine.
+        return now.wall.milliseconds * 1_000_000 + 1
+    }
+
+    /// Puts a file there, or overwrites the one that is.
+    mutating func write(_ path: RelativePath, _ content: UInt64, inPlace: Bool = true) {
+        let time = stamp()
+        if inPlace, var file = files[path] {
+            file.identity.modified = time
+            file.identity.changed = time
+            file.content = content
+            files[path] = file
+        } else {
+            lastInode += 1
+            let identity = FileIdentity(
+                device: 1, inode: lastInode, size: UInt64(FragmentPlan.sectionSize), modified: time, changed: time,
+                born: time)
+            files[path] = File(identity: identity, content: content)
+        }
+        news += [.appeared(path), .settled(path)]
+    }
+
+    mutating func remove(_ path: RelativePath) {
+        files[path] = nil
+        news.append(.gone(path))
+    }
+
+    mutating func rename(_ old: RelativePath, to new: RelativePath) {
+        guard var file = files.removeValue(forKey: old) else { return }
+        file.identity.changed = stamp()
+        files[new] = file
+        news.append(.renamed(old, new, isDirectory: false))
+    }
+
+    mutating func rename(directory old: RelativePath, to new: RelativePath) {
+        for path in files.keys.filter({ $0.isWithin(old) }) {
+            if let target = path.moved(from: old, to: new) { files[target] = files.removeValue(forKey: path) }
+        }
+        news.append(.renamed(old, new, isDirectory: true))
+    }
+
+    // MARK: What happens to the agent
+
+    mutating func pass(_ duration: Duration) {
+        now.monotonic = now.monotonic + duration
+        now.wall = now.wall.advanced(by: duration)
+    }
+
+    /// The watch tells what it has to tell next. A file is at rest once nothing was heard of for a while, so what the kernel
+    /// tells comes first.
+    mutating func tellNext() {
+        if news.isEmpty { return }
+        let fromKernel = news.firstIndex { if case .settled = $0 { false } else { true } }
+        switch news.remove(at: fromKernel ?? 0) {
+        case .appeared(let path): if files[path] != nil { handle(.seen(path)) }
+        case .settled(let path): tell(path)
+        case .gone(let path): if files[path] == nil { tell(path) }
+        case .renamed(let old, let new, let isDirectory):
+            let paths = isDirectory ? book.paths(within: old, facts: facts) : [old]
+            for path in paths {
+                if let target = path.moved(from: old, to: new) { handle(.renamed(path, to: target)) }
+            }
+            for path in files.keys.sorted() where path.isWithin(new) { tellUnlessKnown(path) }
+        }
+    }
+
+    private mutating func tell(_ path: RelativePath) {
+        if let file = files[path] {
+            goneSince[path] = nil
+            handle(.ready(path, file.identity, objection: nil))
+        } else {
+            goneSince[path] = goneSince[path] ?? now.monotonic
+            handle(.gone(path))
+        }
+    }
+
+    private mutating func tellUnlessKnown(_ path: RelativePath) {
+        guard let file = files[path] else { return }
+        if ledger[path]?.isSettled(for: file.identity) == true, book.drops[path] == nil {
+            goneSince[path] = nil
+            return
+        }
+        tell(path)
+    }
+
+    /// A full scan, which makes up for whatever was not told.
+    mutating func scan() {
+        news = []
+        for path in files.keys.sorted() { tellUnlessKnown(path) }
+        let findings = PathFindings(paths: Set(files.keys))
+        book.findElsewhere(findings, isPost: { _ in false })
+        for path in Set(ledger.keys).union(book.drops.keys) where files[path] == nil {
+            goneSince[path] = goneSince[path] ?? now.monotonic
+        }
+        handle(.scanned(findings))
+    }
+
+    mutating func hash(_ index: Int = 0) {
+        guard hashes.indices.contains(index) else { return }
+        let work = hashes.remove(at: index)
+        handle(.hashed(work.path, job: work.job, as: work.identity, finding(work)))
+    }
+
+    private func finding(_ work: HashWork) -> HashFinding {
+        guard let file = files[work.path] else { return .missing }
+        guard work.identity.isSameFile(as: file.identity) else { return .changed }
+        let content = DropContent(
+            key: Self.key(file.content), seal: ContentSeal(size: file.identity.size, digest: file.content))
+        return .content(file.identity, MediaType(kind: .image, mime: "image/jpeg"), content, digests: [1])
+    }
+
+    /// The server confirms a content that somebody waits for.
+    mutating func confirm(_ key: ContentKey) {
+        guard let paths = waiters[key], paths.values.contains(false) else { return }
+        waiters[key] = nil
+        let remote = RemoteObject(id: "\(key.high)", url: nil)
+        confirmations[account, default: [:]][key] = Confirmation(
+            key: key, seal: ContentSeal(size: UInt64(FragmentPlan.sectionSize), digest: key.high),
+            scope: RemoteScope("test"), remote: remote, confirmedAt: now.wall)
+        for path in paths.keys.sorted() {
+            guard let record = record(path), record.key == key else {
+                problem = problem ?? "\(path) waits for \(key.high), and its record does not"
+                continue
+            }
+            apply(book.end(record, .done(remote, deduplicated: false), attempts: 1, at: now.wall))
+        }
+    }
+
+    mutating func tick() { handle(.tick) }
+
+    @discardableResult
+    mutating func act(_ action: FileAction, on path: RelativePath) -> String? {
+        handle(.act(action, path, isByName: true))
+        for case .refuse(let reason) in actions { return reason }
+        return nil
+    }
+
+    /// The agent is killed and started again, perhaps by somebody else. What the watch had to tell is lost.
+    mutating func restart(as account: String? = nil) {
+        self.account = account ?? self.account
+        book = Self.makeBook(self.account)
+        hashes = []
+        news = []
+        goneSince = [:]
+        parked = [:]
+        var restored: [ContentKey: [RelativePath: Bool]] = [:]
+        for (path, record) in ledger.sorted(by: { $0.key < $1.key }) {
+            switch book.restore(record, isOtherServer: false, judgesAgain: false) {
+            case .waits(let waiter): restored[record.key ?? Self.key(0), default: [:]][path] = waiter.paused
+            case .parked(let account): parked[path] = account
+            case .forgotten: ledger[path] = nil
+            case .underWay, .ended: break
+            }
+        }
+        waiters = restored
+        scan()
+    }
+
+    // MARK: Carrying out
+
+    mutating func handle(_ event: PathEvent) {
+        let actions = book.handle(event, now: now, facts: facts)
+        if past.count >= 40 { past.removeFirst(20) }
+        past.append((event, actions))
+        carryOut(actions)
+        self.actions = actions
+    }
+
+    private mutating func carryOut(_ actions: [PathAction]) {
+        for action in actions {
+            switch action {
+            case .write(let write): apply(write)
+            case .upload(let event): apply(event)
+            case .park(let record, let account): parked[record.path] = account
+            case .settle(let path): news.append(.settled(path))
+            case .hash(let path, let identity, let job):
+                hashes.append(HashWork(path: path, identity: identity, job: job))
+            default: break
+            }
+        }
+        for case .confirmRemoval(let path) in actions {
+            checkRemoval(path)
+            let removal = book.handle(.removed(path), now: now, facts: facts)
+            carryOut(removal)
+        }
+    }
+
+    private mutating func checkRemoval(_ path: RelativePath) {
+        if files[path] != nil { problem = problem ?? "\(path) is there, and counts as removed" }
+        guard let since = goneSince[path] else { return }
+        if now.monotonic - since < PathBook.removalGrace {
+            problem = problem ?? "\(path) counts as removed before its grace is over"
+        }
+    }
+
+    private mutating func apply(_ write: LedgerWrite) {
+        switch write {
+        case .drop(let record):
+            if record.path == .root { problem = problem ?? "the outbox itself has a record" }
+            ledger[record.path] = record
+        case .forgetDrop(let path): ledger[path] = nil
+        default: break
+        }
+    }
+
+    private mutating func apply(_ event: MachineEvent) {
+        switch event {
+        case .join(let path, let content, let paused), .verify(let path, let content, _, let paused):
+            waiters[content.key, default: [:]][path] = paused
+            if let inode = files[path]?.identity.inode, cancelled.contains(inode) {
+                problem = problem ?? "\(path) was cancelled, and is sent"
+            }
+        case .leave(let path, let key):
+            parked[path] = nil
+            waiters[key]?[path] = nil
+            if waiters[key]?.isEmpty == true { waiters[key] = nil }
+        case .rename(let old, let new, let key):
+            if let paused = waiters[key]?.removeValue(forKey: old) { waiters[key]?[new] = paused }
+            if let account = parked.removeValue(forKey: old) { parked[new] = account }
+        case .setPaused(let path, let key, let paused):
+            if waiters[key]?[path] != nil { waiters[key]?[path] = paused }
+        default: break
+        }
+    }
+}
+
+/// The stage at one moment.
+struct PathStageFacts: PathFacts {
+    var files: [RelativePath: PathStage.File]
+    var ledger: [RelativePath: DropRecord]
+    var confirmations: [ContentKey: Confirmation]
+    var waiters: [ContentKey: [RelativePath: Bool]]
+
+    func look(at path: RelativePath) -> FileLook {
+        if let file = files[path] { return .there(.regular, file.identity) }
+        let isDirectory = path == .root || files.keys.contains { $0.isWithin(path) }
+        let directory = FileIdentity(device: 1, inode: 0, size: 0, modified: 0, changed: 0, born: 1)
+        return isDirectory ? .there(.directory, directory) : .nothing
+    }
+
+    func storedRecord(of path: RelativePath) -> DropRecord? { ledger[path] }
+
+    func forEachStoredRecord(within directory: RelativePath, _ body: (DropRecord) -> Void) {
+        for (path, record) in ledger.sorted(by: { $0.key < $1.key }) where path.isWithin(directory) { body(record) }
+    }
+
+    func anyStoredRecord(of key: ContentKey) -> DropRecord? { ledger.values.first { $0.key == key } }
+    func confirmation(of key: ContentKey) -> Confirmation? { confirmations[key] }
+    func sidecarWish(of path: RelativePath) -> SidecarWish? { nil }
+    func waiters(of key: ContentKey) -> [RelativePath] { (waiters[key] ?? [:]).keys.sorted() }
+    func hasUpload(of key: ContentKey) -> Bool { waiters[key] != nil }
+    func isWaiting(_ path: RelativePath, for key: ContentKey) -> Bool { waiters[key]?[path] != nil }
+    var isAllPaused: Bool { false }
+    var isSignedOut: Bool { false }
+}
+
+/// What a scan found.
+struct PathFindings: ScanFindings {
+    var paths: Set<RelativePath>
+    var isWhole: Bool { true }
+
+    func contains(_ path: RelativePath) -> Bool { paths.contains(path) }
+    func found(_ path: RelativePath) -> Bool { paths.contains(path) }
+}

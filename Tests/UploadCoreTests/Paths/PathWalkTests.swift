@@ -1,0 +1,182 @@
+import Foundation
+import Testing
+import UploadCore
+
+/// `OUTBOX_WALK_EVENTS` (default 200,000) and `OUTBOX_WALK_SEED` change how far it goes and from where.
+@Suite("Paths at random, over kills, lost news and changing users")
+struct PathWalkTests {
+    private static let stretch = 400
+
+    private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
+
+    @Test("end or wait for something that can be named, keep what is theirs under every name, and are done in the end")
+    func walk() {
+        let first = Self.number("OUTBOX_WALK_SEED") ?? 1
+        let events = Self.number("OUTBOX_WALK_EVENTS") ?? 200_000
+        for stretch in 0..<max(1, events / Self.stretch) {
+            let seed = UInt64(first + stretch)
+            var walk = PathWalk(seed: seed)
+            for step in 0..<Self.stretch where walk.problem == nil {
+                walk.step()
+                if let problem = walk.problem { Issue.record("OUTBOX_WALK_SEED=\(seed), step \(step): \(problem)") }
+            }
+            if walk.problem != nil { return }
+            walk.end()
+            if let problem = walk.problem {
+                Issue.record("OUTBOX_WALK_SEED=\(seed), at the end: \(problem)")
+                return
+            }
+        }
+    }
+}
+
+/// One life of an outbox.
+private struct PathWalk {
+    private var random: WalkRandom
+    private var stage = PathStage()
+    private var ownProblem: String?
+    private let names: [RelativePath] = ["a", "b", "c", "d/a", "d/b", "d/e/a", "x/a"]
+
+    var problem: String? { (ownProblem ?? stage.problem).map { ([$0] + stage.history).joined(separator: "\n    ") } }
+
+    init(seed: UInt64) { random = WalkRandom(seed: seed) }
+
+    mutating func step() {
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<14: write()
+        case 14..<18: remove()
+        case 18..<26: rename()
+        case 26..<28: renameDirectory()
+        case 28..<58: stage.tellNext()
+        case 58..<74: if !stage.hashes.isEmpty { stage.hash(Int.random(in: stage.hashes.indices, using: &random)) }
+        case 74..<80: if let key = stage.waiters.keys.sorted().randomElement(using: &random) { stage.confirm(key) }
+        case 80..<84: stage.pass(.milliseconds(Int.random(in: 1...1500, using: &random)))
+        case 84..<88: stage.tick()
+        case 88..<94: act()
+        case 94..<96: stage.scan()
+        case 96..<97: stage.news = []  // Lost; a scan makes up for it later.
+        default: restart()
+        }
+        check()
+    }
+
+    private mutating func restart() {
+        // Of a file whose name another one took, only memory tells.
+        let told = stage.ledger.values.filter(\.isCancelledByUser).compactMap { $0.identity?.inode }
+        stage.cancelled.formIntersection(told)
+        stage.restart(as: random.pick(["anna", "anna", "anna", "ben"]))
+    }
+
+    private mutating func write() {
+        let path = random.pick(names)
+        if let inode = stage.files[path]?.identity.inode { stage.cancelled.remove(inode) }
+        stage.write(path, UInt64.random(in: 1...4, using: &random), inPlace: Bool.random(using: &random))
+    }
+
+    private mutating func remove() {
+        if let path = stage.files.keys.sorted().randomElement(using: &random) { stage.remove(path) }
+    }
+
+    private mutating func rename() {
+        guard let old = stage.files.keys.sorted().randomElement(using: &random) else { return }
+        let new = random.pick(names)
+        if old != new { stage.rename(old, to: new) }
+    }
+
+    private mutating func renameDirectory() {
+        let (old, new): (RelativePath, RelativePath) = (random.pick(["d", "x", "y"]), random.pick(["d", "x", "y"]))
+        // rename(2) replaces an empty directory only.
+        let isTaken = stage.files.keys.contains { $0.isWithin(new) }
+        if old != new, !isTaken { stage.rename(directory: old, to: new) }
+    }
+
+    private mutating func act() {
+        guard let path = stage.book.drops.keys.sorted().randomElement(using: &random) else { return }
+        let action = random.pick(FileAction.allCases)
+        let wasHashed = stage.record(path)?.key != nil && stage.record(path)?.state != .settling
+        let before = stage.files[path]
+        guard stage.act(action, on: path) == nil else { return }
+        // Only where all was told that happened is it sure which file the user meant.
+        if action == .cancel, wasHashed, stage.hasHeardAll, let before, stage.record(path)?.identity == before.identity
+        {
+            stage.cancelled.insert(before.identity.inode)
+        }
+        if action == .retry, let inode = before?.identity.inode { stage.cancelled.remove(inode) }
+    }
+
+    // MARK: What must hold after each event
+
+    private mutating func check() {
+        checkWaiters()
+        checkRecords()
+    }
+
+    /// Who waits does so once, for what its record says, and as the present account.
+    private mutating func checkWaiters() {
+        var seen: Set<RelativePath> = []
+        for (key, paths) in stage.waiters {
+            for path in paths.keys {
+                if !seen.insert(path).inserted { return fail("\(path) waits for two contents") }
+                guard let record = stage.book.drops[path] else { return fail("\(path) waits and is not on its way") }
+                if record.key != key { return fail("\(path) waits for another content than its record says") }
+                if stage.book.ownership.isParked(record.account) { return fail("\(path) waits for another account") }
+            }
+        }
+    }
+
+    /// Every path on its way waits for something that can be named.
+    private mutating func checkRecords() {
+        for (path, record) in stage.book.drops {
+            if record.path != path { return fail("the record of \(path) names \(record.path)") }
+            if record.state.isFinal { return fail("\(path) is \(record.state) and on its way") }
+            if let key = record.key, record.state != .settling {
+                let isParked = stage.book.ownership.isParked(record.account)
+                if !isParked, stage.waiters[key]?[path] == nil, !stage.book.isPortrait(path) {
+                    return fail("\(path) is \(record.state), and nothing is done for it")
+                }
+            }
+        }
+    }
+
+    private mutating func fail(_ text: String) { ownProblem = ownProblem ?? text }
+
+    // MARK: The end
+
+    /// Lets everything happen that is to happen: then each file is done, or waits for its user.
+    mutating func end() {
+        stage.restart(as: "anna")
+        for _ in 0..<40 where problem == nil {
+            while !stage.news.isEmpty || !stage.hashes.isEmpty {
+                stage.tellNext()
+                stage.hash()
+            }
+            for path in stage.book.drops.keys.sorted() { stage.act(.resume, on: path) }
+            for key in stage.waiters.keys.sorted() { stage.confirm(key) }
+            stage.pass(.seconds(3))
+            stage.tick()
+            stage.scan()
+            check()
+        }
+        for (path, file) in stage.files.sorted(by: { $0.key < $1.key }) { checkEnd(of: path, file) }
+        for path in stage.book.drops.keys where stage.files[path] == nil {
+            fail("\(path) is gone and \(String(describing: stage.book.drops[path]?.state)) for ever")
+        }
+        for (path, record) in stage.ledger where stage.files[path] == nil && !record.state.isFinal {
+            fail("\(path) is gone, and the ledger has it as \(record.state)")
+        }
+    }
+
+    private mutating func checkEnd(of path: RelativePath, _ file: PathStage.File) {
+        guard let record = stage.record(path) else { return fail("\(path) is there and not known") }
+        switch record.state {
+        case .done:
+            if record.key != PathStage.key(file.content) { fail("\(path) is done with another content") }
+        case .cancelled:
+            if !record.isCancelledByUser {
+                fail("\(path) is there and cancelled as \(record.error?.code ?? "nothing")")
+            }
+        default:
+            if !stage.book.ownership.isParked(record.account) { fail("\(path) is \(record.state) for ever") }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Testing
+
+@testable import UploadCore
+
+@Suite("The index of wishes")
+struct WishIndexTests {
+    private let file = FileIdentity(device: 1, inode: 2, size: 3, modified: 4, changed: 5, born: 6)
+    private let key = ContentKey(high: 1, low: 2)
+
+    private func record(_ name: String, _ state: FileState, code: String? = nil) throws -> DropRecord {
+        var record = DropRecord(
+            path: try #require(RelativePath(name)), state: state, acceptedAt: WallTime(milliseconds: 0))
+        record.identity = file
+        record.key = key
+        record.error = code.map { FileError(code: $0, message: "", retryable: false) }
+        return record
+    }
+
+    @Test("holds what the user cancelled or paused, and nothing else")
+    func holds() throws {
+        var index = WishIndex()
+        for (state, code, isHeld) in [
+            (.cancelled, "cancelled", true), (.cancelled, "removed", false), (.cancelled, "superseded", false),
+            (.paused, nil, true), (.queued, nil, false), (.done, nil, false), (.failed, "refused", false),
+        ] as [(FileState, String?, Bool)] {
+            let record = try record("a", state, code: code)
+            index.take(.drop(record))
+            #expect(index.paths(of: file) == (isHeld ? [record.path] : []))
+            #expect(index.paths(of: key) == (isHeld ? [record.path] : []))
+        }
+    }
+
+    @Test("knows a file by everything but its device and ctime")
+    func file_() throws {
+        var index = WishIndex()
+        let record = try record("a", .paused)
+        index.update(record)
+        var other = file
+        (other.device, other.changed) = (9, 9)
+        #expect(index.paths(of: other) == [record.path])
+        other.modified = 9
+        #expect(index.paths(of: other) == [])
+    }
+
+    @Test("knows a file that is still written by its inode, where that has a birth time")
+    func early() throws {
+        var index = WishIndex()
+        var record = try record("a", .cancelled, code: "cancelled")
+        record.key = nil
+        record.flags = .cancelledEarly
+        index.update(record)
+        var grown = file
+        (grown.size, grown.modified) = (30, 40)
+        #expect(index.paths(of: grown) == [record.path])
+        record.flags = []
+        index.update(record)
+        #expect(index.paths(of: grown) == [])
+        record.flags = .cancelledEarly
+        record.identity?.born = 0
+        grown.born = 0
+        index.update(record)
+        #expect(index.paths(of: grown) == [])
+    }
+
+    @Test("forgets the content of a file that is gone, and all of a path that is forgotten")
+    func forgets() throws {
+        var index = WishIndex()
+        var record = try record("a", .cancelled, code: "cancelled")
+        index.update(record)
+        #expect(index.followsContent(of: record.path))
+        record.flags = .fileIsGone
+        index.update(record)
+        #expect(index.paths(of: key) == [])
+        #expect(index.paths(of: file) == [record.path])
+        index.take(.forgetDrop(record.path))
+        #expect(index.paths(of: file) == [])
+    }
+}

@@ -24,9 +24,9 @@ extension AvatarList.Failure {
 }
 
 extension AvatarTrouble {
-    /// A failure of the cache in the words of the interface.
+    /// Describes a failure of the cache in the control interface's words.
     ///
-    /// - Parameter until: when the URL is asked again; nil where that is not put off.
+    /// - Parameter until: When the URL may be asked again; nil if it is not put off.
     init(_ failure: AvatarFailure, of address: AvatarAddress, until: WallTime?, now: WallTime) {
         let pause = until.map { until in
             "; not asked again for \(Quantity.duration(seconds: until.seconds(since: now))), "
@@ -40,7 +40,7 @@ extension AvatarTrouble {
 extension WallTime {
     static func now() -> WallTime { WallTime(milliseconds: wallTimeMilliseconds()) }
 
-    /// Whole seconds from an earlier moment; none where it is later.
+    /// Whole seconds since an earlier moment; 0 if `earlier` is later.
     fileprivate func seconds(since earlier: WallTime) -> UInt64 {
         UInt64(max(0, milliseconds.subtractingReportingOverflow(earlier.milliseconds).partialValue) / 1000)
     }

@@ -2,14 +2,14 @@ import Avatars
 import PictureJobs
 import UploadCore
 
-/// The avatar cache as the control interface and commands ask it: in words, and with patience.
+/// Serves the avatar cache to the control interface and the commands: adds error texts, waiting and counts.
 final class AvatarMirror: AvatarBackend {
     private struct Wish: Hashable {
         let address: AvatarAddress
         let style: PictureStyle
     }
 
-    /// Pictures that are fetched or drawn at once for people who may have gone; those who ask for more wait.
+    /// Maximum number of fetches and drawings in progress, including those whose callers left. Further requests wait.
     private static let mostAtOnce = 256
 
     private let cache: AvatarCache
@@ -20,9 +20,9 @@ final class AvatarMirror: AvatarBackend {
     private let underWay: SharedWork<Wish, Result<AvatarPicture, AvatarFailure>>
 
     /// - Parameters:
-    ///   - cache: told of its events is `tally`.
-    ///   - tally: counts.
-    ///   - lasts: whether it goes on after the answer, so that URLs that failed are left alone.
+    ///   - cache: The cache. Its events must go to `tally`.
+    ///   - tally: Counts requests and events.
+    ///   - lasts: Whether the mirror outlives the answer, so that failed URLs are not asked again for a while.
     init(cache: AvatarCache, configuration: Configuration, tally: AvatarTally, lasts: Bool = true) {
         self.lasts = lasts
         self.cache = cache
@@ -36,7 +36,7 @@ final class AvatarMirror: AvatarBackend {
         let wish = try wish(url, style)
         let result = await underWay.value(for: wish, patience: patience)
         if case .success(let picture)? = result { return served(picture) }
-        // What is stale, or was drawn before, is better than nothing.
+        // A stale or previously drawn picture is better than none.
         if let kept = await cache.kept(wish.address, wish.style) { return served(kept) }
         tally.count(.placeholder)
         guard case .failure(let failure)? = result else {
@@ -66,7 +66,7 @@ final class AvatarMirror: AvatarBackend {
         }
     }
 
-    /// Makes trimming and clearing spare an address.
+    /// Protects an address from trimming and clearing.
     func pin(_ address: AvatarAddress) async { await cache.pin(address) }
 
     func figures() async -> AvatarFigures {
@@ -97,7 +97,7 @@ final class AvatarMirror: AvatarBackend {
         }
     }
 
-    /// Why a text is no style, with the nearest one or all that there are.
+    /// Explains why a text is no style, and suggests the nearest name or lists all styles.
     static func objection(to style: String, named names: [String]) -> String {
         let kinds = ["original", "rect:WxH", "round:WxH,r=R,b=B"] + names
         let hint =
@@ -121,7 +121,7 @@ final class AvatarMirror: AvatarBackend {
         }
     }
 
-    /// Gives up what is under way.
+    /// Cancels all work in progress.
     func stop() {
         underWay.stop()
     }

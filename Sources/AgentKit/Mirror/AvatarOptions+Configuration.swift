@@ -1,7 +1,7 @@
 import Avatars
 
 extension AvatarOptions {
-    /// What a configuration says of the mirror.
+    /// Takes the mirror's options from a configuration.
     init(_ configuration: Configuration) {
         let cache = configuration.avatarCache
         self.init(

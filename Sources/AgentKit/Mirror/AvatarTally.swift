@@ -2,9 +2,9 @@ import Avatars
 import Synchronization
 import UploadCore
 
-/// Counts what happens to avatars, and tells it to those who follow.
+/// Counts the mirror's events, and publishes them to subscribers.
 final class AvatarTally: Sendable {
-    /// What somebody was given.
+    /// The kind of answer to a request.
     enum Answer: String {
         case picture, placeholder
     }
@@ -12,19 +12,19 @@ final class AvatarTally: Sendable {
     private let events: EventHub?
     private let state = Mutex(AvatarFigures())
 
-    /// - Parameter events: told what happens; nil where nobody follows.
+    /// - Parameter events: Receives the events; nil without subscribers.
     init(events: EventHub?) {
         self.events = events
     }
 
-    /// What was counted; what is kept now is not.
+    /// The counters so far. The totals of kept pictures are not filled in.
     var figures: AvatarFigures { state.withLock(\.self) }
 
     func count(_ answer: Answer) {
         state.withLock { $0.requests[answer.rawValue, default: 0] += 1 }
     }
 
-    /// Takes what the cache tells.
+    /// Counts and publishes an event of the cache.
     func take(_ event: AvatarEvent) {
         switch event {
         case .kept(let url, _):

@@ -5,17 +5,17 @@ import Logging
 import MediaTools
 import Transport
 
-/// The mirror of the server's pictures for a command that no agent answers.
+/// The avatar mirror of a command that runs without an agent.
 ///
-/// It works on the agent's directory; that an agent begins to do so meanwhile does no harm.
+/// Works on the agent's directory. An agent may start meanwhile without harm.
 public final class OwnAvatars: Sendable {
     private let mirror: AvatarMirror
     private let transport: CurlTransport
     private let worker: PictureWorker
-    /// The picture that the server confirmed last.
+    /// The picture the server confirmed last.
     private let confirmed: AvatarAddress?
 
-    /// Opens the mirror, and makes its directory where it is missing.
+    /// Opens the mirror and creates its directory if missing.
     ///
     /// - Parameter environment: the process's environment; `OUTBOX_MEDIA` names the picture worker.
     /// - Throws: `AvatarTrouble` of the kind `storage`.
@@ -45,7 +45,7 @@ public final class OwnAvatars: Sendable {
         }
     }
 
-    /// `current.jpg` may show a picture that waits to be confirmed; the one before must not be lost meanwhile.
+    /// `current.jpg` may show a pending picture. Pin the confirmed picture, so that it isn't lost meanwhile.
     private static func confirmedPortrait(state: String) -> AvatarAddress? {
         guard let directory = try? Directory(path: state),
             let text = try? PortraitDisk.read("profile.json", in: directory),
@@ -62,23 +62,23 @@ public final class OwnAvatars: Sendable {
         }
     }
 
-    /// Where a picture stands in the mirror, fetched and drawn when needed.
+    /// Returns a picture's file in the mirror; fetches and draws the picture if needed.
     ///
     /// - Parameters:
-    ///   - url: the picture's address.
-    ///   - style: a step or the name of a style.
-    ///   - patience: how long is waited.
-    /// - Throws: `AvatarTrouble` where there is none.
+    ///   - url: The picture's address.
+    ///   - style: A step or the name of a style.
+    ///   - patience: How long to wait.
+    /// - Throws: `AvatarTrouble` if there is no picture.
     public func file(url: String, style: String, patience: Duration) async throws(AvatarTrouble) -> AvatarFile {
         await spareConfirmed()
         let picture = try await mirror.picture(url: url, style: style, patience: patience)
         return try AvatarFile(url: url, style: style, picture)
     }
 
-    /// What the mirror keeps.
+    /// Lists the pictures in the mirror.
     public func list() async throws(AvatarTrouble) -> AvatarList { try await mirror.list() }
 
-    /// Removes what was fetched longer ago than an age, everything where nil.
+    /// Removes pictures fetched longer ago than `age`; all pictures if nil.
     public func clear(olderThan age: Duration?) async throws(AvatarTrouble) -> AvatarClearance {
         await spareConfirmed()
         return try await mirror.clear(olderThan: age)
@@ -88,7 +88,7 @@ public final class OwnAvatars: Sendable {
         if let confirmed { await mirror.pin(confirmed) }
     }
 
-    /// Gives up what is under way and ends the programs and connections it needed.
+    /// Cancels all work in progress, and ends the worker programs and connections.
     public func close() async {
         mirror.stop()
         await worker.shutdown()

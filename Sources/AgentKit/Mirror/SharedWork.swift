@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Work that is done once, however many ask for it, and only while somebody wants what comes of it.
+/// Coalesces requests: work runs once for all callers of a key, and only while a caller wants its result.
 ///
-/// Somebody whose patience ended was told to ask again later, so the work goes on without anybody. Somebody whose task
-/// is cancelled gives up: when all did, the work is cancelled.
+/// A caller whose patience ended was told to ask again later, so the work continues. A caller whose task is cancelled
+/// gives up. When all callers gave up, the work is cancelled.
 final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Job {
         let number: UInt64
         let task: Task<Value, Never>
         var waiting: Set<UInt64> = []
-        /// Whether somebody counts on it who does not wait now.
+        /// Whether a caller that no longer waits was told to ask again.
         var isPromised = false
     }
 
@@ -25,7 +25,7 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private enum Place {
         case own(Task<Value, Never>, waiter: UInt64)
-        /// All are taken; by this one among others.
+        /// All places are in use, one of them by this task.
         case taken(Task<Value, Never>)
     }
 
@@ -34,14 +34,14 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - mostAtOnce: how much is done at once; those who ask for more wait.
-    ///   - work: done for a key; ends soon when its task is cancelled.
+    ///   - mostAtOnce: Maximum number of keys in progress; further callers wait.
+    ///   - work: Work for a key. Must end soon after its task is cancelled.
     init(mostAtOnce: Int, work: @escaping @Sendable (Key) async -> Value) {
         self.mostAtOnce = mostAtOnce
         self.work = work
     }
 
-    /// What comes of the work; nil where patience ended first, and it goes on without anybody waiting.
+    /// Returns the result of the work. Returns nil if `patience` ended first; the work then continues.
     func value(for key: Key, patience: Duration) async -> Value? {
         let end = ContinuousClock.now + patience
         while true {
@@ -60,12 +60,12 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Gives up what is under way.
+    /// Cancels all work in progress.
     func stop() {
         for job in state.withLock({ Array($0.jobs.values) }) { job.task.cancel() }
     }
 
-    /// How many wait for a key's work.
+    /// Number of callers waiting for a key.
     func waiting(for key: Key) -> Int {
         state.withLock { $0.jobs[key]?.waiting.count ?? 0 }
     }
@@ -93,7 +93,7 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private func end(_ key: Key, _ number: UInt64) {
         state.withLock { state in
-            // One that was given up may end when another was begun in its place.
+            // Cancelled work may end after new work began for the same key.
             if state.jobs[key]?.number == number { state.jobs[key] = nil }
         }
     }

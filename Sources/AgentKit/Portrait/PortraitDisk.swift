@@ -2,18 +2,18 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// The few things the portrait does to a disk, each of them whole or not at all where a reader could see it.
+/// The file operations of the portrait. Each takes effect completely or not at all, as seen by a reader.
 ///
-/// Before each system call that changes something, `step` is told what comes: a test ends everything there, as a kill
-/// would.
+/// Calls `step` with a description before each system call that changes the disk. A test can throw there to simulate a
+/// kill.
 struct PortraitDisk: Sendable {
-    /// Told what comes next.
+    /// Called with the name of the next step.
     var step: @Sendable (String) throws(Errno) -> Void = { _ in }
 
-    /// How names of files begin that are not whole yet.
+    /// Prefix of the names of unfinished files.
     static let unfinished = ".new-"
 
-    /// Makes a directory, and those above it, where they are missing.
+    /// Creates a directory and its missing parents.
     func makeDirectory(_ path: String) throws(Errno) {
         if (try? FileStatus(path: path))?.kind == .directory { return }
         try step("make \(path)")
@@ -21,7 +21,7 @@ struct PortraitDisk: Sendable {
         if let slash = path.lastIndex(of: "/") { try sync(try Directory(path: String(path[..<slash]) + "/")) }
     }
 
-    /// Puts a file in the place of the one that bears the name; on return it is durable.
+    /// Replaces or creates a file atomically. Durable on return.
     func replace(_ name: String, with bytes: [UInt8], in directory: Directory) throws(Errno) {
         let temporary = Self.unfinished + name
         try unlink(temporary, in: directory)
@@ -36,7 +36,7 @@ struct PortraitDisk: Sendable {
         try sync(directory)
     }
 
-    /// Makes a name a symbolic link to a target, in the place of whatever bears it.
+    /// Replaces a name by a symbolic link to `target`, atomically.
     func link(_ name: String, to target: String, in directory: Directory) throws(Errno) {
         if Self.target(of: name, in: directory) == target { return }
         let temporary = Self.unfinished + name
@@ -47,7 +47,7 @@ struct PortraitDisk: Sendable {
         try directory.rename(Array(temporary.utf8), to: Array(name.utf8))
     }
 
-    /// Where a symbolic link points; nil where the name is none.
+    /// Returns the target of a symbolic link; nil if the name is not a symbolic link.
     static func target(of name: String, in directory: Directory) -> String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = buffer.withUnsafeMutableBytes { space in
@@ -56,7 +56,7 @@ struct PortraitDisk: Sendable {
         return count < 0 ? nil : String(validating: buffer.prefix(count), as: UTF8.self)
     }
 
-    /// Removes a name; one that is not there is no error.
+    /// Removes a name. A missing name is no error.
     func unlink(_ name: String, in directory: Directory) throws(Errno) {
         guard (try? directory.status(Array(name.utf8))) != nil else { return }
         try step("unlink \(name)")
@@ -67,7 +67,7 @@ struct PortraitDisk: Sendable {
         }
     }
 
-    /// Removes a directory of files.
+    /// Removes a directory and the files in it.
     func removeDirectory(_ name: String, in directory: Directory) throws(Errno) {
         let inner = try directory.directory(Array(name.utf8))
         for entry in try inner.entries() {
@@ -83,7 +83,7 @@ struct PortraitDisk: Sendable {
         try retryingOnInterrupt { fsync(directory.rawValue) }
     }
 
-    /// A whole file of at most 1 MiB; nil where there is none.
+    /// Reads a whole file of at most 1 MiB; nil if the file is missing.
     static func read(_ name: String, in directory: Directory) throws(Errno) -> [UInt8]? {
         do throws(Errno) {
             let file = SharedDescriptor(try directory.open(Array(name.utf8), flags: O_RDONLY | O_NOFOLLOW))

@@ -1,67 +1,67 @@
 import UploadCore
 
-/// A picture that was dropped in the portrait folder, once its content is known.
+/// A picture dropped in the portrait folder, after it was hashed.
 struct PortraitDrop: Equatable, Sendable {
-    /// Where it is, relative to the outbox.
+    /// The file's path, relative to the outbox.
     var path: RelativePath
-    /// MD5 of its bytes.
+    /// MD5 of the file.
     var key: ContentKey
-    /// The file the key was computed from.
+    /// The file that was hashed.
     var identity: FileIdentity
-    /// What its first bytes say it is.
+    /// The media type detected from the first bytes.
     var type: MediaType
     /// When the path was first seen.
     var acceptedAt: WallTime
-    /// Whether the user paused it.
+    /// Whether the user paused the file.
     var isPaused = false
 
-    /// Whether both are one drop: the same content in the same file under the same name, whatever became of its
-    /// attributes. A file that was written or touched again is another drop, even if its bytes are the same.
+    /// Whether both values describe the same drop: same content, same file, same path. Other attributes may differ. A
+    /// file that was written or touched again is another drop, even with the same bytes.
     func isSameDrop(as other: PortraitDrop) -> Bool {
         path == other.path && key == other.key && identity.isSameFile(as: other.identity)
     }
 }
 
-/// What is known of when a picture was dropped.
+/// How to order a drop among other drops.
 enum DropOrder: Equatable, Sendable {
-    /// While the agent watched. The number counts up in the order in which the watch told of the files, whichever of
-    /// them was hashed first; what was kept of an earlier run is older than all of them.
+    /// The drop arrived while the agent watched. Numbers count up in the order of the watch's events, not of hashing.
+    /// Drops restored from an earlier run are older than all of them.
     case arrived(UInt64)
-    /// Some time ago: a scan found it, or it was under way when the agent ended. The kernel's time of its last change
-    /// (ctime) tells which of two is newer.
+    /// A scan found the file, or the file was in progress when the agent ended. The files' ctime decides which of two
+    /// such drops is newer.
     case found
 }
 
-/// How far a dropped picture is; what its sidecar shows.
+/// The progress of a dropped picture, as its sidecar shows it.
 struct PortraitReport: Equatable, Sendable {
-    /// Where the file is, relative to the outbox.
+    /// The file's path, relative to the outbox.
     var path: RelativePath
-    /// MD5 of its bytes; a report for a path whose key is another one by now is void.
+    /// MD5 of the file. The report is void if the path has another key by now.
     var key: ContentKey
-    /// Where it stands.
+    /// The file's state.
     var state: FileState
-    /// Why.
+    /// The reason for the state.
     var error: FileError?
-    /// How many times it was begun to send it.
+    /// Number of upload attempts begun.
     var attempts = 0
     /// When the next attempt is due, while `waiting` or `signed_out`.
     var nextAttemptAt: WallTime?
-    /// The URL that the server gave it, as it came.
+    /// The picture's URL, unchanged from the server's answer.
     var remoteURL: String?
-    /// When it was begun to send it for the first time.
+    /// When the first upload attempt began.
     var startedAt: WallTime?
-    /// When it reached a final state.
+    /// When the drop reached a final state.
     var finishedAt: WallTime?
 }
 
-/// What happens to the profile picture, for those who follow it.
+/// A change of the profile picture, for subscribers.
 enum PortraitEvent: Equatable, Sendable {
-    /// Another picture is shown, and waits to be sent.
+    /// Another picture is shown and waits for its upload.
     case pending(RelativePath, ContentKey)
-    /// Something else is to be said of the pending one: where it stands, why, or what it is called.
+    /// The pending picture's state, reason or path changed.
     case changed(RelativePath, ContentKey, FileState)
-    /// The server took it and gave it this URL.
+    /// The server accepted the picture and assigned this URL.
     case done(RelativePath, ContentKey, url: String)
-    /// It is not shown any more; the picture before it is back.
+    /// The picture is no longer shown; the previous picture is back.
     case discarded(RelativePath, ContentKey, FileError)
 }

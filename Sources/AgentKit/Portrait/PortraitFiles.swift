@@ -6,30 +6,30 @@ import UploadCore
 
 /// The profile picture on disk.
 ///
-///     <state>/profile.json                 what the server confirmed last
-///     <state>/portrait/newest.json         the newest picture that was taken, and what became of it
-///     <state>/portrait/7/picture.jpg       one generation: the picture as it is sent,
-///     <state>/portrait/7/thumbnail.jpg       and 150 × 150 pixels of it
+///     <state>/profile.json                 the picture the server confirmed last
+///     <state>/portrait/newest.json         the newest accepted picture and its fate
+///     <state>/portrait/7/picture.jpg       one generation: the picture to send,
+///     <state>/portrait/7/thumbnail.jpg       and its 150 × 150 pixel thumbnail
 ///     <state>/portrait/pending             → 7
 ///     <state>/portrait/pending.jpg         → pending/picture.jpg
 ///     <state>/portrait/pending-150.jpg     → pending/thumbnail.jpg
-///     <avatars>/current.jpg                → <state>/portrait/pending.jpg, or what was confirmed last
+///     <avatars>/current.jpg                → <state>/portrait/pending.jpg, or the picture confirmed last
 ///
-/// A generation is complete and durable before anything points at it, and never changes: whoever opens a picture reads
-/// it whole. Both pending pictures hang on the one link `pending`, so they change together. The two JSON files decide;
-/// the links follow from them, and are put right at every start.
+/// A generation is complete and durable before any link points to it, and never changes afterwards. Readers therefore
+/// always see a whole picture. Both pending pictures go through the one link `pending`, so they change together. The
+/// two JSON files are authoritative. The links are derived from them and repaired at every start.
 ///
-/// Its functions block.
+/// All functions block.
 struct PortraitFiles: Sendable {
-    /// What was kept of the life before.
+    /// The files restored from the previous run.
     struct Kept: Equatable, Sendable {
         var record: PortraitRecord?
         var profile: Profile?
-        /// The largest number that any picture had.
+        /// The largest picture number ever used.
         var lastID: UInt64 = 0
     }
 
-    /// The two pictures of a generation, empty and open for reading and writing.
+    /// The two pictures of a generation, created empty and open for reading and writing.
     struct Draft: Sendable {
         var picture: SharedDescriptor
         var thumbnail: SharedDescriptor
@@ -43,11 +43,11 @@ struct PortraitFiles: Sendable {
 
     private var portrait: String { state + "/portrait" }
 
-    /// The files of an agent.
+    /// Creates a value for an agent's files. Reads nothing yet.
     ///
     /// - Parameters:
-    ///   - state: absolute path of the state directory.
-    ///   - avatars: absolute path of the mirror of pictures.
+    ///   - state: Absolute path of the state directory.
+    ///   - avatars: Absolute path of the avatar mirror.
     init(state: String, avatars: String, disk: PortraitDisk = PortraitDisk()) {
         self.state = state
         self.avatars = avatars
@@ -56,9 +56,9 @@ struct PortraitFiles: Sendable {
 
     // MARK: Start
 
-    /// Reads what was kept, finishes what a kill interrupted and removes what it left behind.
+    /// Reads the stored files, completes interrupted steps and removes leftovers of a kill.
     ///
-    /// - Returns: why `current.jpg` can't be put right, if it can't.
+    /// - Returns: Why `current.jpg` could not be updated; nil on success.
     mutating func open() throws(Errno) -> Errno? {
         try disk.makeDirectory(portrait)
         let directory = try Directory(path: portrait)
@@ -71,12 +71,12 @@ struct PortraitFiles: Sendable {
         kept.lastID = ([kept.record?.id, kept.profile?.portrait] + generations).compactMap(\.self).max() ?? 0
         if var record = kept.record, record.fate == .pending {
             if let profile = kept.profile, profile.portrait == record.id {
-                // Killed between the two: the server has it.
+                // A kill came between the two writes: the server has the picture.
                 record.fate = .done
                 record.url = profile.portraitURL
                 try write(record, in: directory)
             } else if !isComplete(record.id, in: directory) {
-                // Somebody took the picture away; the file it was made from is found again, if it is still there.
+                // The picture was removed by another program. If the dropped file still exists, a scan finds it again.
                 kept.record = nil
                 try disk.unlink("newest.json", in: directory)
             }
@@ -88,7 +88,8 @@ struct PortraitFiles: Sendable {
         try directory.entries().compactMap { Self.generation(String(decoding: $0.name, as: UTF8.self)) }
     }
 
-    /// The generation that a directory of this name would be; names with numbers that are never reached are foreign.
+    /// Parses a generation's directory name. Returns nil for names that the agent never uses, such as numbers beyond
+    /// 32 bits.
     private static func generation(_ name: String) -> UInt64? {
         UInt32(name).flatMap { "\($0)" == name ? UInt64($0) : nil }
     }
@@ -101,7 +102,7 @@ struct PortraitFiles: Sendable {
 
     // MARK: Drafts
 
-    /// Makes room for a generation.
+    /// Creates the directory and the empty pictures of a generation.
     mutating func makeDraft(_ id: UInt64) throws(Errno) -> Draft {
         try disk.makeDirectory(portrait)
         let directory = try Directory(path: portrait)
@@ -120,9 +121,9 @@ struct PortraitFiles: Sendable {
             try directory.open(Array(name.utf8), flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600))
     }
 
-    /// Makes a generation durable, once both pictures are drawn.
+    /// Makes a generation durable after both pictures were drawn.
     ///
-    /// - Throws: `Errno`; `.noData` where one of them is empty.
+    /// - Throws: `Errno`; `.noData` if either picture is empty.
     func finish(_ draft: Draft, _ id: UInt64) throws(Errno) {
         for picture in [draft.picture, draft.thumbnail] {
             if try FileStatus(of: picture.rawValue).size == 0 { throw .noData }
@@ -132,7 +133,7 @@ struct PortraitFiles: Sendable {
         try disk.sync(try Directory(path: "\(portrait)/\(id)"))
     }
 
-    /// Removes a generation that is not wanted.
+    /// Removes an unwanted generation.
     mutating func scrap(_ id: UInt64) throws(Errno) {
         drafts.remove(id)
         removeLeftovers(try Directory(path: portrait))
@@ -140,9 +141,9 @@ struct PortraitFiles: Sendable {
 
     // MARK: What is decided
 
-    /// Makes a generation the newest; durable on return, and shown.
+    /// Makes a generation the newest and shows it. Durable on return.
     ///
-    /// - Returns: why `current.jpg` can't be put right, if it can't.
+    /// - Returns: Why `current.jpg` could not be updated; nil on success.
     mutating func store(_ record: PortraitRecord) throws(Errno) -> Errno? {
         let directory = try Directory(path: portrait)
         try disk.sync(directory)
@@ -153,25 +154,26 @@ struct PortraitFiles: Sendable {
             drafts.remove(record.id)
             return trouble
         } catch {
-            // Until it is stored after all, the one before is the newest, and may be under way.
+            // The store failed, so the previous picture stays the newest. Its upload may be in progress.
             kept.record = before
             throw error
         }
     }
 
-    /// Notes what changed of the newest.
+    /// Stores a changed record of the newest picture.
     mutating func note(_ record: PortraitRecord) throws(Errno) {
         try write(record, in: try Directory(path: portrait))
     }
 
-    /// Puts down that the server has the newest, and shows it from where the avatar cache keeps it.
+    /// Records that the server confirmed the newest picture, and shows the avatar cache's copy.
     ///
     /// - Parameters:
-    ///   - record: the newest, done.
-    ///   - url: what the server answered.
-    ///   - cached: absolute path in the avatar cache; nil where that could not take it: then it stays where it is.
-    ///   - time: as sidecars write times.
-    /// - Returns: why `current.jpg` can't be put right, if it can't.
+    ///   - record: The newest picture's record, with the fate `done`.
+    ///   - url: The URL from the server's answer.
+    ///   - cached: Absolute path in the avatar cache. If nil, the cache has no copy and the state directory's picture
+    ///     is shown.
+    ///   - time: Confirmation time in the sidecars' format.
+    /// - Returns: Why `current.jpg` could not be updated; nil on success.
     mutating func confirm(
         _ record: PortraitRecord, url: String, cached: String?, time: String
     ) throws(Errno) -> Errno? {
@@ -183,10 +185,10 @@ struct PortraitFiles: Sendable {
         return try end(record)
     }
 
-    /// Shows what was confirmed from where the avatar cache keeps it now: the mirror may have been moved, or the file
-    /// renamed within.
+    /// Shows the confirmed picture from its present path in the avatar cache. The mirror may have been moved, or the
+    /// file renamed within the mirror.
     ///
-    /// - Returns: why `current.jpg` can't be put right, if it can't.
+    /// - Returns: Why `current.jpg` could not be updated; nil on success.
     mutating func relocate(to picture: String) throws(Errno) -> Errno? {
         guard var profile = kept.profile else { return nil }
         if profile.picture != picture {
@@ -196,22 +198,22 @@ struct PortraitFiles: Sendable {
         return try arrange(try Directory(path: portrait))
     }
 
-    /// Puts down that the newest came to its end, and shows what is to be shown then.
+    /// Records the newest picture's final state, and shows the confirmed picture instead.
     ///
-    /// - Returns: why `current.jpg` can't be put right, if it can't.
+    /// - Returns: Why `current.jpg` could not be updated; nil on success.
     mutating func end(_ record: PortraitRecord) throws(Errno) -> Errno? {
         let directory = try Directory(path: portrait)
         try write(record, in: directory)
         return try arrange(directory)
     }
 
-    /// The picture of a generation, open for reading.
+    /// Opens a generation's picture for reading.
     func picture(_ id: UInt64) throws(Errno) -> SharedDescriptor {
         let directory = try Directory(path: portrait)
         return SharedDescriptor(try directory.open(Array("\(id)/picture.jpg".utf8), flags: O_RDONLY | O_NOFOLLOW))
     }
 
-    /// Absolute path of the link to the picture that is shown; nil where there is none.
+    /// Absolute path of `current.jpg`; nil if the link does not lead to a regular file.
     var current: String? {
         let path = avatars + "/current.jpg"
         return (try? FileStatus(path: path))?.kind == .regular ? path : nil
@@ -233,7 +235,7 @@ struct PortraitFiles: Sendable {
 
     // MARK: What follows from it
 
-    /// Puts the links right: nothing that is pointed at goes before what points at it.
+    /// Updates the links. A link is removed or redirected before its target is removed.
     private func arrange(_ directory: Directory) throws(Errno) -> Errno? {
         let trouble: Errno?
         if let record = kept.record, record.fate == .pending {
@@ -244,16 +246,16 @@ struct PortraitFiles: Sendable {
             trouble = show(portrait + "/pending.jpg")
         } else {
             trouble = show(kept.profile?.picture)
-            // Both pictures vanish in one moment.
+            // Removing the link `pending` makes both pictures vanish at once.
             for name in ["pending", "pending.jpg", "pending-150.jpg"] { try disk.unlink(name, in: directory) }
         }
         removeLeftovers(directory)
         return trouble
     }
 
-    /// Has `current.jpg` point at a picture, or takes it away.
+    /// Points `current.jpg` at a picture; removes the link if `picture` is nil or missing.
     ///
-    /// - Returns: why that was not possible.
+    /// - Returns: Why the link could not be updated; nil on success.
     private func show(_ picture: String?) -> Errno? {
         do throws(Errno) {
             if let picture, (try? FileStatus(path: picture)) != nil {
@@ -263,7 +265,7 @@ struct PortraitFiles: Sendable {
                 try disk.sync(directory)
             } else if (try? FileStatus(path: avatars)) != nil {
                 let directory = try Directory(path: avatars)
-                // A link that leads to another picture was made by somebody else, and stays.
+                // A link that leads to another existing picture belongs to another program, and stays.
                 if let target = PortraitDisk.target(of: "current.jpg", in: directory),
                     target.hasPrefix(portrait + "/") || (try? FileStatus(path: avatars + "/current.jpg")) == nil
                 {
@@ -276,8 +278,8 @@ struct PortraitFiles: Sendable {
         }
     }
 
-    /// Removes generations that nothing points at, and files that a kill left unfinished; what can't be removed, and
-    /// what is none of these in spite of its name, does no harm.
+    /// Removes unreferenced generations and files left unfinished by a kill. Ignores failures: leftovers, and foreign
+    /// files with such names, do no harm.
     private func removeLeftovers(_ directory: Directory) {
         var needed = drafts
         if let record = kept.record, record.fate == .pending { needed.insert(record.id) }

@@ -1,8 +1,8 @@
 import UploadCore
 
-// From a dropped picture to the one that is shown.
+// From a dropped picture to the picture shown.
 extension PortraitMachine {
-    /// Why all but the newest picture end.
+    /// The error of every picture but the newest.
     static let superseded = FileError(
         code: "superseded", message: "a newer profile picture was dropped", retryable: false)
 
@@ -22,7 +22,7 @@ extension PortraitMachine {
         insert(drop, before: newer ?? candidates.endIndex, arrival)
     }
 
-    /// Where a drop is known already, takes over what its file was told meanwhile.
+    /// Applies a known drop's changed attributes; returns false if the drop is unknown.
     private mutating func takeOver(_ drop: PortraitDrop) -> Bool {
         if let newest, newest.drop.isSameDrop(as: drop) {
             if isPending, newest.drop.isPaused != drop.isPaused {
@@ -39,9 +39,9 @@ extension PortraitMachine {
     }
 
     private mutating func insert(_ drop: PortraitDrop, before place: Int, _ arrival: UInt64) {
-        // The name stands for something newer by now, which is told of instead.
+        // The path has a newer candidate, which is reported instead.
         if candidates[place...].contains(where: { $0.drop.path == drop.path }) { return }
-        // What the name stood for before is gone.
+        // Older candidates of the same path no longer exist.
         let earlier = candidates[..<place].filter { $0.drop.path == drop.path }
         for candidate in earlier { remove(candidate.id) }
         let candidate = Candidate(
@@ -50,8 +50,8 @@ extension PortraitMachine {
         report(candidate)
     }
 
-    /// Which of two files changed last, by the kernel's time; a time that is still to come was written before the clock
-    /// was set back, and says nothing.
+    /// Whether the first file's ctime is later. A ctime in the future was written before the clock was set back, and
+    /// proves nothing.
     private func isNewer(_ one: PortraitDrop, than other: PortraitDrop, now: Now) -> Bool {
         one.identity.changed > other.identity.changed && one.identity.changed / 1_000_000 <= now.wall.milliseconds
     }
@@ -75,7 +75,7 @@ extension PortraitMachine {
         end(candidates.remove(at: index), as: state, error, now: now)
     }
 
-    /// Once may have been chance: too little memory, or a kill from outside.
+    /// Retries once: the first death may be chance, such as too little memory or a kill from outside.
     mutating func killedWorker(_ id: UInt64, _ error: FileError, now: Now) {
         guard let index = candidates.firstIndex(where: { $0.id == id }), !candidates[index].hasKilledWorker else {
             return unfit(id, .failed, error, now: now)
@@ -87,7 +87,7 @@ extension PortraitMachine {
     mutating func postponed(_ id: UInt64, _ error: FileError, now: Now) {
         if preparing == id { preparing = nil }
         guard let index = candidates.firstIndex(where: { $0.id == id }) else { return actions.append(.scrap(id)) }
-        // It is drawn anew then.
+        // The retry draws the picture again, so a partial draft is useless.
         if !candidates[index].isPrepared { actions.append(.scrap(id)) }
         candidates[index].failures += 1
         candidates[index].pause = makePause(after: candidates[index].failures, error, now: now)
@@ -122,7 +122,7 @@ extension PortraitMachine {
         PortraitRecord(id: candidate.id, drop: candidate.drop, account: candidate.account)
     }
 
-    /// Makes the newest of the candidates ready; the others are only of use if it turns out to be none.
+    /// Prepares the newest candidate. Older candidates only matter if the newest turns out to be unfit.
     mutating func prepareNext() {
         guard preparing == nil, let candidate = candidates.last, !candidate.isPrepared, candidate.pause == nil else {
             return
@@ -131,9 +131,9 @@ extension PortraitMachine {
         actions.append(.prepare(candidate.id, candidate.drop))
     }
 
-    /// What is ready becomes the newest, but for the short time in which the end of the one before is made durable.
+    /// Stores the newest prepared candidate. Waits while the previous picture's final state is being made durable.
     ///
-    /// - Returns: whether something is to be stored.
+    /// - Returns: Whether a `store` action was added.
     mutating func storeNext() -> Bool {
         if case .settling = phase { return false }
         guard let candidate = candidates.last(where: { $0.isPrepared && $0.pause == nil }) else { return false }
@@ -141,11 +141,11 @@ extension PortraitMachine {
         return true
     }
 
-    /// Takes a candidate out and removes what was made ready of it.
+    /// Removes a candidate and its prepared files.
     private mutating func remove(_ id: UInt64) {
         guard let index = candidates.firstIndex(where: { $0.id == id }) else { return }
         let candidate = candidates.remove(at: index)
-        // One that is being made ready is scrapped when that comes to its end.
+        // If the candidate is still being prepared, its files are removed when the preparation ends.
         if preparing != id { scrap(candidate) }
     }
 
@@ -153,7 +153,7 @@ extension PortraitMachine {
         if candidate.isPrepared { actions.append(.scrap(candidate.id)) }
     }
 
-    /// A candidate reaches its end without ever having been taken.
+    /// Ends a candidate that was never stored.
     mutating func drop(_ candidate: Candidate, as state: FileState, _ error: FileError, now: Now) {
         candidates.removeAll { $0.id == candidate.id }
         if preparing != candidate.id { scrap(candidate) }

@@ -1,27 +1,27 @@
 import UploadCore
 
-// What is told of dropped files.
+// Reports about dropped files.
 extension PortraitMachine {
-    /// Whether a picture is the last that was dropped under its name: of the ones before it nothing is told any more.
+    /// Whether a picture is the last drop under its path. Earlier drops of the same path are no longer reported.
     func isLatest(_ id: UInt64, at path: RelativePath) -> Bool {
         if candidates.contains(where: { $0.drop.path == path && $0.id > id }) { return false }
         guard let newest, newest.drop.path == path else { return true }
         return newest.id <= id
     }
 
-    /// Tells how far the newest picture is.
+    /// Reports the newest picture's progress.
     mutating func reportNewest() {
         guard let newest, isLatest(newest.id, at: newest.drop.path) else { return }
         actions.append(.report(report(of: newest)))
     }
 
-    /// How far the newest picture is, while its end is not known.
+    /// A report of the newest picture while its fate is pending; nil otherwise.
     var pending: PortraitReport? { newest.flatMap { $0.fate == .pending ? report(of: $0) : nil } }
 
-    /// Has those who follow the profile picture told, where nothing else that was decided leads to that.
+    /// Announces a changed pending picture, unless another action of this event announces something already.
     mutating func announceChange(since before: PortraitReport?) {
         guard let pending, pending != before else { return }
-        // What it came to is told when it is durable.
+        // The final state is announced after it is durable.
         if case .settling(let record, _) = phase, record.fate != .done { return }
         let isTold = actions.contains { if case .announce = $0 { true } else { false } }
         if !isTold { actions.append(.announce(.changed(pending.path, pending.key, pending.state))) }
@@ -41,14 +41,14 @@ extension PortraitMachine {
         actions.append(.report(report))
     }
 
-    /// Tells of a drop that reached its end without having been taken.
+    /// Reports the final state of a drop that was never stored.
     mutating func report(_ drop: PortraitDrop, ended state: FileState, _ error: FileError, now: Now) {
         actions.append(
             .report(
                 PortraitReport(path: drop.path, key: drop.key, state: state, error: error, finishedAt: now.wall)))
     }
 
-    /// Tells of a picture that was taken and is not the newest any more.
+    /// Reports the final state of a stored picture that is no longer the newest.
     mutating func report(_ record: PortraitRecord, ended state: FileState, _ error: FileError, now: Now) {
         guard isLatest(record.id, at: record.drop.path) else { return }
         var report = describe(record, state)
@@ -64,7 +64,7 @@ extension PortraitMachine {
             finishedAt: record.finishedAt)
     }
 
-    /// How far the newest picture is.
+    /// Describes the newest picture's progress.
     func report(of record: PortraitRecord) -> PortraitReport {
         switch record.fate {
         case .done: return describe(record, .done)

@@ -1,6 +1,6 @@
 import UploadCore
 
-// From the picture that is shown to the one that the server has.
+// From the picture shown to the picture on the server.
 extension PortraitMachine {
     mutating func start(_ account: String?, _ isAllPaused: Bool, now: Now) {
         self.account = account
@@ -38,8 +38,8 @@ extension PortraitMachine {
     mutating func uploaded(_ id: RequestID, url: String, now: Now) {
         guard let request, request.id == id else { return }
         self.request = nil
-        // One that reached the server just before it was given up counts only if nothing else was wanted by then: what
-        // replaced it is sent after it.
+        // A picture that reached the server just before its request was cancelled counts only while no other picture
+        // replaced it. Otherwise the replacement is sent next.
         guard isPending, request.portrait == newest?.id else { return }
         refusal = nil
         settle(.done, url: url, now: now)
@@ -72,18 +72,18 @@ extension PortraitMachine {
 
     private mutating func wait(_ error: FileError, _ retryAfter: Duration? = nil, slow: Bool = false, now: Now) {
         let failures = countFailure()
-        // A server that wants to be asked again at once gets the ordinary pauses.
+        // A server that asks for an immediate retry gets the ordinary backoff.
         let asked = retryAfter.flatMap { $0 < Backoff.first ? nil : $0 }
         phase = .waiting(
             slow && asked == nil
                 ? makeLongPause(error, now: now) : makePause(after: failures, error, asked: asked, now: now))
-        // Nobody's picture was taken at a login, and is that account's from now on.
+        // A picture without an account was sent with this account's login, and belongs to this account from now on.
         if newest?.account == nil, refusal == nil, let account { newest?.account = account }
         if let newest { actions.append(.note(newest)) }
         reportNewest()
     }
 
-    /// The request under way, if any, is of no interest any more; the next one waits for its end.
+    /// Cancels the request in progress, if any. The next request waits for its end.
     mutating func giveUpRequest() {
         guard let current = request, !current.isGivenUp else { return }
         request?.isGivenUp = true
@@ -92,7 +92,7 @@ extension PortraitMachine {
 
     // MARK: The end
 
-    /// The newest picture has come to its end, which is made durable before it is told.
+    /// Ends the newest picture. The final state becomes durable before it is reported.
     private mutating func settle(
         _ fate: PortraitRecord.Fate, _ error: FileError? = nil, url: String? = nil, now: Now
     ) {
@@ -138,12 +138,12 @@ extension PortraitMachine {
             if isPending { settle(.cancelled, error, now: now) }
         }
         if isKnown { return }
-        // One that was given up, or never came this far: whoever takes it back waits for its end all the same.
+        // The picture is unknown here: superseded, or never a candidate. The caller still waits for a final state.
         actions.append(
             .report(PortraitReport(path: path, key: key, state: .cancelled, error: error, finishedAt: now.wall)))
     }
 
-    /// Whether there is a newest picture whose end is not known yet.
+    /// Whether a newest picture exists whose fate is still pending.
     var isPending: Bool {
         switch phase {
         case .idle, .settling: false
@@ -225,7 +225,7 @@ extension PortraitMachine {
         if isPending { settle(.cancelled, Self.ended("signed out"), now: now) }
     }
 
-    /// What was dropped in the session that is over goes.
+    /// Cancels the drops of the session that ended.
     private mutating func endSession(_ error: FileError, now: Now) {
         for candidate in candidates where candidate.account != nil {
             drop(candidate, as: .cancelled, error, now: now)
@@ -233,7 +233,7 @@ extension PortraitMachine {
         if isPending, newest?.account != nil { settle(.cancelled, error, now: now) }
     }
 
-    /// What waits is tried at once.
+    /// Retries a waiting picture at once.
     mutating func hurry(evenSignedOut: Bool = false) {
         switch phase {
         case .signedOut where evenSignedOut, .waiting:

@@ -1,116 +1,117 @@
 import UploadCore
 
-/// The life of the profile picture, as a value: it takes in what happens and says what is to be done.
+/// The life of the profile picture, as a state machine and a value: events in, actions out.
 ///
-/// There is at most one picture that was taken and waits for the server, the *newest*. Pictures that were dropped and are
-/// not taken yet are *candidates*: each is made ready on disk, stored, and only then supersedes what was there before. At
-/// most one request is under way; the next begins when the one before it has really ended, so that an older picture never
-/// reaches the server after a newer one.
+/// At most one picture is stored and waits for the server: the *newest*. Dropped pictures that are not stored yet are
+/// *candidates*. Each candidate is prepared on disk, then stored, and only then supersedes the previous newest
+/// picture. At most one request is in progress. The next request begins after the previous one has really ended, so an
+/// older picture never reaches the server after a newer one.
 ///
-/// It knows no clock, disk or network. Its actions are carried out in their order, and what `store` leads to is told
-/// before anything else.
+/// The machine knows no clock, disk or network. The caller performs the actions in order, and reports the result of
+/// `store` before any other event.
 struct PortraitMachine: Equatable, Sendable {
-    /// What happens.
+    /// Input of the machine.
     enum Event: Equatable, Sendable {
-        /// The agent begins to work for an account; nil where nobody is signed in.
+        /// The agent starts for an account; nil if nobody is signed in.
         case started(account: String?, isAllPaused: Bool)
         /// A picture was dropped.
         case dropped(PortraitDrop, DropOrder)
-        /// A candidate is made ready on disk.
+        /// A candidate was prepared on disk.
         case prepared(UInt64)
         /// A candidate can't become a profile picture.
         case unfit(UInt64, FileState, FileError)
-        /// The picture worker did not survive a candidate.
+        /// The picture worker died while it drew a candidate.
         case killedWorker(UInt64, FileError)
-        /// A candidate could not be made ready or stored this time.
+        /// A candidate could not be prepared or stored this time.
         case postponed(UInt64, FileError)
-        /// A candidate's file is not the one that was hashed; the watch tells of what it is now.
+        /// A candidate's file changed after it was hashed. The watch reports the new content.
         case changed(UInt64)
-        /// A candidate is durable, and the newest from now on.
+        /// A candidate is durable, and now the newest picture.
         case stored(UInt64)
         /// A request succeeded.
         case uploaded(RequestID, url: String)
-        /// A request did not succeed.
+        /// A request failed.
         case failed(RequestID, RemoteFailure)
-        /// The end of the newest picture is durable.
+        /// The newest picture's final state is durable.
         case settled
-        /// The end of the newest picture could not be made durable.
+        /// The newest picture's final state could not be made durable.
         case unsettled(FileError)
         /// A file was removed from the outbox, or the user cancelled it.
         case takenBack(RelativePath, ContentKey, FileError)
-        /// A file has another name.
+        /// A file was renamed.
         case renamed(RelativePath, RelativePath)
-        /// The user holds a file back, or lets it go on.
+        /// The user paused or resumed a file.
         case paused(RelativePath, Bool)
-        /// The user holds everything back, or lets it go on.
+        /// The user paused or resumed everything.
         case allPaused(Bool)
-        /// The user does not want to wait for the end of a pause.
+        /// The user asked for a retry before the pause ends.
         case retried(RelativePath)
-        /// There may be new credentials, of the same account or the first.
+        /// The credentials may have changed: same account, or the first account.
         case credentialsChanged(account: String?)
-        /// The server refused the session, as another request was told.
+        /// Another request learned that the server refuses the session.
         case sessionRefused(FileError)
-        /// The server takes requests of the session, as another one was told.
+        /// Another request learned that the server accepts the session.
         case sessionWorks
         /// The user signed out.
         case signedOut
-        /// A network is there that was not before.
+        /// A network became available.
         case networkChanged
-        /// Time went by.
+        /// Time passed.
         case tick
     }
 
-    /// What is to be done.
+    /// Output of the machine.
     enum Action: Equatable, Sendable {
-        /// Make a picture ready on disk; ends in `prepared`, `unfit`, `postponed` or `changed`.
+        /// Prepare a picture on disk; ends in `prepared`, `unfit`, `killedWorker`, `postponed` or `changed`.
         case prepare(UInt64, PortraitDrop)
-        /// Remove what was made ready of a candidate that is not wanted any more.
+        /// Remove the prepared files of an unwanted candidate.
         case scrap(UInt64)
-        /// Make a candidate the newest, durably; ends in `stored` or `postponed`.
+        /// Make a candidate the newest picture, durably; ends in `stored` or `postponed`.
         case store(PortraitRecord)
-        /// Note what changed of the newest. Nothing depends on it.
+        /// Store changed details of the newest picture. Nothing depends on their durability.
         case note(PortraitRecord)
-        /// Send the picture of the newest; ends in `uploaded` or `failed`.
+        /// Send the newest picture; ends in `uploaded` or `failed`.
         case upload(RequestID, UInt64)
-        /// Give a request up; it ends in `failed` all the same.
+        /// Cancel a request, which still ends in `uploaded` or `failed`.
         case cancel(RequestID)
-        /// Make the end of the newest durable, and show what is to be shown then; ends in `settled` or `unsettled`.
+        /// Make the newest picture's final state durable and update the picture shown; ends in `settled` or
+        /// `unsettled`.
         case settle(PortraitRecord)
-        /// Tell how far a file is.
+        /// Report a file's progress.
         case report(PortraitReport)
-        /// Tell those who follow the profile picture.
+        /// Notify the subscribers of the profile picture.
         case announce(PortraitEvent)
     }
 
-    /// Tells requests apart.
+    /// Identifies a request.
     struct RequestID: Hashable, Sendable {
-        /// Counted up.
+        /// Counts up.
         var number: UInt64
     }
 
-    /// How far the newest picture is.
+    /// Progress of the newest picture.
     enum Phase: Equatable, Sendable {
-        /// There is none, or it has reached its end.
+        /// No newest picture exists, or its fate is final.
         case idle
-        /// It is sent as soon as nothing holds it back.
+        /// Ready to send as soon as nothing holds the picture back.
         case ready
-        /// It is being sent.
+        /// A request is in progress.
         case sending
-        /// A temporary failure; it is sent again when the time has come.
+        /// A temporary failure happened; the retry comes after the pause.
         case waiting(Pause)
-        /// Nobody is signed in, or the session is refused; one attempt is made when the time has come.
+        /// Nobody is signed in, or the server refuses the session; one attempt follows after the pause.
         case signedOut(Pause)
-        /// Its end is known and is being made durable; after a failure of that, again when the time has come.
+        /// The fate is decided and being made durable. After a failure, the next attempt is due at `retryAt`.
         case settling(PortraitRecord, retryAt: MonotonicTime?)
     }
 
-    /// A wait, and why.
+    /// A pause and its reason.
     struct Pause: Equatable, Sendable {
-        /// When it is over.
+        /// End of the pause.
         var until: MonotonicTime
-        /// When that is, for people.
+        /// End of the pause as wall time, for display.
         var shown: WallTime
-        /// What it waits for.
+        /// The reason for the pause.
         var error: FileError
     }
 
@@ -118,11 +119,11 @@ struct PortraitMachine: Equatable, Sendable {
         var id: UInt64
         var drop: PortraitDrop
         var account: String?
-        /// As `DropOrder.arrived` counts; 0 where it was found.
+        /// Number of `DropOrder.arrived`; 0 for `found`.
         var arrival: UInt64
-        /// It is ready on disk.
+        /// Whether the candidate is prepared on disk.
         var isPrepared = false
-        /// The picture worker died over it once.
+        /// Whether the picture worker died once while it drew this candidate.
         var hasKilledWorker = false
         var failures = 0
         var pause: Pause?
@@ -130,11 +131,11 @@ struct PortraitMachine: Equatable, Sendable {
 
     struct Request: Equatable, Sendable {
         var id: RequestID
-        /// The picture it sends.
+        /// The picture being sent.
         var portrait: UInt64
-        /// It was cancelled; the next one waits for its end.
+        /// Whether the request was cancelled. The next request waits for its end.
         var isGivenUp = false
-        /// New credentials came since it began.
+        /// Whether new credentials came after the request began.
         var hasOldCredentials = false
     }
 
@@ -142,14 +143,14 @@ struct PortraitMachine: Equatable, Sendable {
     var phase = Phase.idle
     /// From the oldest to the newest.
     var candidates: [Candidate] = []
-    /// Up to which of the pictures that arrived all are taken or superseded.
+    /// Arrived pictures up to this number are all stored or superseded.
     var latestArrival: UInt64 = 0
-    /// The candidate that is being made ready.
+    /// The candidate being prepared.
     var preparing: UInt64?
     var request: Request?
     var isAllPaused = false
     var account: String?
-    /// Why the server does not want to hear of this session.
+    /// Why the server refuses this session.
     var refusal: FileError?
     var actions: [Action] = []
 
@@ -158,30 +159,30 @@ struct PortraitMachine: Equatable, Sendable {
     private var lastID: UInt64
     private var lastRequest: UInt64 = 0
 
-    /// The longest pause between two attempts, whatever `upload.retry_interval` says.
+    /// The longest pause between two attempts, even if `upload.retry_interval` is longer.
     static let longestPause = Duration.seconds(120)
 
-    /// A life that goes on where a record left it; `started` sets it in motion.
+    /// Restores a machine from a stored record. The event `started` sets it in motion.
     ///
     /// - Parameters:
-    ///   - record: what was kept of the newest picture.
-    ///   - lastID: the largest number that was ever given to a picture.
+    ///   - record: The stored record of the newest picture.
+    ///   - lastID: The largest number ever given to a picture.
     ///   - retryInterval: `upload.retry_interval`.
-    ///   - seed: of the pauses' jitter.
+    ///   - seed: Seed of the pauses' jitter.
     init(restoring record: PortraitRecord?, lastID: UInt64, retryInterval: Duration, seed: UInt64) {
         newest = record
         self.lastID = max(lastID, record?.id ?? 0)
         backoff = Backoff(ceiling: min(retryInterval, Self.longestPause), seed: seed)
     }
 
-    /// Takes over another `upload.retry_interval`.
+    /// Applies a changed `upload.retry_interval`.
     mutating func setRetryInterval(_ interval: Duration) {
         backoff.ceiling = min(interval, Self.longestPause)
     }
 
-    /// Takes an event in.
+    /// Handles an event.
     ///
-    /// - Returns: what is to be done, in this order.
+    /// - Returns: Actions to perform, in this order.
     mutating func handle(_ event: Event, now: Now) -> [Action] {
         let before = pending
         switch event {
@@ -210,14 +211,14 @@ struct PortraitMachine: Equatable, Sendable {
         case .tick: tick(now.monotonic)
         }
         prepareNext()
-        // What is about to be superseded is not sent any more.
+        // A picture about to be superseded is not sent.
         if !storeNext() { sendNext(now: now) }
         announceChange(since: before)
         defer { actions = [] }
         return actions
     }
 
-    /// When `tick` is to come next; nil where nothing waits for a time.
+    /// When `tick` is due next; nil if no deadline is set.
     var nextDeadline: MonotonicTime? {
         let own: MonotonicTime? =
             switch phase {
@@ -228,7 +229,7 @@ struct PortraitMachine: Equatable, Sendable {
         return ([own] + candidates.map(\.pause?.until)).compactMap(\.self).min()
     }
 
-    /// Whether the newest picture is held back by the user.
+    /// Whether the user holds the newest picture back.
     var isHeld: Bool { isAllPaused || newest?.drop.isPaused == true }
 
     // MARK: Small parts
@@ -243,12 +244,12 @@ struct PortraitMachine: Equatable, Sendable {
         return RequestID(number: lastRequest)
     }
 
-    /// A pause after so many failures in a row, or as long as the server asked for.
+    /// A pause after `failures` failures in a row, or of the length the server asked for.
     mutating func makePause(after failures: Int, _ error: FileError, asked: Duration? = nil, now: Now) -> Pause {
         makePause(of: asked ?? backoff.pause(afterFailures: failures), error, now: now)
     }
 
-    /// The longest pause.
+    /// A pause of the maximum length.
     mutating func makeLongPause(_ error: FileError, now: Now) -> Pause {
         makePause(of: backoff.ceiling, error, now: now)
     }
@@ -257,12 +258,12 @@ struct PortraitMachine: Equatable, Sendable {
         Pause(until: now.monotonic + duration, shown: now.wall.advanced(by: duration), error: error)
     }
 
-    /// One more failure in a row of sending.
+    /// Counts one more failure in a row of sending.
     mutating func countFailure() -> Int {
         failures += 1
         return failures
     }
 
-    /// The pauses begin anew.
+    /// Resets the backoff.
     mutating func forgetFailures() { failures = 0 }
 }

@@ -3,7 +3,7 @@ import UploadCore
 
 // `<state>/portrait/newest.json`.
 extension PortraitRecord {
-    /// The record as it stands in the file.
+    /// The record as stored in the file.
     private struct Stored: Codable {
         struct File: Codable {
             var device: UInt64
@@ -22,7 +22,7 @@ extension PortraitRecord {
 
         var version = 1
         var portrait: UInt64
-        /// For people; `pathBytes` is what counts.
+        /// For display; `pathBytes` is authoritative.
         var path: String
         var pathBytes: Data
         var key: String
@@ -62,7 +62,7 @@ extension PortraitRecord {
             changed: identity.changed, born: identity.born)
     }
 
-    /// Reads a record; nil where the bytes are none.
+    /// Reads a record; nil if the bytes are not a valid record.
     init?(json: [UInt8]) {
         guard let stored = try? JSONDecoder().decode(Stored.self, from: Data(json)),
             let path = RelativePath(Array(stored.pathBytes)), let key = ContentKey(hexadecimal: stored.key),

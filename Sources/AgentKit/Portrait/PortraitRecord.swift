@@ -1,36 +1,36 @@
 import UploadCore
 
-/// The newest picture that was ever taken, and what became of it: what is kept on disk, and enough to go on with.
+/// The newest picture ever stored and its fate. Written to disk, and sufficient to continue after a restart.
 struct PortraitRecord: Equatable, Sendable {
-    /// What became of it.
+    /// The outcome of a stored picture.
     enum Fate: String, Codable, Sendable {
-        /// It waits to be sent, or is being sent.
+        /// The picture waits for its upload or is being sent.
         case pending
-        /// The server has it.
+        /// The server has the picture.
         case done
-        /// The server refused it for good.
+        /// The server refused the picture for good.
         case failed
-        /// The user, or the end of the session, took it back.
+        /// The picture was cancelled: by the user, or because the session ended.
         case cancelled
     }
 
-    /// Counts what was taken; also the name of the directory that holds the picture.
+    /// Counts the stored pictures; also names the directory of the picture.
     var id: UInt64
-    /// The file it was made from.
+    /// The dropped file.
     var drop: PortraitDrop
-    /// Whose session it was dropped in; nil where nobody was signed in, or the session was known to be refused: then it
-    /// is taken by who signs in next.
+    /// The account signed in at the time of the drop. Nil if nobody was signed in or the session was known to be
+    /// refused: the picture then belongs to the next account that signs in.
     var account: String?
-    /// What became of it.
+    /// The picture's outcome.
     var fate = Fate.pending
-    /// How many times it was begun to send it.
+    /// Number of upload attempts begun.
     var attempts = 0
-    /// When it was begun to send it for the first time.
+    /// When the first upload attempt began.
     var startedAt: WallTime?
-    /// When it reached its end.
+    /// When the picture reached its final state.
     var finishedAt: WallTime?
-    /// Why it failed or was cancelled.
+    /// Why the picture failed or was cancelled.
     var error: FileError?
-    /// The URL that the server gave it, as it came.
+    /// The picture's URL, unchanged from the server's answer.
     var url: String?
 }

@@ -4,9 +4,9 @@ import PictureJobs
 import SystemPackage
 import UploadCore
 
-// A dropped file, drawn as a profile picture.
+// Draws the profile picture from a dropped file.
 extension PortraitService {
-    /// The side of the small picture, in pixels.
+    /// Side of the thumbnail, in pixels.
     private static let thumbnailSide = 150
 
     func prepare(_ id: UInt64, _ drop: PortraitDrop) {
@@ -32,7 +32,8 @@ extension PortraitService {
         }
         do throws(PictureFailure) {
             try await draw(.encode(quality: parts.quality), of: source.file, into: draft.picture)
-            // From the picture and not from the file, which somebody may write to meanwhile: the two always match.
+            // Draw the thumbnail from the new picture: another program may change the file meanwhile, and the two must
+            // match.
             try await draw(
                 .thumbnail(side: Self.thumbnailSide, quality: parts.quality), of: draft.picture, into: draft.thumbnail)
         } catch {
@@ -62,9 +63,9 @@ extension PortraitService {
 
     private func unreadable(_ id: UInt64, _ path: RelativePath, _ error: Errno) -> PortraitMachine.Event {
         switch error {
-        // Something else bears the name, and the watch tells what it is.
+        // Another object has this name by now; the watch reports it.
         case .invalidArgument, .tooManySymbolicLinkLevels: return changed(id, path)
-        // It is gone, which the watch tells when it counts; or nothing the file is to blame for.
+        // Either the file is gone, which the watch reports if it matters, or the error is not the file's fault.
         case .noSuchFileOrDirectory, .notDirectory, .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory,
             .wouldBlock, .ioError, .staleNFSFileHandle:
             return .postponed(

@@ -6,7 +6,7 @@ import Remotes
 import SystemPackage
 import UploadCore
 
-// What the machine decided, carried out.
+// Performs the machine's actions.
 extension PortraitService {
     func perform(_ action: PortraitMachine.Action) {
         switch action {
@@ -24,7 +24,7 @@ extension PortraitService {
         }
     }
 
-    /// Does something whose failure changes nothing that matters.
+    /// Performs work whose failure only needs a warning.
     private func attempt(_ failure: Logger.Message, _ work: (inout PortraitFiles) throws(Errno) -> Void) {
         do {
             try work(&files)
@@ -70,7 +70,7 @@ extension PortraitService {
         do throws(RemoteFailure) {
             (remote, body) = try open(id)
         } catch {
-            // Told later, as every answer is: the machine's other decisions come first.
+            // Report the failure later, like every answer: the machine's other actions come first.
             return run { $0.process(.failed(request, error)) }
         }
         requests[request] = Task {
@@ -84,7 +84,7 @@ extension PortraitService {
         }
     }
 
-    /// What takes the picture of the newest, and its bytes.
+    /// Returns the remote and the bytes of the newest picture.
     private func open(_ id: UInt64) throws(RemoteFailure) -> (any PortraitRemote, FileBody) {
         guard let remote = parts.remote else { throw .permanent(Self.noPortraits) }
         do throws(Errno) {
@@ -136,9 +136,10 @@ extension PortraitService {
         process(.settled)
     }
 
-    /// Has the avatar cache keep the picture.
+    /// Copies the picture to the avatar cache.
     ///
-    /// - Returns: where; nil where it can't: the picture is confirmed all the same, and shown from where it is.
+    /// - Returns: Path of the copy. Nil if the cache could not store it: the picture is still confirmed, and shown
+    ///   from the state directory.
     private func keep(_ id: UInt64, _ url: String) async -> String? {
         do {
             return try await parts.cache.adopt(try files.picture(id), Profile.cacheURL(of: url))

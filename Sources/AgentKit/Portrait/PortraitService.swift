@@ -4,48 +4,50 @@ import MediaTools
 import Remotes
 import UploadCore
 
-/// Who wants to hear of the profile picture.
+/// The observers of the portrait service.
 struct PortraitOutlets: Sendable {
-    /// Told each time something about a dropped file changed; in order.
+    /// Called after each change of a dropped file's report, in order.
     var report: @Sendable (PortraitReport) -> Void = { _ in }
-    /// Told of a file that is not the one that was hashed: it is to be looked at again.
+    /// Called for a file that changed after it was hashed, so that the uploader examines it again.
     var reconsider: @Sendable (RelativePath) -> Void = { _ in }
-    /// Told when the server refuses the session.
+    /// Called when the server refuses the session.
     var sessionRefused: @Sendable (FileError) -> Void = { _ in }
-    /// Told what happens to the profile picture, with what `GET /v1/profile` answers at that moment; in order.
+    /// Called on each event of the profile picture, with the answer of `GET /v1/profile` at that moment; in order.
     var announce: @Sendable (_ event: PortraitEvent, _ profile: [UInt8]) -> Void = { _, _ in }
 }
 
-/// Where confirmed portraits are kept.
+/// The avatar cache, where confirmed portraits are kept.
 struct PortraitCache: Sendable {
-    /// Takes a picture over under a URL and pins it; answers the absolute path of the file, nil where it has none.
+    /// Stores a picture under a URL and pins it. Returns the file's absolute path; nil if the picture has no file.
     var adopt: @Sendable (_ picture: SharedDescriptor, _ url: String) async throws -> String?
-    /// Pins what is kept under a URL; answers the absolute path of the file now, nil where it is not kept.
+    /// Pins the picture kept under a URL. Returns the file's present absolute path; nil if the cache has no such
+    /// picture.
     var pin: @Sendable (_ url: String) async -> String?
 }
 
-/// The profile picture: takes pictures from the portrait folder, shows them at once and sends the newest to the server.
+/// The profile picture service: accepts pictures from the portrait folder, shows them at once and sends the newest to
+/// the server.
 ///
-/// `PortraitMachine` decides, `PortraitFiles` keeps; this carries out, in the order *disk first, action second*. It runs
-/// on a thread of its own, since it waits for the disk.
+/// `PortraitMachine` decides, `PortraitFiles` stores, and this actor performs the actions in the order *disk first,
+/// action second*. The actor runs on a thread of its own, because it blocks on the disk.
 actor PortraitService {
-    /// What it is made of.
+    /// Everything the service depends on.
     struct Parts: Sendable {
         /// Absolute path of the state directory.
         var state: String
-        /// Absolute path of the mirror of pictures.
+        /// Absolute path of the avatar mirror.
         var avatars: String
         /// The outbox.
         var files: OutboxFiles
         /// Draws the pictures.
         var pictures: any PictureWorking
-        /// Takes them; nil where the protocol knows no profile pictures.
+        /// Receives the pictures; nil if the protocol has no profile pictures.
         var remote: (any PortraitRemote)?
-        /// Keeps those that were taken.
+        /// Keeps the confirmed pictures.
         var cache: PortraitCache
-        /// The account that is signed in; nil where there is no token.
+        /// Returns the signed-in account; nil without a token.
         var account: @Sendable () -> String?
-        /// Quality of the JPEG, 1…100.
+        /// JPEG quality, 1…100.
         var quality: Int
         /// Pictures with more pixels are refused.
         var maximumPixels: Int
@@ -69,7 +71,7 @@ actor PortraitService {
     private var events: [PortraitMachine.Event] = []
     private var alarm = Alarm()
 
-    /// A service that does nothing before `start`.
+    /// Creates a service that does nothing before `start`.
     init(_ parts: Parts, disk: PortraitDisk = PortraitDisk(), seed: UInt64 = .random(in: .min ... .max)) {
         self.parts = parts
         self.seed = seed
@@ -79,26 +81,27 @@ actor PortraitService {
 
     // MARK: What the uploader tells; in order, and none of it waits
 
-    /// Brings back what was kept and goes on with it. To be called once, before anything else.
+    /// Restores the stored state and continues. Must be called once, before any other call.
     ///
     /// - Parameters:
-    ///   - outlets: who wants to hear of it.
-    ///   - isAllPaused: whether the user holds everything back; then nothing is sent.
+    ///   - outlets: The observers.
+    ///   - isAllPaused: Whether the user paused everything. If true, no picture is sent.
     nonisolated func start(_ outlets: PortraitOutlets, isAllPaused: Bool) {
         run { $0.begin(outlets, isAllPaused) }
     }
 
-    /// A file of the portrait folder was hashed, and is another drop than the one that was known under its path.
+    /// Reports a hashed file of the portrait folder that is a new drop for its path.
     nonisolated func dropped(_ drop: PortraitDrop, _ order: DropOrder) {
         run { $0.take(drop, order) }
     }
 
-    /// A file was removed from the portrait folder, or moved out of it; whatever it was, a report tells its end.
+    /// Reports that a file was removed from the portrait folder or moved out of it. A report with its final state
+    /// always follows.
     nonisolated func removed(_ path: RelativePath, _ key: ContentKey) {
         takeBack(path, key, "removed", "the file was removed before it was the profile picture on the server")
     }
 
-    /// The user cancelled a file; whatever it was, a report tells its end.
+    /// Reports that the user cancelled a file. A report with its final state always follows.
     nonisolated func cancelled(_ path: RelativePath, _ key: ContentKey) {
         takeBack(path, key, "cancelled", "cancelled by the user")
     }
@@ -107,37 +110,37 @@ actor PortraitService {
         run { $0.process(.takenBack(path, key, FileError(code: code, message: message, retryable: false))) }
     }
 
-    /// A file within the portrait folder has another name.
+    /// Reports that a file was renamed within the portrait folder.
     nonisolated func renamed(_ old: RelativePath, to new: RelativePath) {
         run { $0.process(.renamed(old, new)) }
     }
 
-    /// The user holds a file back, or lets it go on.
+    /// Reports that the user paused or resumed a file.
     nonisolated func setPaused(_ isPaused: Bool, _ path: RelativePath) {
         run { $0.process(.paused(path, isPaused)) }
     }
 
-    /// The user holds everything back, or lets it go on.
+    /// Reports that the user paused or resumed everything.
     nonisolated func setAllPaused(_ isPaused: Bool) {
         run { $0.process(.allPaused(isPaused)) }
     }
 
-    /// The user does not want to wait for the next attempt.
+    /// Retries a file before its pause ends.
     nonisolated func retry(_ path: RelativePath) {
         run { $0.process(.retried(path)) }
     }
 
-    /// There may be new credentials, of the same account or of the first that signs in.
+    /// Reports that the credentials may have changed: same account, or the first account that signs in.
     nonisolated func credentialsChanged() {
         run { $0.process(.credentialsChanged(account: $0.parts.account())) }
     }
 
-    /// The server refused the session, as another request was told.
+    /// Reports that the server refused the session of another request.
     nonisolated func sessionRefused(_ error: FileError) {
         run { $0.process(.sessionRefused(error)) }
     }
 
-    /// The server takes requests of the session, as another one was told.
+    /// Reports that the server accepts requests of the session.
     nonisolated func sessionWorks() {
         run { $0.process(.sessionWorks) }
     }
@@ -146,27 +149,27 @@ actor PortraitService {
     nonisolated func signedOut() {
         run { service in
             service.process(.signedOut)
-            // Another token than the one `login` kept may be left.
+            // A token that `login` did not store may remain, such as one from the environment.
             if let account = service.parts.account() { service.process(.credentialsChanged(account: account)) }
         }
     }
 
-    /// A network is there that was not before.
+    /// Reports that a network became available.
     nonisolated func networkChanged() {
         run { $0.process(.networkChanged) }
     }
 
-    /// Takes over another `upload.retry_interval`.
+    /// Applies a changed `upload.retry_interval`.
     nonisolated func setRetryInterval(_ interval: Duration) {
         run { $0.machine.setRetryInterval(interval) }
     }
 
-    /// What there is to say of the profile picture now.
+    /// The present answer for `GET /v1/profile`.
     func profile() -> ProfileView {
         ProfileView(confirmed: files.kept.profile, pending: machine.pending, current: files.current)
     }
 
-    /// Gives up what is under way; nothing is lost by it, and nothing is sent afterwards.
+    /// Cancels all work in progress. No picture is lost, and none is sent afterwards.
     func stop() async {
         hasStopped = true
         alarm.cancel()
@@ -177,7 +180,7 @@ actor PortraitService {
 
     // MARK: Life
 
-    /// Runs work on the service's thread, behind what waits there already.
+    /// Runs work on the service's thread, after the work already queued.
     nonisolated func run(_ work: @escaping @Sendable (isolated PortraitService) -> Void) {
         thread.run { self.assumeIsolated { work($0) } }
     }
@@ -197,7 +200,7 @@ actor PortraitService {
         process(.started(account: parts.account(), isAllPaused: isAllPaused))
     }
 
-    /// Has the avatar cache spare what was confirmed, and shows it from there.
+    /// Pins the confirmed picture in the avatar cache, and shows the cache's copy.
     private func pin(_ profile: Profile) {
         Task {
             guard let picture = await self.parts.cache.pin(Profile.cacheURL(of: profile.portraitURL)) else { return }
@@ -232,9 +235,9 @@ actor PortraitService {
         outlets.report(report)
     }
 
-    /// Lets the machine take an event in, and carries out what it decides.
+    /// Passes an event to the machine and performs its actions.
     ///
-    /// What that leads to at once is taken in when all of it is done.
+    /// Events caused by these actions wait until all actions are performed.
     func process(_ event: PortraitMachine.Event) {
         events.append(event)
         if events.count > 1 { return }
@@ -259,7 +262,7 @@ actor PortraitService {
         process(.tick)
     }
 
-    /// Says that `current.jpg` can't be put right; everything else goes on.
+    /// Logs that `current.jpg` can't be updated. Everything else continues.
     func note(trouble: (any Error)?) {
         guard let trouble else { return }
         parts.logger.warning(

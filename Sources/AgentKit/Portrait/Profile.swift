@@ -1,43 +1,42 @@
 import FoundationEssentials
 import UploadCore
 
-/// The profile picture that the server confirmed last: `<state>/profile.json`.
+/// The picture the server confirmed last: `<state>/profile.json`.
 ///
-/// It is written in one piece, and is what decides whether a picture was confirmed, however the agent ended.
+/// The file is written atomically. After any kind of exit, it decides whether a picture was confirmed.
 struct Profile: Codable, Equatable, Sendable {
-    /// Changes only when a field changes meaning.
+    /// Changes only when a field changes its meaning.
     var version = 1
-    /// The URL that the server gave the picture, as it came.
+    /// The picture's URL, unchanged from the server's answer.
     var portraitURL: String
-    /// When the server confirmed it, as sidecars write times.
+    /// When the server confirmed the picture, in the sidecars' time format.
     var updatedAt: String
-    /// Whose session it was sent in; nil where nobody was signed in.
+    /// The account whose session sent the picture; nil if nobody was signed in.
     var account: String?
-    /// The file it was made from, relative to the outbox, as sidecars write paths.
+    /// The dropped file, relative to the outbox, in the sidecars' path format.
     var path: String
-    /// MD5 of that file.
+    /// MD5 of the dropped file.
     var key: String
-    /// Absolute path of the picture on this machine: in the avatar cache, or in the state directory where that could not
-    /// take it.
+    /// Absolute path of the picture on this machine: in the avatar cache, or in the state directory if the cache could
+    /// not store it.
     var picture: String
-    /// Counts the pictures that were taken.
+    /// The number of the picture; counts all stored pictures.
     var portrait: UInt64
 
-    /// The URL that the avatar cache keeps the picture under: cut at its last `!`, behind which the server says which
-    /// size is meant.
+    /// The picture's URL in the avatar cache: cut at the last `!`, because the server appends the size after it.
     static func cacheURL(of url: String) -> String {
         guard let mark = url.lastIndex(of: "!") else { return url }
         return String(url[..<mark])
     }
 }
 
-/// What `GET /v1/profile` answers.
+/// The answer of `GET /v1/profile`.
 struct ProfileView: Equatable, Sendable {
-    /// What the server confirmed last; nil before the first time.
+    /// The picture the server confirmed last; nil before the first confirmation.
     var confirmed: Profile?
-    /// The picture that waits to be confirmed; nil where none does.
+    /// The picture that waits for confirmation, if any.
     var pending: PortraitReport?
-    /// Absolute path of the symbolic link to the picture that is shown now; nil where there is none.
+    /// Absolute path of `current.jpg`, the link to the picture shown; nil if no picture is shown.
     var current: String?
 
     /// The view as one JSON object.

@@ -1,10 +1,10 @@
 import UploadCore
 
-/// One task that sleeps until the nearest moment somebody waits for.
+/// A single task that sleeps until the earliest requested time.
 struct Alarm: Sendable {
     private var next: (at: MonotonicTime, task: Task<Void, Never>)?
 
-    /// Has it ring at a moment, unless it is to ring before that anyway.
+    /// Sets the alarm, unless it is already set to an earlier time in the future.
     mutating func set(for time: MonotonicTime, now: MonotonicTime, ring: @escaping @Sendable () async -> Void) {
         if let next, next.at <= time, next.at > now { return }
         next?.task.cancel()
@@ -18,10 +18,10 @@ struct Alarm: Sendable {
         )
     }
 
-    /// It rang.
+    /// Clears the alarm after it rang.
     mutating func rang() { next = nil }
 
-    /// It is not to ring any more.
+    /// Cancels the alarm.
     mutating func cancel() {
         next?.task.cancel()
         next = nil

@@ -1,28 +1,29 @@
 import UploadCore
 
-/// Bytes of fragments under way that the other end of the connection has acknowledged, and the server not yet: for display
-/// alone.
+/// Counts bytes of fragments in flight that the peer of the connection acknowledged, but the server did not confirm
+/// yet. For display only.
 struct BytesInFlight: Sendable {
     private struct Fragment {
         var key: ContentKey
         var length: UInt64
         var bytes: UInt64 = 0
-        /// The most there ever was, which is what was measured as speed.
+        /// The highest value of `bytes` so far. The speed meter has counted these bytes already.
         var most: UInt64 = 0
     }
 
     private var fragments: [RequestID: Fragment] = [:]
 
-    /// A fragment begins.
+    /// Starts counting a fragment.
     ///
-    /// - Parameter length: its bytes.
+    /// - Parameter length: size of the fragment in bytes.
     mutating func begin(_ id: RequestID, _ key: ContentKey, of length: UInt64) {
         fragments[id] = Fragment(key: key, length: length)
     }
 
-    /// Takes in how far a request has got; it may go back where the fragment is sent anew on another connection.
+    /// Updates how many bytes a request has transferred. The number shrinks when the fragment is sent again on
+    /// another connection.
     ///
-    /// - Returns: the content and how many bytes are new; nil where nothing changed.
+    /// - Returns: the content, and the bytes not counted before. `nil` if nothing changed.
     mutating func reach(_ bytes: UInt64, by id: RequestID) -> (key: ContentKey, gain: UInt64)? {
         guard var fragment = fragments[id] else { return nil }
         let bytes = min(bytes, fragment.length)
@@ -34,13 +35,13 @@ struct BytesInFlight: Sendable {
         return (fragment.key, gain)
     }
 
-    /// Bytes of a request that were counted as they went.
+    /// Returns the bytes of a request that the speed meter has already counted.
     func measured(by id: RequestID) -> UInt64 { fragments[id]?.most ?? 0 }
 
-    /// The server has answered, or the request was given up.
+    /// Stops counting, because the server answered or the request was given up.
     mutating func end(_ id: RequestID) { fragments[id] = nil }
 
-    /// The sum over all fragments of a content.
+    /// Returns the sum over all fragments of a content.
     func sum(of key: ContentKey) -> UInt64 {
         fragments.values.reduce(0) { $0 + ($1.key == key ? $1.bytes : 0) }
     }

@@ -1,13 +1,13 @@
 import LinuxSystem
 import UploadCore
 
-/// Where the time comes from, so that tests can hold it in their hands.
+/// Source of the current time; tests replace it.
 protocol Clocks: Sendable {
-    /// Both clocks at this moment.
+    /// The current time of both clocks.
     var now: Now { get }
 }
 
-/// The machine's own clocks.
+/// The system clocks.
 struct SystemClocks: Clocks {
     var now: Now {
         Now(

@@ -4,16 +4,17 @@ import Remotes
 import Synchronization
 import SystemPackage
 
-/// Where the bearer token is found: OUTBOX_TOKEN, then `remote.token_file`, then what `login` stored.
+/// Finds the bearer token in OUTBOX_TOKEN, then in `remote.token_file`, then in the file that `login` wrote.
 ///
-/// Files are read each time: that costs next to nothing beside a request, and no change of theirs goes unseen.
+/// The files are read for every request. Reading costs little compared with the request, and a changed token takes
+/// effect at once.
 final class Credentials: CredentialSource {
     private struct State {
         var tokenFile: String?
         var owner: Owner?
     }
 
-    /// Whose requests the token is for.
+    /// The account that sends the requests.
     private struct Owner {
         var name: String
         var session: SessionStore
@@ -24,10 +25,10 @@ final class Credentials: CredentialSource {
     private let storedToken: String
     private let state: Mutex<State>
 
-    /// Longest token that is taken, in bytes.
+    /// Maximum length of a token in bytes.
     private static let longest = 16 * 1024
 
-    /// A source.
+    /// Creates a credential source.
     ///
     /// - Parameters:
     ///   - environmentToken: value of OUTBOX_TOKEN, if it is set.
@@ -62,7 +63,7 @@ final class Credentials: CredentialSource {
         return token
     }
 
-    /// Where the token in use comes from; nil where there is none.
+    /// Where the token in use comes from; `nil` without a token.
     var origin: TokenOrigin? {
         if environmentToken != nil { return .environment }
         if let file = state.withLock({ $0.tokenFile }), token(in: file) != nil { return .tokenFile }
@@ -81,7 +82,7 @@ final class Credentials: CredentialSource {
         return String(validating: bytes.prefix(count), as: UTF8.self)
     }
 
-    /// The first line without white space around it; nil when nothing is left or it can't stand in a header.
+    /// Returns the first line without surrounding white space; `nil` if it is empty or not valid in a header.
     private static func clean(_ text: String) -> String? {
         let line = text.prefix { !$0.isNewline }.drop(while: \.isWhitespace)
         let end = line.lastIndex { !$0.isWhitespace }.map(line.index(after:)) ?? line.startIndex

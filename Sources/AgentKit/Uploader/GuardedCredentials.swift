@@ -1,6 +1,6 @@
 import Remotes
 
-/// Keeps a token from travelling over plain http to another machine (`remote.insecure_http`).
+/// Withholds the token if requests travel over plain http to another machine (`remote.insecure_http`).
 struct GuardedCredentials: CredentialSource {
     private let source: any CredentialSource
     private let mayTravel: Bool

@@ -1,22 +1,22 @@
 import UploadCore
 
-/// Decides what the log says of files that reached a final state: each that is done, and of those that are not as many a
-/// minute as a person can read.
+/// Builds the log lines for files that reached a final state. Logs every completed file, and at most 20 other files
+/// per minute.
 struct OutcomeLog: Sendable {
-    /// A line of the log.
+    /// A log line.
     struct Line: Equatable, Sendable {
         var level: Configuration.LogLevel
         var message: String
         var metadata: [String: String]
     }
 
-    /// How many files that are not done are logged a minute.
+    /// Maximum number of logged files per minute that ended in another state than `done`.
     static let mostPerMinute = 20
 
     private var minuteBegan: MonotonicTime?
     private var count = 0
 
-    /// What to log of a file; nothing where it is still on its way.
+    /// Returns the log lines for a file; none if the file is not in a final state.
     mutating func lines(for report: FileReport, now: MonotonicTime) -> [Line] {
         guard let level = Self.level(report.state) else { return [] }
         let line = Self.line(for: report, level)

@@ -5,9 +5,9 @@ import Synchronization
 import SystemPackage
 import UploadCore
 
-/// What the path book asks, answered by disk, ledger and upload machine as they are at this moment.
+/// Answers the questions of the path book from disk, ledger and upload machine.
 struct PathWorld: PathFacts {
-    /// What went wrong with the ledger meanwhile.
+    /// Keeps the ledger error that occurred while the path book asked.
     final class Trouble: Sendable {
         private let error = Mutex<LedgerError?>(nil)
 
@@ -52,7 +52,7 @@ struct PathWorld: PathFacts {
             guard let stored = try ledger.anyDrop(of: key), unsaved.covers(stored.path) else {
                 return try ledger.anyDrop(of: key)
             }
-            // That one is just changing: another may have the content.
+            // The stored record is being changed. Look for another path with this content.
             return try ledger.drops(of: key).lazy.compactMap { storedRecord(of: $0) }.first { $0.key == key }
         }
     }
@@ -68,7 +68,7 @@ struct PathWorld: PathFacts {
         return word.fileState == .paused && !wasHeldByPost(path) ? .paused : nil
     }
 
-    /// Whether a file may have been shown as paused only because its post was held.
+    /// Whether a file may have been shown as paused only because its post held it.
     private func wasHeldByPost(_ path: RelativePath) -> Bool {
         var directory = path.parent
         while !directory.bytes.isEmpty {
@@ -86,7 +86,7 @@ struct PathWorld: PathFacts {
     var isAllPaused: Bool { machine.isPaused }
     var isSignedOut: Bool { machine.signedOut != nil }
 
-    /// Asks the ledger; what it can't tell is nil.
+    /// Reads from the ledger. Records the error and returns `nil` if the read fails.
     private func asked<Answer>(_ question: () throws(LedgerError) -> Answer?) -> Answer? {
         do throws(LedgerError) {
             return try question()

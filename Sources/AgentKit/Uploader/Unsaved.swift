@@ -1,14 +1,14 @@
 import UploadCore
 
-/// What is on its way to the disk: the ledger tells it only once it is durable, and something older until then.
+/// Changes whose commits are not durable yet. Until they are, reads from the ledger return older values.
 struct Unsaved: Sendable {
     private var drops = PathMap<(commit: UInt64, record: DropRecord?)>()
     private var confirmations: [ContentKey: (commit: UInt64, confirmation: Confirmation)] = [:]
     private var lastCommit: UInt64 = 0
 
-    /// Takes changes in that are being committed.
+    /// Adds the changes of a commit that just began.
     ///
-    /// - Returns: names the commit.
+    /// - Returns: the number of the commit.
     mutating func add(_ writes: [LedgerWrite]) -> UInt64 {
         lastCommit += 1
         for write in writes {
@@ -22,7 +22,7 @@ struct Unsaved: Sendable {
         return lastCommit
     }
 
-    /// Drops what is durable now, but for what a later commit changed again.
+    /// Removes changes that are durable now, except those that a later commit changed again.
     mutating func saved(_ writes: [LedgerWrite], by commit: UInt64) {
         for write in writes {
             switch write {
@@ -38,25 +38,25 @@ struct Unsaved: Sendable {
     /// Whether the ledger's record of a path is out of date.
     func covers(_ path: RelativePath) -> Bool { drops[path] != nil }
 
-    /// The record of a path that is covered; nil where the path is being forgotten.
+    /// Returns the record of a covered path; `nil` if the path is being forgotten.
     func drop(at path: RelativePath) -> DropRecord? { drops[path]?.record }
 
-    /// The paths that are being stored with a content.
+    /// Returns the paths that are being stored with a content.
     func paths(of key: ContentKey) -> [RelativePath] {
         drops.values.compactMap { $0.record?.key == key ? $0.record?.path : nil }
     }
 
-    /// All records that are on their way, in no particular order.
+    /// All records that are being stored, in no particular order.
     var records: [DropRecord] { drops.values.compactMap(\.record) }
 
-    /// The records that are on their way of a path and everything below it.
+    /// Returns the records that are being stored for a path and everything below it.
     func records(within directory: RelativePath) -> [DropRecord] {
         drops.paths(within: directory).compactMap { drops[$0]?.record }
     }
 
-    /// The paths that are being forgotten.
+    /// Paths that are being forgotten.
     var forgotten: [RelativePath] { drops.filter { $0.value.record == nil }.map(\.key) }
 
-    /// What a server said of a content a moment ago.
+    /// Returns a confirmation of a content that is being stored.
     func confirmation(of key: ContentKey) -> Confirmation? { confirmations[key]?.confirmation }
 }

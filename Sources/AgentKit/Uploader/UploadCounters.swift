@@ -1,7 +1,7 @@
 import Remotes
 import UploadCore
 
-/// What is counted since the agent began; see `AgentMetrics` for what each number means.
+/// Counters since the agent started. `AgentMetrics` describes each of them.
 struct UploadCounters: Sendable {
     private(set) var bytesAcknowledged: UInt64 = 0
     private(set) var fragmentsSent: UInt64 = 0
@@ -19,7 +19,7 @@ struct UploadCounters: Sendable {
         fragmentsInFlight += 1
     }
 
-    /// A request that carried a fragment is over.
+    /// Counts the end of a request that carried a fragment.
     mutating func ended(sending events: [MachineEvent]) {
         fragmentsInFlight -= 1
         for case .failed(_, _, let failure) in events { failedToSend(failure) }
@@ -44,7 +44,7 @@ struct UploadCounters: Sendable {
 }
 
 extension RemoteFailure {
-    /// The class of failure, as metrics name it.
+    /// The name of the failure class in metrics.
     fileprivate var name: String {
         switch self {
         case .temporary: "temporary"

@@ -1,10 +1,10 @@
 import Ledger
 import UploadCore
 
-// Acknowledgements, which are many and need not wait for the disk: a log that survives a kill remembers them until the
-// ledger does (see `AcknowledgementLog`).
+// Acknowledgements of fragments. They are frequent and do not wait for the disk: a log that survives a kill keeps
+// them until the ledger stores them (see `AcknowledgementLog`).
 extension Uploader {
-    /// Whether a decision is about acknowledged fragments alone, and these are in the log now.
+    /// Whether a decision concerns only acknowledged fragments, and the log now holds them.
     func isLogged(_ events: [MachineEvent], _ writes: [LedgerWrite]) -> Bool {
         var entries: [AcknowledgementLog.Entry] = []
         for event in events {
@@ -17,7 +17,7 @@ extension Uploader {
         return !entries.isEmpty && !writes.isEmpty && isQuiet && parts.acknowledgements.append(entries)
     }
 
-    /// Lets the ledger catch up with the log, which nothing waits for.
+    /// Writes logged acknowledgements to the ledger. Nothing waits for this commit.
     func commitQuietly(_ writes: [LedgerWrite]) {
         quietCommitsUnderWay += 1
         parts.ledger.commit(writes) { [weak self] in
@@ -28,7 +28,7 @@ extension Uploader {
         }
     }
 
-    /// Carries out at once what depends on nothing that is still on its way to the disk, and the rest behind that.
+    /// Performs at once the actions that depend on no commit in progress. The others wait for those commits.
     func performReady(_ actions: [MachineAction]) {
         guard commitsUnderWay > 0 else { return perform(actions) }
         perform(actions.filter(isReady))
@@ -45,7 +45,7 @@ extension Uploader {
         }
     }
 
-    /// Notes that one commit that changed an upload is durable.
+    /// Counts down the commits in progress for an upload.
     func settle(_ key: ContentKey) {
         guard let count = undurable[key] else { return }
         undurable[key] = count > 1 ? count - 1 : nil
@@ -53,7 +53,7 @@ extension Uploader {
 }
 
 extension LedgerWrite {
-    /// The upload whose stored state this changes in a way that requests about it must wait for.
+    /// The upload whose stored state this write changes. Requests about this upload must wait for the commit.
     var changedUpload: ContentKey? {
         switch self {
         case .upload(let record): record.key

@@ -2,7 +2,7 @@ import Ledger
 import LinuxSystem
 import UploadCore
 
-// What a user does about files: pause, resume, cancel, retry, first.
+// User actions on files: pause, resume, cancel, retry, first.
 extension Uploader {
     func perform(_ action: FileAction, on target: ActionTarget) async -> ActionAnswer? {
         guard let paths = paths(of: target, for: action) else { return nil }
@@ -14,7 +14,7 @@ extension Uploader {
         var refused: [(path: RelativePath, reason: String)] = []
         for path in paths {
             let isByName = if case .file = target { true } else { false }
-            // The path may be the new one of a file on its way, and be in a post.
+            // The path may be the new name of a file whose upload is under way, and the file may belong to a post.
             if isByName { lookForSource(above: path) }
             let reason = handle(.act(action, path, isByName: isByName))
             if let reason { refused.append((path, reason)) } else { changed.append(path) }
@@ -30,7 +30,7 @@ extension Uploader {
 
     func report(at path: RelativePath) -> FileReport? { record(of: path).map(makeReport) }
 
-    /// The paths that are meant, ordered; nil where nothing bears the id or key.
+    /// Returns the paths of a target, sorted; `nil` if no file has the id or key.
     private func paths(of target: ActionTarget, for action: FileAction) -> [RelativePath]? {
         switch target {
         case .file(let id): return (path(withID: id) ?? latestPath(withFormerID: id)).map { [$0] }
@@ -49,12 +49,12 @@ extension Uploader {
         if let path = (try? parts.ledger.drop(withIdentifier: id))?.path, let record = record(of: path) {
             return record.path
         }
-        // Not stored yet: being written or hashed.
+        // The ledger does not know paths that are still being written or hashed.
         let fresh = book.drops.values.lazy.filter { $0.key == nil }.map(\.path)
         return (Array(fresh) + unsaved.records.map(\.path)).first { FileReport.id(of: $0) == id }
     }
 
-    /// What an action on everything is about; the rest is as it should be already.
+    /// Returns the paths that an action on everything changes. All other paths are in the wanted state already.
     private func allPaths(for action: FileAction) -> [RelativePath] {
         switch action {
         case .cancel: return book.drops.values.filter { !isInDraft($0) }.map(\.path)
@@ -62,14 +62,14 @@ extension Uploader {
         case .retry:
             var paths = book.drops.values.filter { makeReport($0).state == .waiting }.map(\.path)
             forEachStoredDrop { record in
-                // An old portrait would take the place of the newest.
+                // Retrying an old portrait would replace the newest one.
                 guard record.state == .failed, book.drops[record.path] == nil, !book.isPortrait(record.path) else {
                     return
                 }
                 paths.append(record.path)
             }
             return paths
-        // Pausing everything is a state of its own, and the head of the queue is where it was.
+        // Pausing everything is a separate setting. Moving everything to the head of the queue changes no order.
         case .pause, .first: return []
         }
     }
@@ -84,7 +84,7 @@ extension Uploader {
         }
     }
 
-    /// Where the file is now that had a name when a user asked for it a moment ago.
+    /// Returns the current path of a file that had another name when a user asked for it.
     private func latestPath(withFormerID id: String) -> RelativePath? {
         var id = id
         for _ in 1...8 {

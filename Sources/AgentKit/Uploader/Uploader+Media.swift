@@ -3,13 +3,13 @@ import LinuxSystem
 import Synchronization
 import UploadCore
 
-// Sizes of pictures and videos, and their thumbnails: learned beside the upload, which never waits for them.
+// Sizes and thumbnails of pictures and videos. They are determined in parallel to the upload, which never waits for
+// them.
 //
-// A file is measured while it is hashed, so that the server is told with the registration where that is quick enough.
-// Its thumbnail is made afterwards, one content after the other. Both are tried again with the next start where they
-// could not be had for want of tools.
+// A file is measured while it is hashed. If the measurement is quick enough, the registration carries the result.
+// Thumbnails are drawn afterwards. If a program was missing, both are retried at the next start.
 extension Uploader {
-    /// What the hashing thread calls once it knows the type of a file that it goes on to read.
+    /// The function that the hashing thread calls as soon as it knows the type of a file, before it reads on.
     var earlyLook: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)? {
         guard let media = parts.media else { return nil }
         let looks = earlyLooks
@@ -26,13 +26,13 @@ extension Uploader {
         }
     }
 
-    /// Counts the files that are being measured while they are hashed: each holds a descriptor, and each video has a
-    /// program look into it.
+    /// Limits how many files are measured while they are hashed. Each of them holds a descriptor, and each video
+    /// needs a program.
     final class EarlyLooks: Sendable {
         private static let most: [MediaType.Kind: Int] = [.image: 32, .video: 2]
         private let counts = Mutex<[MediaType.Kind: Int]>([:])
 
-        /// - Returns: whether another one may be.
+        /// - Returns: whether another file of this kind may be measured now.
         func begin(_ type: MediaType) -> Bool {
             counts.withLock { counts in
                 guard counts[type.kind, default: 0] < Self.most[type.kind] ?? 0 else { return false }
@@ -44,7 +44,7 @@ extension Uploader {
         func end(_ type: MediaType) { counts.withLock { $0[type.kind, default: 1] -= 1 } }
     }
 
-    /// Has a content looked into, unless there is nothing more to learn of it.
+    /// Queues the content of a record for examination, unless the examination would add nothing.
     func examine(_ record: DropRecord) {
         guard let media = parts.media, record.wantsExamination(withThumbnail: media.drawsThumbnails),
             let key = record.key
@@ -64,9 +64,9 @@ extension Uploader {
             Task { [weak self] in
                 let measured = record.facts == nil ? await media.measure(file, type) : record.facts
                 let isSettled = await media.drawThumbnail(of: file, type, key: key, duration: measured?.duration)
-                // Thumbnails may be wanted one day.
+                // Without thumbnails, the content stays unexamined, since thumbnails may be enabled later.
                 let isAll = isSettled && media.drawsThumbnails
-                // What was written into meanwhile is no picture of this content.
+                // If the file changed meanwhile, its thumbnail does not show this content.
                 let after = (try? FileStatus(of: file.rawValue)).map(FileIdentity.init)
                 let isSame = after.map { identity?.isSameFile(as: $0) == true } ?? false
                 self?.run { $0.examined(key, isSame ? measured : nil, isAll: isAll, isSame: isSame, media) }
@@ -85,7 +85,7 @@ extension Uploader {
         examineNext(media)
     }
 
-    /// One of the files that hold a content.
+    /// Opens one of the files that hold a content.
     private func openFile(of key: ContentKey, _ media: any MediaExamining) -> (DropRecord, SharedDescriptor)? {
         for record in (try? records(of: key)) ?? [] {
             guard record.wantsExamination(withThumbnail: media.drawsThumbnails),
@@ -110,17 +110,17 @@ extension Uploader {
         for record in told.compactMap({ self.record(of: $0.path) }) { report(record) }
     }
 
-    /// A content was looked into: what waited for that goes on.
+    /// Ends the examination of a content. Files that waited for it leave the outbox.
     private func end(_ key: ContentKey, _ media: any MediaExamining) {
         examinations.end(key)
-        // A ledger that can't be read is no reason to remove anything.
+        // If the ledger cannot be read, remove nothing.
         guard let records = try? records(of: key) else { return }
-        // Everybody may have left meanwhile.
+        // All paths may have left the content meanwhile.
         if records.isEmpty { media.dropThumbnail(of: key) }
         for record in records where waitsForThumbnail.remove(record.path) != nil { retire(record.path) }
     }
 
-    /// Whether a file must stay a moment longer because its thumbnail is still to be made; it is retired afterwards.
+    /// Whether a file must stay in the outbox until its thumbnail is drawn. If so, the file is retired afterwards.
     func isHeldForThumbnail(_ record: DropRecord) -> Bool {
         guard let key = record.key, examinations.covers(key) else { return false }
         waitsForThumbnail.insert(record.path)
@@ -129,13 +129,14 @@ extension Uploader {
 
     // MARK: Contents that go
 
-    /// Removes the thumbnail of a content that a path has left, if it was the last, once that is durable.
+    /// After all pending commits, removes the thumbnail of a content that a path left, if no other path holds the
+    /// content.
     func releaseThumbnail(of key: ContentKey?) {
         guard let key, let media = parts.media else { return }
         commit([]) { $0.dropThumbnail(of: key, media) }
     }
 
-    /// Removes thumbnails that a kill, or `prune` without an agent, left of contents nobody has any more.
+    /// Removes thumbnails of contents that no path holds. A kill or `prune` without an agent leaves such thumbnails.
     func sweepThumbnails() {
         guard let media = parts.media else { return }
         Task { [weak self] in
@@ -155,33 +156,33 @@ extension Uploader {
         do {
             if try anyRecord(of: key) == nil { media.dropThumbnail(of: key) }
         } catch {
-            // A ledger that can't be read is no reason to remove anything.
+            // If the ledger cannot be read, remove nothing.
             ledgerFailed(error)
         }
     }
 
     // MARK: Who holds a content
 
-    /// What is known of all paths that hold a content.
+    /// Returns the records of all paths that hold a content.
     func records(of key: ContentKey) throws(LedgerError) -> [DropRecord] {
         let stored = try parts.ledger.drops(of: key)
         let paths = Set(machine.waiters(of: key)).union(unsaved.paths(of: key)).union(stored)
         return paths.compactMap { record(of: $0) }.filter { $0.key == key }
     }
 
-    /// What is known of one of the paths that hold a content; nil where none does.
+    /// Returns the record of one path that holds a content; `nil` if no path does.
     private func anyRecord(of key: ContentKey) throws(LedgerError) -> DropRecord? {
         let paths = [machine.waiters(of: key).first, unsaved.paths(of: key).first]
         if let record = paths.lazy.compactMap(\.self).compactMap({ self.record(of: $0) }).first { return record }
         let stored = try parts.ledger.anyDrop(of: key)
         guard let stored, unsaved.covers(stored.path) else { return stored }
-        // That one is just changing: another may hold it.
+        // The stored record is being changed. Look for another path with this content.
         return try records(of: key).first
     }
 }
 
 extension DropRecord {
-    /// Whether there may be something to learn of its content, or a thumbnail to be made.
+    /// Whether an examination may add facts about the content, or draw its thumbnail.
     func wantsExamination(withThumbnail: Bool) -> Bool {
         guard key != nil, let type, type.kind != .other, facts == nil || (withThumbnail && !isExamined) else {
             return false

@@ -3,20 +3,20 @@ import LinuxSystem
 import Logging
 import UploadCore
 
-// Whether the outbox is the directory it was. In another one, or in the empty mount point of a medium that is away, the
-// old one's files are not removed: they are book.elsewhere.
+// Whether the outbox is still the same directory. If it is another one, or the empty mount point of an absent medium,
+// the files of the old outbox do not count as removed: `book.elsewhere` holds them.
 extension Uploader {
-    /// Whether the outbox is not there, or another directory than in the last run.
+    /// Whether the outbox is missing, or is another directory than in the last run.
     var isOtherOutbox: Bool { knownOutbox.map { parts.files.identity != $0 } ?? false }
 
-    /// Compares the outbox with that of the last run.
+    /// Compares the outbox with the one of the last run.
     func recogniseOutbox() {
         guard isOtherOutbox, parts.files.identity != nil else { return }
         handle(.outboxBack(isSame: false, descriptions: sourceDescriptions))
         outboxWasExchanged()
     }
 
-    /// The paths that wait count as being elsewhere until they are found.
+    /// Logs that waiting paths count as being elsewhere until they are found.
     func outboxWasExchanged() {
         sourcesElsewhere.formUnion(sources.directories)
         guard !book.elsewhere.isEmpty else { return }
@@ -25,7 +25,7 @@ extension Uploader {
             metadata: ["outbox": "\(parts.files.root)", "files": "\(book.elsewhere.count)"])
     }
 
-    /// After a full scan: what was found is here, and with nothing missing this is the outbox from now on.
+    /// Handles the findings of a full scan. If no path is missing any more, this outbox becomes the known one.
     func foundInOutbox(_ findings: any ScanFindings) {
         let descriptions = Set(sourceDescriptions)
         book.findElsewhere(findings, isPost: descriptions.contains)
@@ -35,8 +35,9 @@ extension Uploader {
         process([], writes: [.setting(Setting.outbox, identity)])
     }
 
-    /// Whether a sidecar may be written beside a path: not while its file is on a file system that is not mounted, or in
-    /// another outbox. It would end up in the empty mount point. Remembers to write it later.
+    /// Whether a sidecar may be written beside a path. Returns false while the file is on an unmounted file system or
+    /// in another outbox, because the sidecar would end up in the empty mount point. The sidecar is then written
+    /// later.
     func hasPlaceForSidecar(_ path: RelativePath) -> Bool {
         guard book.isMissing(path), parts.sidecars.standBesideFiles else { return true }
         withheldSidecars.insert(path)

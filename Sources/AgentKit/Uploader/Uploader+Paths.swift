@@ -5,18 +5,18 @@ import Remotes
 import SystemPackage
 import UploadCore
 
-// What the path book decided, carried out.
+// Carries out the decisions of the path book.
 extension Uploader {
-    /// What the path book may ask now.
+    /// What the path book may ask at this moment.
     var world: PathWorld {
         PathWorld(
             files: parts.files, ledger: parts.ledger, unsaved: unsaved, machine: machine, scope: parts.remote.scope,
             sidecars: parts.sidecars, trouble: ledgerTrouble, logger: parts.logger)
     }
 
-    /// Lets the path book take an event in, and carries out what it decides.
+    /// Passes an event to the path book and carries out its decisions.
     ///
-    /// - Returns: why nothing was done, where a user wanted something.
+    /// - Returns: why a user's request was refused; `nil` if it was not.
     @discardableResult
     func handle(_ event: PathEvent) -> String? {
         let actions = book.handle(event, now: now, facts: world)
@@ -24,7 +24,7 @@ extension Uploader {
         return carryOut(actions)
     }
 
-    /// Carries out what the path book decided: everything durable in one commit, and the rest in order.
+    /// Carries out the decisions of the path book: all durable changes in one commit, the rest in order.
     @discardableResult
     func carryOut(_ actions: [PathAction]) -> String? {
         if actions.isEmpty { return nil }
@@ -47,7 +47,7 @@ extension Uploader {
         return nil
     }
 
-    /// A path that the user did not pause waits all the same while its post holds it.
+    /// Pauses a path that its post holds, even if the user did not pause the path.
     private func heldByPost(_ event: MachineEvent) -> MachineEvent {
         let isHeld = { (path: RelativePath) in self.book.drops[path].map(self.isHeldBySource) ?? false }
         switch event {
@@ -61,7 +61,7 @@ extension Uploader {
         }
     }
 
-    /// Does what need not wait for the ledger, and must come before the reports of the same event.
+    /// Does the work that need not wait for the ledger, and must precede the reports of the same event.
     private func prepare(_ action: PathAction) {
         switch action {
         case .announceGone(let path): self.events.publish(gone: path)
@@ -93,8 +93,8 @@ extension Uploader {
         }
     }
 
-    /// A name has been gone for long enough. Where a whole post went, that comes first: what is left of its files must not
-    /// look like all of them.
+    /// Handles a path that stayed away for the whole grace period. If a whole post vanished, handle the post first:
+    /// otherwise its remaining files would look like the complete post.
     private func confirmRemoval(of path: RelativePath) {
         if let directory = sourceDirectory(of: path), sources[directory] != nil {
             return descriptionRemoved(from: directory)
@@ -116,31 +116,31 @@ extension Uploader {
     private func hashed(_ path: RelativePath, _ identity: FileIdentity, _ job: UInt64, _ finding: HashFinding) {
         if case .content(let identity, _, _, _) = finding { counters.bytesHashed += identity.size }
         guard !hasStopped else { return }
-        // A post that the watch has not told of yet must hold the file before it is sent.
+        // A post that the watch has not reported yet must hold the file before the file is sent.
         if case .content = finding, !book.isPortrait(path) { lookForSource(above: path) }
         handle(.hashed(path, job: job, as: identity, finding))
     }
 
     // MARK: Records
 
-    /// What is known of a path.
+    /// Returns the record of a path.
     func record(of path: RelativePath) -> DropRecord? {
         book.drops[path] ?? storedRecord(of: path)
     }
 
-    /// What the ledger holds of a path, or is about to hold.
+    /// Returns the record of a path from the ledger, or from a commit in progress.
     func storedRecord(of path: RelativePath) -> DropRecord? {
         defer { if let error = ledgerTrouble.take() { ledgerFailed(error) } }
         return world.storedRecord(of: path)
     }
 
-    /// The server's word that it has a content.
+    /// Returns the server's confirmation of a content.
     func confirmation(of key: ContentKey) -> Confirmation? {
         defer { if let error = ledgerTrouble.take() { ledgerFailed(error) } }
         return world.confirmation(of: key)
     }
 
-    /// Every drop as it is now.
+    /// Calls `body` with the current record of every drop.
     func forEachDrop(_ body: (DropRecord) -> Void) {
         for record in book.drops.values { body(record) }
         forEachStoredDrop { if book.drops[$0.path] == nil { body($0) } }

@@ -2,10 +2,10 @@ import Ledger
 import Logging
 import UploadCore
 
-// Files of the portrait folder: they are seen, hashed and told of as all others, but go the way of `PortraitService`
-// instead of the upload machine's.
+// Files of the portrait folder. They are watched, hashed and reported like all others, but `PortraitService` sends
+// them instead of the upload machine.
 extension Uploader {
-    /// Sets the service in motion with what was under way when the agent ended.
+    /// Starts the service with the pictures that were under way when the agent ended.
     func startPortrait() {
         guard let service = parts.portrait?.service else { return }
         service.start(
@@ -17,7 +17,7 @@ extension Uploader {
             isAllPaused: machine.isPaused)
     }
 
-    /// Carries out what the path book decided about profile pictures.
+    /// Carries out the path book's decisions about profile pictures.
     func carryOut(_ step: PortraitStep) {
         guard let service = parts.portrait?.service else { return }
         switch step {
@@ -36,7 +36,7 @@ extension Uploader {
         }
     }
 
-    /// What is known now of a drop that may have got another name; nil where it ended meanwhile.
+    /// Returns the current record of a drop, which may have a new name; `nil` if the drop ended.
     private func current(_ drop: DropRecord) -> DropRecord? {
         if let record = book.drops[drop.path], record.key == drop.key { return record }
         return book.drops.values.first { record in
@@ -73,7 +73,7 @@ extension Uploader {
         pollCredentials()
     }
 
-    /// Says what the service told last of a path.
+    /// Copies the last report of the service into a file report.
     func describe(_ told: PortraitReport, in report: inout FileReport) {
         report.state = told.state
         report.error = told.error

@@ -1,12 +1,13 @@
 import Ledger
 import UploadCore
 
-// Entries of files that are gone.
+// Removal of entries whose files are gone.
 extension Uploader {
-    /// Forgets vanished files whose outcome need not be told any longer; what the server confirmed is remembered.
+    /// Forgets vanished files after their retention. Confirmations of the server are kept.
     func prune() async -> PruneReport {
         guard isWholeOutbox else { return PruneReport() }
-        // First: the sidecars of what is forgotten below would look like strays until they are removed.
+        // This must come first: the sidecars of entries forgotten below would look like strays until they are
+        // removed.
         let strays = await pruneStrays()
         var over: [DropRecord] = []
         let wall = now.wall

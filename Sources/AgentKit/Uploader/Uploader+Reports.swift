@@ -2,16 +2,16 @@ import Logging
 import Remotes
 import UploadCore
 
-// What is told of paths.
+// Reports about paths.
 extension Uploader {
-    /// Tells the state of every path that waits for a content.
+    /// Reports every path that waits for a content.
     func report(_ key: ContentKey) {
         for path in machine.waiters(of: key) {
             if let record = book.drops[path] { report(record) }
         }
     }
 
-    /// Tells the state of one path.
+    /// Reports one path: sidecar, event, log, and its source.
     func report(_ record: DropRecord) {
         let report = makeReport(record)
         if hasPlaceForSidecar(record.path) { parts.sidecars.note(report) }
@@ -28,7 +28,7 @@ extension Uploader {
         }
     }
 
-    /// Everything there is to say of a path now.
+    /// Returns the full report of a path.
     func makeReport(_ record: DropRecord) -> FileReport {
         var report = reportContext.report(record)
         if !record.state.isFinal, record.key != nil, ownership.isParked(record.account) {
@@ -45,7 +45,7 @@ extension Uploader {
         return report
     }
 
-    /// What a report of a path in a final state needs beside its record.
+    /// What a report of a path in a final state needs besides the record.
     var reportContext: ReportContext {
         ReportContext(traits: parts.remote.traits, remoteProtocol: parts.remoteProtocol, now: now.wall)
     }
@@ -69,7 +69,7 @@ extension Uploader {
 }
 
 extension FileReport {
-    /// Says how far an upload has got that nobody is at work on, by what the ledger holds of it.
+    /// Fills in the progress of an upload that the upload machine does not hold, from its ledger record.
     mutating func describe(_ upload: UploadRecord, _ acknowledged: FragmentSet) {
         fragments = .init(total: upload.plan.count, finished: acknowledged.count)
         let bytes = UInt64(acknowledged.count) * UInt64(upload.plan.fragmentSize)
@@ -79,13 +79,13 @@ extension FileReport {
     }
 }
 
-/// Makes reports of what the ledger alone tells.
+/// Makes reports from ledger records alone.
 struct ReportContext: Sendable {
     let traits: RemoteTraits
     let remoteProtocol: String
     let now: WallTime
 
-    /// Everything a record says; of an upload under way the machine knows more.
+    /// Returns a report with everything a record holds. The upload machine knows more about uploads under way.
     func report(_ record: DropRecord) -> FileReport {
         var report = FileReport(
             path: record.path, state: record.state, remoteProtocol: remoteProtocol, acceptedAt: record.acceptedAt,
@@ -110,16 +110,16 @@ struct ReportContext: Sendable {
     }
 }
 
-/// How fast an upload has been over its last seconds.
+/// Measures the speed of an upload over the last seconds.
 struct SpeedMeter: Sendable {
-    /// How far back it looks.
+    /// Length of the measured period.
     static let window = Duration.seconds(10)
 
     private var marks: [(at: MonotonicTime, bytes: UInt64)] = []
 
     mutating func add(_ bytes: UInt64, at time: MonotonicTime) {
         marks.append((time, bytes))
-        // One mark per fragment would be thousands on a fast link; twenty a window are enough.
+        // A mark per fragment would mean thousands on a fast link. Twenty per window are enough.
         if marks.count >= 2, marks[marks.count - 1].at - marks[marks.count - 2].at < Self.window / 20 {
             marks[marks.count - 2].bytes += bytes
             marks.removeLast()

@@ -5,13 +5,13 @@ import Remotes
 import SystemPackage
 import UploadCore
 
-/// A file that fragments are being read from.
+/// An open file whose fragments are being read.
 struct OpenSource {
     var path: RelativePath
     var file: SharedDescriptor
 }
 
-// What the machine decided, carried out.
+// Carries out the decisions of the upload machine.
 extension Uploader {
     func perform(_ actions: [MachineAction], reporting paths: [RelativePath] = []) {
         var changed: Set<ContentKey> = []
@@ -55,7 +55,7 @@ extension Uploader {
         retire(path)
     }
 
-    /// Thousands of uploads may wait for the server's word; none of them needs its file open.
+    /// Closes the file of an upload that sends nothing. Thousands of uploads may wait for the server.
     private func closeIdleFile(of key: ContentKey) {
         guard openFiles[key] != nil else { return }
         let isSending = machine.waiters(of: key).contains { machine.view(of: key, from: $0)?.state == .uploading }
@@ -97,7 +97,7 @@ extension Uploader {
         }
     }
 
-    /// The network, or the outbox, is back: what waits is tried at once.
+    /// Retries all waiting uploads at once, because the network or the outbox is back.
     func networkChanged() {
         process([.networkChanged])
         parts.portrait?.service.networkChanged()
@@ -131,8 +131,7 @@ extension Uploader {
         }
     }
 
-    /// More of a fragment under way reached the other end: shown as it goes, since on a slow link the server's word for
-    /// a whole fragment takes a minute.
+    /// Reports progress within a fragment. On a slow link, the server takes a minute to confirm a whole fragment.
     private func reached(_ bytes: UInt64, _ id: RequestID) {
         guard requests[id] != nil, let (key, gain) = bytesInFlight.reach(bytes, by: id) else { return }
         speeds[key, default: SpeedMeter()].add(gain, at: now.monotonic)
@@ -161,7 +160,7 @@ extension Uploader {
         }
     }
 
-    /// What the server is told of a content: the facts of the first of its paths.
+    /// Returns what the server is told of a content. The facts are those of the content's first path.
     private func describe(_ key: ContentKey) -> UploadDescription? {
         guard let upload = machine.record(of: key) else { return nil }
         guard let path = machine.waiters(of: key).min(), let record = book.drops[path] else { return nil }
@@ -245,7 +244,7 @@ extension Uploader {
         }
     }
 
-    /// Notes when a path's first fragment was sent; durably where the upload may outlive this run.
+    /// Records when the first fragment of a path was sent; durably if the upload has more than one fragment.
     private func markStarted(_ key: ContentKey, isLong: Bool) {
         var writes: [LedgerWrite] = []
         for path in machine.waiters(of: key) {
@@ -256,7 +255,7 @@ extension Uploader {
 
     // MARK: Bytes
 
-    /// The checked bytes of a fragment, read from any of the paths that hold the content.
+    /// Returns a reader for the verified bytes of a fragment. Any path that holds the content may serve.
     private func reader(of key: ContentKey, _ range: Range<UInt64>) throws(SourceProblem) -> FragmentReader {
         let source = try source(of: key)
         let blockSize = UInt64(FragmentPlan.sectionSize)
@@ -270,7 +269,7 @@ extension Uploader {
         } catch {
             ledgerFailed(error)
         }
-        // Digests that can't be had are as good as digests that differ: the file is hashed again.
+        // Treat missing digests like different ones: the file is hashed again.
         guard digests.count == last - first else { throw SourceProblem(path: source.path, kind: .changed) }
         return FragmentReader(
             file: source.file, path: source.path, range: range, digests: digests, secret: parts.secret)
@@ -285,7 +284,7 @@ extension Uploader {
                 openFiles[key] = source
                 return source
             } catch {
-                // One path whose file changed must be told at once; one that is missing only if no other serves.
+                // Report a changed file at once, but a missing file only if no other path serves.
                 if error.kind == .changed { throw error }
                 problem = problem ?? error
             }
@@ -310,7 +309,7 @@ extension Uploader {
         switch error {
         case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle: return .missing
         case .invalidArgument, .tooManySymbolicLinkLevels: return .changed
-        // Nothing the file is to blame for, or a lease that its holder is asked to give back: tried again.
+        // Resource shortages and a lease that its holder must give back are not the file's fault. Retry.
         case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .wouldBlock, .ioError: return .missing
         default:
             let message = "\(path) can't be read: \(error); check its permissions"

@@ -5,28 +5,28 @@ import Logging
 import Remotes
 import UploadCore
 
-// From the ledger at start, and to rest at the end.
+// Start from the ledger, and orderly end.
 extension Uploader {
     /// Names of the ledger's settings.
     enum Setting {
-        /// Of the last run; only read, where `server` is not there yet.
+        /// The scope of the last run. Read only if `server` is missing.
         static let scope = "scope"
-        /// The server of the last run, and, behind it, that of each account's last run.
+        /// The server of the last run. With an account appended: the server of that account's last run.
         static let server = "server"
-        /// Who owns what records of earlier formats tell of; empty where nobody did.
+        /// The owner of records in earlier formats; empty if they have none.
         static let legacyAccount = "account/legacy"
         static let rules = "intake/rules"
         static let allPaused = "paused"
         static let outbox = "outbox"
-        /// Why the ledger was begun anew; there until the outbox was scanned once since.
+        /// Why the ledger was rebuilt. Kept until the first full scan of the outbox after that.
         static let recovery = "recovery"
-        /// `sidecars.directory` as it was when sidecars were last brought in line.
+        /// `sidecars.directory` when sidecars were last moved there.
         static let sidecarRoot = "sidecars/root"
     }
 
-    /// Brings back what the ledger holds and goes on with it.
+    /// Restores the state from the ledger and continues.
     ///
-    /// It is durable on return: the watch asks the ledger which files are known.
+    /// All changes are durable on return, because the watch asks the ledger which files are known.
     ///
     /// - Parameters:
     ///   - reconsider: asks the watch to let a path settle again.
@@ -69,7 +69,7 @@ extension Uploader {
         parts.acknowledgements.clear()
     }
 
-    /// Takes up the paths that are not in a final state.
+    /// Restores the paths that are not in a final state.
     ///
     /// - Returns: the waiters of each content.
     private func restoreDrops(
@@ -89,7 +89,7 @@ extension Uploader {
             case .ended:
                 if !record.isTrace, !isOtherOutbox { parts.sidecars.repair(makeReport(record)) }
                 examine(record)
-                // A kill may have left the sidecar in the place that the file was moved from.
+                // A kill may have left the sidecar at the file's old place.
                 if case .moved(let old) = record.disposal, self.record(of: old) == nil { parts.sidecars.remove(old) }
             }
         }
@@ -126,15 +126,15 @@ extension Uploader {
             }
         }
         writes += try restoreParked(&waiters)
-        // Paths without an upload of this server and account: they are hashed again, and start anew.
+        // Paths without an upload for this server and account are hashed again and start over.
         for case .write(let write) in book.startOver(waiters.values.joined().map(\.path), now: now, facts: world) {
             writes.append(write)
         }
-        // Nothing may begin before all is restored.
+        // Nothing may begin before everything is restored.
         commit(writes) { _ in }
     }
 
-    /// What the last run heard from the server and could no longer store in the ledger.
+    /// Returns the acknowledgements that the last run could not store in the ledger.
     private func loggedAcknowledgements() -> [ContentKey: [AcknowledgementLog.Entry]] {
         do {
             return Dictionary(grouping: try parts.acknowledgements.entries(), by: \.key)
@@ -152,8 +152,8 @@ extension Uploader {
             .map { String($0.name.dropFirst(UploadMachine.removalPrefix.count)) }
     }
 
-    /// Gives up what is under way and makes everything durable; nothing is lost by it. Comes before everything that is
-    /// queued for the uploader.
+    /// Gives up requests in progress and makes all changes durable. No work is lost. Runs before any other work in
+    /// the uploader's queue.
     nonisolated func stop() async {
         beginToEnd()
         parts.hashPool.stop()
@@ -175,12 +175,12 @@ extension Uploader {
         for request in requests.values { request.cancel() }
     }
 
-    /// Waits until ledger and sidecars are written, or for as long as a supervisor has patience: with a full disk the
-    /// ledger may never be, and what it has is enough to go on.
+    /// Waits until ledger and sidecars are written, for 3 s at most, since a supervisor's patience is limited. On a
+    /// full disk the ledger may never finish; what it already holds is enough to continue.
     private func finishWriting() async {
         let (end, signal) = AsyncStream.makeStream(of: Void.self)
         let writing = Task {
-            // What was committed before is reported once this comes back, since that is queued on the same thread.
+            // The ledger reports earlier commits before this call returns, since they are queued on the same thread.
             await self.parts.ledger.commit([])
             await self.parts.hashPool.finish()
             await self.parts.sidecars.flush()

@@ -5,18 +5,18 @@ import Logging
 import SystemPackage
 import UploadCore
 
-// What the watch tells.
+// Handles the events of the watch.
 extension Uploader {
-    /// How long events of the watch may keep the uploader from everything else.
+    /// Longest time the uploader handles watch events without a break.
     private static let slice = Duration.milliseconds(20)
 
-    /// Queues events of the watch; called on its thread, which waits while too many are queued.
+    /// Queues events of the watch. Called on the watch's thread, which blocks while the queue is full.
     nonisolated func hear(_ events: [WatchEvent]) {
         if heard.add(events, merge: { WatchEvent.fold($0, into: &$1) }) { run { $0.takeSlice() } }
     }
 
-    /// Handles some of what the watch told. Between two slices control requests, results and the end of the agent get
-    /// their turn.
+    /// Handles some of the queued watch events. Control requests, results and the end of the agent get their turn
+    /// between two slices.
     private func takeSlice() {
         let end = now.monotonic + Self.slice
         while !hasStopped {
@@ -46,7 +46,7 @@ extension Uploader {
         switch event {
         case .seen(let path): handle(.seen(path))
         case .ready(let path, let status):
-            // What a user wanted of a file may follow it here, and a post may hold it then.
+            // A user's wish may follow the file to this path, and a post may hold the file.
             if book.mayFollow { lookForSource(above: path) }
             handle(.ready(path, FileIdentity(status), objection: parts.rules.objection(toSize: status.size)))
         case .odd(let path, let status):
@@ -64,16 +64,16 @@ extension Uploader {
         }
     }
 
-    /// A name changed within the outbox. A directory may hold many files: they get their new names one after the other.
+    /// Handles a rename within the outbox. A directory may hold many files, so they are renamed one after the other.
     private func renamed(_ old: RelativePath, _ new: RelativePath, isDirectory: Bool) {
         for source in isDirectory ? book.paths(within: old, facts: world) : [old] {
             if let target = source.moved(from: old, to: new) { moves.append((source, target)) }
         }
     }
 
-    /// Gives one file of a renamed directory its new name.
+    /// Renames one file of a renamed directory.
     ///
-    /// - Returns: false where none is left.
+    /// - Returns: false if no file is left.
     private func moveNext() -> Bool {
         guard let (old, new) = moves.popLast() else { return false }
         lookForSource(above: new)
@@ -94,7 +94,7 @@ extension Uploader {
         handle(.unreadable(path, look.identity, failure))
     }
 
-    /// After a full scan: what is known and was not found is gone, and what is gone for long enough is forgotten.
+    /// Handles a full scan: known paths that were not found are gone, and expired entries are forgotten.
     func scanned(_ summary: ScanSummary) {
         if summary.unwatched == 0 { problems["watch"] = nil }
         if !book.hasScanned { sweepThumbnails() }
@@ -107,7 +107,7 @@ extension Uploader {
         scannedSources(summary)
         forgetNotice()
         sweepSidecars()
-        // Nothing may be written for hours; a ledger that something else damaged is noticed all the same.
+        // An empty commit detects a damaged ledger even if nothing is written for hours.
         commit([]) { _ in }
         setAlarm()
     }
@@ -145,7 +145,7 @@ extension Uploader {
 
     private func rootBack(isSame: Bool) {
         if !isSame {
-            // What was to be written beside the old one's files has no place here.
+            // Pending sidecars belong to the old outbox and have no place in this one.
             parts.sidecars.forgetPending()
             try? parts.files.outbox.repin()
         }

@@ -7,13 +7,13 @@ import Remotes
 import Synchronization
 import UploadCore
 
-/// The one owner of what is known of paths and uploads: takes in what watch, hashing, server and user tell, lets
-/// `UploadMachine` decide, and carries out what it decides, in the order *ledger first, action second*.
+/// The only owner of the state of paths and uploads. It passes events of watch, hashing, server and user to
+/// `UploadMachine` and carries out the machine's decisions: *ledger first, action second*.
 ///
-/// It runs on a thread of its own, since it reads the ledger and opens files. Every action waits until all that was
-/// decided before it is durable.
+/// The actor has a thread of its own, since it reads the ledger and opens files. An action waits until all earlier
+/// decisions that it depends on are durable.
 actor Uploader {
-    /// What the agent is made of, as far as the uploader needs it.
+    /// The components that the uploader uses.
     struct Parts: Sendable {
         var ledger: Ledger
         var acknowledgements: AcknowledgementLog
@@ -21,34 +21,34 @@ actor Uploader {
         var files: OutboxFiles
         var rules: IntakeRules
         var holding: HoldingArea
-        /// What becomes of a file once the server has confirmed its content.
+        /// What to do with a file after the server confirmed its content.
         var afterUpload: Configuration.AfterUpload
-        /// Where files are moved to, if they are; relative to the outbox.
+        /// Where `intake.after_upload = "move"` moves files to, relative to the outbox.
         var moveTo: RelativePath
         var hashPool: HashPool
         var secret: DigestSecret
         var sidecars: SidecarWriter
-        /// Measures pictures and videos; nil where that is not wanted.
+        /// Measures pictures and videos; `nil` if the configuration disables it.
         var media: (any MediaExamining)?
-        /// Takes what is dropped in a folder of the outbox as the profile picture; nil where nothing is.
+        /// Handles files of the portrait folder as profile pictures; `nil` without such a folder.
         var portrait: (service: PortraitService, folder: RelativePath)?
-        /// Takes posts of several files; nil where the protocol has no such thing: a source is done with its files then.
+        /// Commits posts; `nil` if the protocol has no posts. A source is then done when its files are.
         var sources: (any SourceRemote)?
-        /// What happens, for those who follow it.
+        /// Publishes events to the clients of the control interface.
         var events: EventHub
         var credentials: Credentials
-        /// Whether a token may be sent to this server at all.
+        /// Whether the token may be sent to this server.
         var tokenMayTravel = true
         var account: Account
-        /// Remembers `pause --all` beside the ledger; nil where nothing does.
+        /// Remembers `pause --all` beside the ledger; `nil` if nothing does.
         var pauseMark: PauseMark?
         var retention: Duration
         var remoteProtocol: String
-        /// Told by `/v1/health`.
+        /// Reported by `/v1/health`.
         var version: String
         var processID: Int32
         var clock: any Clocks
-        /// Told after everything that may have changed how the agent is; cheap.
+        /// Called after every change that may affect the agent's status. Must be cheap.
         var onChange: @Sendable () -> Void = {}
         var logger: Logger
     }
@@ -58,71 +58,71 @@ actor Uploader {
 
     let parts: Parts
     nonisolated var events: EventHub { parts.events }
-    /// Where the ledger is walked through for those who ask.
+    /// Thread that walks through the ledger for queries.
     let reader = SerialThread(name: "ledger-reader")
     var machine: UploadMachine
-    /// What is known of paths.
+    /// The state of the paths under way.
     var book: PathBook
-    /// What went wrong with the ledger while the path book asked.
+    /// Ledger errors that occurred while the path book asked.
     let ledgerTrouble = PathWorld.Trouble()
-    /// What waits for accounts that are not signed in.
+    /// Uploads of accounts that are not signed in.
     var parked = ParkedUploads()
-    /// Contents whose size and thumbnail are still to be had.
+    /// Contents whose size and thumbnail are still missing.
     var examinations = Examinations()
     let earlyLooks = EarlyLooks()
-    /// Files that would leave the outbox but for their thumbnails.
+    /// Files that leave the outbox as soon as their thumbnails are drawn.
     var waitsForThumbnail: Set<RelativePath> = []
     /// Set from any thread, so that no queue delays the end.
     private let isEnding = Atomic(false)
-    /// What was told last of profile pictures on their way.
+    /// The last report of each profile picture under way.
     var portraits: [RelativePath: PortraitReport] = [:]
-    /// Directories that are one post each.
+    /// Directories that are posts.
     var sources = SourceBook()
-    /// What sources are still to be told, in order.
+    /// Events that sources have not handled yet, in order.
     var untold: [(directory: RelativePath, events: [SourceEvent])] = []
     var isTelling = false
-    /// Files of sources of which the ledger knows nothing, until the first scan.
+    /// Files of sources that the ledger does not know. Used until the first scan.
     var unfound: [RelativePath] = []
-    /// Sources of which something new is to be told, and when.
+    /// Sources with unreported changes. `sourcesDue` is the time of the report.
     var changedSources: Set<RelativePath> = []
     var sourcesDue: MonotonicTime?
     var requests: [RequestID: Task<Void, Never>] = [:]
     var openFiles: [ContentKey: OpenSource] = [:]
     var speeds: [ContentKey: SpeedMeter] = [:]
-    /// Bytes of fragments under way that the other end of the connection has acknowledged.
+    /// Bytes of fragments in flight that the peer of the connection acknowledged.
     var bytesInFlight = BytesInFlight()
     var reconsider: @Sendable (RelativePath) -> Void = { _ in }
     var watchCounters: @Sendable () -> WatchCounters = { WatchCounters() }
     var commitsUnderWay = 0
-    /// Commits of acknowledgements alone, which nothing waits for.
+    /// Commits of acknowledgements alone. Nothing waits for them.
     var quietCommitsUnderWay = 0
-    /// How many commits under way change what is stored of an upload.
+    /// How many commits in progress change the stored state of each upload.
     var undurable: [ContentKey: Int] = [:]
     var alarm = Alarm()
     var tokenPoll: Task<Void, Never>?
     /// Confirmed posts whose directories left the outbox.
     var departedPosts = RecentTable<SourceRecord.DirectoryMark, SourceRecord>(generation: 64)
-    /// Directories of sources in an outbox that was another directory, until they are found in this one.
+    /// Directories of sources that were in the previous outbox and are not found in this one yet.
     var sourcesElsewhere: Set<RelativePath> = []
-    /// Paths whose sidecars are written once their files are here.
+    /// Paths whose sidecars are written once their files are back.
     var withheldSidecars: Set<RelativePath> = []
     var knownOutbox: [UInt8]?
     var unsaved = Unsaved()
     var counters = UploadCounters()
     var outcomes = OutcomeLog()
-    /// Whether stray sidecars are being looked for.
+    /// Whether a search for stray sidecars is running.
     var isSweeping = false
-    /// Whether the sidecars of another `sidecars.directory` were looked for in this run.
+    /// Whether this run searched for sidecars of a former `sidecars.directory`.
     var hasLeftFormerRoot = false
-    /// How many paths there were by state when they were counted last.
+    /// The last count of paths by state.
     var counted: (at: MonotonicTime, files: [String: Int])?
-    /// The names that files got last, by the ids of the names they had.
+    /// The latest path of each renamed file, by the ids of its former names.
     var latestNames = RecentTable<String, RelativePath>(generation: 256)
-    /// What the watch told and nobody has handled yet.
+    /// Queued events of the watch.
     let heard = BoundedQueue<WatchEvent>(capacity: 4096)
-    /// Files of renamed directories that are still to get their new names, the next one last.
+    /// Files of renamed directories that await their new names. The last one comes next.
     var moves: [(old: RelativePath, new: RelativePath)] = []
-    /// What needs a person's attention, by a word for each.
+    /// Problems that need a person's attention, by code.
     var problems: [String: String] = [:] {
         didSet {
             for code in Set(problems.keys).union(oldValue.keys) where problems[code] != oldValue[code] {
@@ -132,7 +132,7 @@ actor Uploader {
     }
     let startedAt: MonotonicTime
 
-    /// An uploader with everything it needs; `start` brings back what the ledger holds.
+    /// Creates an uploader. `start` restores the state from the ledger.
     init(parts: Parts, limits: UploadLimits, seed: UInt64) {
         self.parts = parts
         book = PathBook(
@@ -145,24 +145,24 @@ actor Uploader {
 
     var now: Now { parts.clock.now }
 
-    /// Whose files are whose.
+    /// Which account owns which files.
     var ownership: Ownership { book.ownership }
 
-    /// Runs work on the uploader's thread, behind what waits there already.
+    /// Runs work on the uploader's thread, after all queued work.
     nonisolated func run(_ work: @escaping @Sendable (isolated Uploader) -> Void) {
         thread.run { self.assumeIsolated { work($0) } }
     }
 
-    /// Whether the agent is ending: nothing new is begun.
+    /// Whether the agent is ending. Nothing new begins then.
     nonisolated var hasStopped: Bool { isEnding.load(ordering: .relaxed) }
 
-    /// Begins nothing new from now on, and drops what the watch told.
+    /// From now on, begins nothing new and drops events of the watch.
     nonisolated func beginToEnd() {
         isEnding.store(true, ordering: .relaxed)
         heard.close()
     }
 
-    /// Lets the machine take events in, makes its decisions durable and carries them out.
+    /// Passes events to the upload machine, makes its decisions durable and carries them out.
     ///
     /// - Parameters:
     ///   - writes: changes that belong into the same commit.
@@ -207,7 +207,7 @@ actor Uploader {
         }
     }
 
-    /// Stores what nothing waits for.
+    /// Commits changes that nothing waits for.
     func commitAside(_ writes: [LedgerWrite]) {
         if writes.isEmpty { return }
         let commit = note(writes)
@@ -216,9 +216,9 @@ actor Uploader {
         }
     }
 
-    /// Keeps track of changes that are being committed.
+    /// Tracks changes that are being committed.
     ///
-    /// - Returns: names the commit.
+    /// - Returns: the number of the commit.
     private func note(_ writes: [LedgerWrite]) -> UInt64 {
         for write in writes { book.note(write) }
         return unsaved.add(writes)

@@ -2,13 +2,13 @@ import FileWatch
 import UploadCore
 
 extension WatchEvent {
-    /// How many waiting events a rename looks back over.
+    /// How many queued events to search for a matching rename.
     private static let longestLookBack = 16
 
-    /// Folds the rename of a directory into one that waits already: `a → b, b → c` becomes `a → c`, `a → b, b → a` nothing.
-    /// Only events about other places may lie between the two.
+    /// Merges the rename of a directory into a queued one: `a → b, b → c` becomes `a → c`, and `a → b, b → a` becomes
+    /// nothing. Only events about other places may lie between the two.
     ///
-    /// - Returns: whether nothing is left to be queued.
+    /// - Returns: whether the event was merged and must not be queued.
     static func fold(_ event: WatchEvent, into waiting: inout [WatchEvent]) -> Bool {
         guard case .renamed(let middle, let last, isDirectory: true) = event else { return false }
         for index in waiting.indices.suffix(longestLookBack).reversed() {
@@ -26,7 +26,7 @@ extension WatchEvent {
         return false
     }
 
-    /// Whether the event is about none of these places, nor about anything above or below them.
+    /// Whether the event concerns none of these places, and nothing above or below them.
     private func leavesAlone(_ places: [RelativePath]) -> Bool {
         let own: [RelativePath]
         switch self {

@@ -1,10 +1,10 @@
 import UploadCore
 
-/// Values with a time each, the earliest first: a binary heap.
+/// A binary heap of values with deadlines, the earliest deadline first.
 struct DeadlineHeap<Value> {
     private var items: [(time: MonotonicTime, value: Value)] = []
 
-    /// The earliest time.
+    /// The earliest deadline.
     var first: MonotonicTime? { items.first?.time }
 
     mutating func push(_ value: Value, at time: MonotonicTime) {
@@ -16,7 +16,7 @@ struct DeadlineHeap<Value> {
         }
     }
 
-    /// Takes the earliest out if its time has come.
+    /// Removes and returns the earliest value if its deadline has passed.
     mutating func pop(until now: MonotonicTime) -> (time: MonotonicTime, value: Value)? {
         guard let earliest = items.first, earliest.time <= now else { return nil }
         items.swapAt(0, items.count - 1)

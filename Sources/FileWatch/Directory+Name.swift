@@ -4,10 +4,10 @@ import LinuxSystem
 import SystemPackage
 
 extension Directory {
-    /// Takes hold of a name below this directory without opening what it stands for (man 2 open, O_PATH), so that not
-    /// even a FIFO or a device notices. A symbolic link is taken hold of itself.
+    /// Opens a name below this directory without opening the file behind the name (man 2 open, O_PATH), so that not
+    /// even a FIFO or a device notices. For a symbolic link, opens the link itself.
     ///
-    /// - Throws: `Errno` of openat2(2); `.tooManySymbolicLinkLevels` where a symbolic link stands on the way.
+    /// - Throws: `Errno` of openat2(2); `.tooManySymbolicLinkLevels` if a directory on the way is a symbolic link.
     func hold(_ path: [UInt8]) throws(Errno) -> Descriptor {
         if path.contains(0) { throw .invalidArgument }
         // openat2(2) refuses any further flag beside O_PATH.
@@ -22,7 +22,7 @@ extension Directory {
         return Descriptor(owning: raw)
     }
 
-    /// The status of what bears a name below this directory; a symbolic link is described, not followed.
+    /// Returns the status of a name below this directory; describes a symbolic link instead of following the link.
     ///
     /// - Throws: `Errno` of openat2(2) or statx(2).
     func look(at path: [UInt8]) throws(Errno) -> FileStatus {

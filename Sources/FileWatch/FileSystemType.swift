@@ -3,20 +3,21 @@ import Glibc
 import LinuxSystem
 public import SystemPackage
 
-/// The type of a file system, as far as it decides how directories on it can be watched (man 2 statfs).
+/// A file system's type, which decides how directories on the file system can be watched (man 2 statfs).
 public struct FileSystemType: Equatable, Sendable {
     /// The lower 32 bits of `f_type`.
     public let magic: UInt32
-    /// What it is called; the magic number in hexadecimal where it is not in the table.
+    /// The type's name, or the magic number in hexadecimal for a type outside the tables.
     public let name: String
-    /// Whether files may change without this kernel noticing, since others have their own way to them: a server and its
-    /// other clients, or the process behind a FUSE mount. No events tell of that, and no lease holds others off.
+    /// Whether files can change without this kernel noticing: a server and its other clients, or the process behind a
+    /// FUSE mount, can write to the file system directly. No events report such changes, and no lease blocks such
+    /// writers.
     public let isShared: Bool
 
     /// Looks a magic number up.
     ///
-    /// One that is not in the table counts as shared: polling what could be watched costs a little, watching what must
-    /// be polled loses files.
+    /// A number outside the tables counts as shared: polling a watchable directory costs a little, but watching a
+    /// directory that needs polling loses files.
     public init(magic: UInt32) {
         self.magic = magic
         if let name = Self.local[magic] {
@@ -28,7 +29,7 @@ public struct FileSystemType: Equatable, Sendable {
         }
     }
 
-    /// Asks for the file system of an open file or directory.
+    /// Looks up the file system of an open file or directory.
     ///
     /// - Throws: `Errno` of fstatfs(2).
     public init(of descriptor: Int32) throws(Errno) {
@@ -37,8 +38,9 @@ public struct FileSystemType: Equatable, Sendable {
         self.init(magic: UInt32(truncatingIfNeeded: raw.f_type))
     }
 
-    /// File systems that others can change. Sources: linux/magic.h, man 2 statfs, and for those that are not part of
-    /// Linux the list of coreutils' stat(1). `fuse` is also virtiofs, sshfs and rclone, and ntfs-3g on a local disk.
+    /// File systems that other machines or processes can change. Sources: linux/magic.h, man 2 statfs, and for types
+    /// outside Linux the list of coreutils' stat(1). `fuse` also covers virtiofs, sshfs and rclone, and ntfs-3g on a
+    /// local disk.
     static let shared: [UInt32: String] = [
         0x6969: "nfs", 0x517B: "smb", 0xFF53_4D42: "cifs", 0xFE53_4D42: "smb2", 0x6573_5546: "fuse",
         0x0102_1997: "9p", 0x5346_414F: "afs", 0x6B41_4653: "kafs", 0x00C3_6400: "ceph", 0x7375_7245: "coda",
@@ -47,7 +49,7 @@ public struct FileSystemType: Equatable, Sendable {
         0x2003_0528: "orangefs", 0x00C0_FFEE: "hostfs",
     ]
 
-    /// File systems that this kernel alone changes.
+    /// File systems that only this kernel changes.
     static let local: [UInt32: String] = [
         0xEF53: "ext4", 0x9123_683E: "btrfs", 0x5846_5342: "xfs", 0xF2F5_2010: "f2fs", 0x0102_1994: "tmpfs",
         0x8584_58F6: "ramfs", 0x794C_7630: "overlay", 0x6175_6673: "aufs", 0xF15F: "ecryptfs", 0x2FC1_2FC1: "zfs",

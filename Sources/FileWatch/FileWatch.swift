@@ -3,40 +3,42 @@ public import LinuxSystem
 public import SystemPackage
 public import UploadCore
 
-/// Watches a directory tree and tells which files are complete and at rest (man 7 inotify).
+/// Watches a directory tree and reports files that are complete and quiet (man 7 inotify).
 ///
-/// Two threads: one only drains the kernel's queue, so that a burst does not overflow it; the other keeps watches,
-/// scans and settles, and calls the handler. With nothing happening neither wakes up, but for the rescan, and every
-/// few seconds where directories must be polled: those that could not be watched, and those on a file system that
-/// others can change.
+/// Uses two threads. The reader only drains the kernel's queue, so that a burst does not overflow the queue. The
+/// watch thread manages watches, scans directories, settles files and calls the handler. While nothing happens, the
+/// threads wake up only for the rescan, and every few seconds if some directories need polling: unwatchable
+/// directories, and directories on a shared file system.
 ///
-/// The outbox is opened anew for each round of work and never kept open, so it can be unmounted, and its removal is
-/// noticed. Mounts are watched as well, by `/proc`, which must be there. To learn whether a writer has a file open, a read lease is taken and released at
-/// once (man 2 fcntl, F_SETLEASE); a writer that comes in this very moment makes the kernel send a SIGURG, which is
-/// ignored by default. The process should ignore SIGIO as well, which the kernel falls back to.
+/// `FileWatch` opens the outbox anew for each round of work and closes it afterwards, so the outbox can be unmounted,
+/// and a removal is noticed. Mounts are watched through `/proc`, which must be mounted. To learn whether a writer has
+/// a file open, the watch thread takes a read lease and releases it at once (man 2 fcntl, F_SETLEASE). If a writer
+/// opens the file during that moment, the kernel sends SIGURG, which is ignored by default. The process should ignore
+/// SIGIO as well, the kernel's fallback signal.
 public final class FileWatch: Sendable {
-    /// How to watch.
+    /// Settings of a watch.
     public struct Options: Sendable {
-        /// Quiet time after the last event before a file is taken.
+        /// Quiet time after a file's last event before the watch reports the file as ready.
         public var settle: Duration
         /// Time from the end of one full scan to the start of the next.
         public var rescan: Duration
-        /// How long a file must stand unchanged where nobody can tell whether a writer has it open.
+        /// How long a file must stay unchanged if the watch cannot tell whether a writer has the file open.
         public var unknownWriterWait: Duration
-        /// How often directories are looked at that cannot be watched, or of which events do not tell all.
+        /// Time between two looks at a directory that cannot be watched, or whose events are incomplete.
         public var pollInterval: Duration
-        /// The directory that the root was when its user opened it; if another one is watched, `rootBack` says so.
+        /// The outbox directory as its user opened it; `rootBack` reports a different directory at the root's path.
         public var expectedRoot: FileStatus?
-        /// Directories that are passed over with everything in them, wherever they appear.
+        /// Returns true for a directory to skip with its whole content, at any path.
         public var isPrivate: @Sendable (FileStatus) -> Bool
-        /// Names that produce nothing; what lies below an ignored directory is never asked for.
+        /// Returns true for a name to ignore; never called for paths below an ignored directory.
         public var isIgnored: @Sendable (_ path: RelativePath, _ isDirectory: Bool) -> Bool
-        /// Whether this state of a name, regular file or not, was dealt with already: a scan tells nothing of it then.
+        /// Returns true if the caller already handled this state of a name, regular file or not; a scan then skips
+        /// the name.
         public var isKnown: @Sendable (RelativePath, FileStatus) -> Bool
 
-        /// Options with the defaults of the configuration file, nothing ignored and nothing known.
+        /// Creates options with the configuration file's defaults, ignoring no names and knowing no files.
         ///
-        /// The closures are called on the watch's own thread, often: they must be quick.
+        /// The watch thread calls the closures often: they must be quick.
         public init(
             settle: Duration = .milliseconds(250),
             rescan: Duration = .seconds(60),
@@ -66,16 +68,16 @@ public final class FileWatch: Sendable {
     private let kernel: Kernel
     private let board = CounterBoard()
 
-    /// What the watch is doing and has done; cheap, from any thread.
+    /// The watch's current state and totals; cheap, callable from any thread.
     public var counters: WatchCounters { board.latest }
 
-    /// Prepares to watch.
+    /// Prepares a watch.
     ///
     /// - Parameters:
-    ///   - root: absolute path of the directory, which may itself be a symbolic link.
+    ///   - root: absolute path of the directory; the last component may be a symbolic link.
     ///   - options: how to watch.
-    ///   - handler: called on the watch's own thread with events in order; while it runs, events pile up.
-    /// - Throws: `Errno` when the directory, or `/proc/self/mountinfo`, cannot be opened.
+    ///   - handler: called on the watch thread with events in order; while the handler runs, further events queue up.
+    /// - Throws: `Errno` if the directory or `/proc/self/mountinfo` cannot be opened.
     public convenience init(
         root: String, options: Options, handler: @escaping @Sendable ([WatchEvent]) -> Void
     ) throws(Errno) {
@@ -97,7 +99,7 @@ public final class FileWatch: Sendable {
 
     deinit { stop() }
 
-    /// Starts watching; begins with a full scan. A second call does nothing.
+    /// Starts watching with a full scan. Idempotent.
     public func start() {
         guard mailbox.markStarted() else { return }
         let (root, options, mailbox, monitor) = (root, options, mailbox, monitor)
@@ -110,12 +112,12 @@ public final class FileWatch: Sendable {
         }
     }
 
-    /// Asks for a full scan now.
+    /// Requests a full scan now.
     public func rescan() { mailbox.post(.rescan) }
 
-    /// Settles a file again because it changed while it was read; `ready` or `gone` follows, without a `seen`.
+    /// Settles a file again because the file changed during a read; `ready` or `gone` follows, without a `seen`.
     public func reconsider(_ path: RelativePath) { mailbox.post(.reconsider(path)) }
 
-    /// Ends the watch. A batch that is being delivered is the last one.
+    /// Stops the watch. A batch already being delivered is the last one.
     public func stop() { mailbox.post(.stop) }
 }

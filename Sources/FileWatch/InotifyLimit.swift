@@ -2,25 +2,25 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// A limit of the kernel on watching (man 7 inotify, "/proc interfaces").
+/// A kernel limit on watching (man 7 inotify, "/proc interfaces").
 public enum InotifyLimit: CaseIterable, Sendable {
-    /// Directories that one user may watch.
+    /// Maximum number of directories one user may watch.
     case watches
-    /// Inotify instances that one user may have.
+    /// Maximum number of inotify instances one user may have.
     case instances
-    /// Events that may wait in one instance; the rest is lost.
+    /// Maximum number of events waiting in one instance; the kernel drops further events.
     case queuedEvents
 
-    /// What is in force for this process.
+    /// The value in force for this process.
     public struct Setting: Equatable, Sendable {
-        /// The sysctl that holds the limit.
+        /// The sysctl of the limit.
         public var name: String
-        /// Its present value.
+        /// The limit's present value.
         public var value: Int
-        /// A value that leaves room.
+        /// A larger value to recommend.
         public var suggestion: Int
 
-        /// What a person can do to raise it, now and for good.
+        /// Instructions for raising the limit, now and permanently.
         public var remedy: String {
             "`\(name)` is \(value): raise it with `sudo sysctl \(name)=\(suggestion)`, "
                 + "and for good by writing `\(name)=\(suggestion)` to /etc/sysctl.d/60-outbox.conf"
@@ -29,11 +29,11 @@ public enum InotifyLimit: CaseIterable, Sendable {
 
     /// Reads the limit.
     ///
-    /// A user namespace has limits of its own beside those of the machine, and the smaller one holds (man 7 namespaces,
-    /// "/proc/sys/user").
+    /// A user namespace has limits of its own beside the machine's limits, and the smaller value applies (man 7
+    /// namespaces, "/proc/sys/user").
     ///
-    /// - Parameter directory: where the sysctls are found.
-    /// - Returns: nil where it cannot be read.
+    /// - Parameter directory: the root of the sysctl files.
+    /// - Returns: nil if no sysctl of the limit can be read.
     public func setting(in directory: String = "/proc/sys") -> Setting? {
         sysctls.compactMap { name -> Setting? in
             let file = "\(directory)/\(name.replacing(".", with: "/"))"

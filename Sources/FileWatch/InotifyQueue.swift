@@ -4,9 +4,9 @@ import LinuxSystem
 import Synchronization
 import SystemPackage
 
-/// An inotify instance and the thread that empties it into memory (man 7 inotify).
+/// An inotify instance and the thread that drains its events into memory (man 7 inotify).
 ///
-/// The kernel keeps 16,384 events by default and drops the rest. The reader therefore does nothing but copy bytes.
+/// The kernel queues 16,384 events by default and drops the rest. The reader therefore only copies bytes.
 final class InotifyQueue: Sendable {
     private struct State {
         var chunks: [[UInt8]] = []
@@ -14,12 +14,12 @@ final class InotifyQueue: Sendable {
         var isOverflowed = false
     }
 
-    /// Memory that waiting events may take; beyond it they are dropped, which a full scan repairs.
+    /// Memory limit for waiting events, in bytes. Events beyond the limit are dropped; a full scan makes up for them.
     private static let capacity = 32 << 20
     private static let readSize = 64 << 10
-    /// More than any one event takes: 16 bytes and a name of 255 with its padding.
+    /// Upper bound for one event's size in bytes: 16 bytes and a name of 255 with its padding.
     private static let largestEvent = 512
-    /// Pause after each read, in milliseconds: while files pour in, one wake-up then serves many events.
+    /// Pause after each read, in milliseconds: during a burst of files, one wake-up then serves many events.
     private static let pause: Int32 = 1
 
     private let descriptor: Descriptor
@@ -30,8 +30,9 @@ final class InotifyQueue: Sendable {
     /// Opens an instance and starts its reader.
     ///
     /// - Parameters:
-    ///   - wakeup: signalled when events come into an empty queue.
-    ///   - hasReader: false leaves events with the kernel until somebody calls `drain`, so that a test can overflow it.
+    ///   - wakeup: signalled when events arrive in an empty queue.
+    ///   - hasReader: false leaves events with the kernel until a call of `drain`, so that a test can overflow the
+    /// kernel's queue.
     /// - Throws: `Errno` of inotify_init1(2); `.tooManyOpenFiles` at the limit of instances.
     init(wakeup: Wakeup, hasReader: Bool = true) throws(Errno) {
         let raw = try retryingOnInterrupt { inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)) }
@@ -44,9 +45,9 @@ final class InotifyQueue: Sendable {
     /// Ends the reader thread.
     func close() { ending.signal() }
 
-    /// Takes what is queued, in the order of the kernel.
+    /// Removes and returns the queued events, in the kernel's order.
     ///
-    /// - Returns: reads of the descriptor, and whether events were dropped for want of memory.
+    /// - Returns: the bytes of each read(2), and whether events were dropped for lack of memory.
     func take() -> (chunks: [[UInt8]], isOverflowed: Bool) {
         state.withLock { state in
             defer { state = State() }
@@ -54,16 +55,16 @@ final class InotifyQueue: Sendable {
         }
     }
 
-    /// Copies everything the kernel holds; after it, `take` gives every event that was raised before this call.
+    /// Copies all events from the kernel; the next `take` returns every event raised before this call.
     func drain() {
         while readOnce() {}
     }
 
     /// Watches an open directory.
     ///
-    /// It is named by its descriptor, so that no rename or symbolic link can put another in its place meanwhile.
+    /// Passes the directory by its descriptor, so that no rename or symbolic link can substitute another directory.
     ///
-    /// - Returns: the watch descriptor; the same again for a directory that is watched already.
+    /// - Returns: the watch descriptor; for an already watched directory, the existing one.
     /// - Throws: `Errno` of inotify_add_watch(2).
     func watch(_ directory: Directory, isRoot: Bool) throws(Errno) -> Int32 {
         var mask =
@@ -76,21 +77,21 @@ final class InotifyQueue: Sendable {
         }
     }
 
-    /// Watches a symbolic link itself, so that its removal or replacement wakes the watch's thread.
+    /// Watches a symbolic link itself, so that the link's removal or replacement wakes the watch thread.
     ///
-    /// - Returns: whether there is one at the path.
+    /// - Returns: whether the path is a symbolic link that could be watched.
     @discardableResult
     func watchLink(_ path: String) -> Bool {
         let raw = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC)
         if raw < 0 { return false }
         let link = Descriptor(owning: raw)
         guard (try? FileStatus(of: link.rawValue))?.kind == .symbolicLink else { return false }
-        // A link that is removed while it is open loses its last name, an attribute.
+        // Removing an open link drops its last name, which raises an attribute event.
         let mask = UInt32(bitPattern: Int32(IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB))
         return inotify_add_watch(descriptor.rawValue, "/proc/self/fd/\(link.rawValue)", mask) >= 0
     }
 
-    /// Ends a watch; one that the kernel removed already is no error.
+    /// Ends a watch; ignores a watch the kernel already removed.
     func unwatch(_ watch: Int32) {
         _ = inotify_rm_watch(descriptor.rawValue, watch)
     }
@@ -108,7 +109,7 @@ final class InotifyQueue: Sendable {
         }
     }
 
-    /// Reads under the lock, so that the order is kept whoever reads.
+    /// Reads under the lock, so that chunks stay in order whichever thread reads.
     private func readOnce() -> Bool {
         let (isMore, wasEmpty) = state.withLock { state in
             let chunk = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.readSize) { buffer in
@@ -116,7 +117,7 @@ final class InotifyQueue: Sendable {
                 return Array(buffer[..<count])
             }
             if chunk.isEmpty { return (false, false) }
-            // The kernel had no more where it left room for another event.
+            // If the buffer still had room for another event, the kernel has no more events.
             let isMore = chunk.count > Self.readSize - Self.largestEvent
             let wasEmpty = state.chunks.isEmpty && !state.isOverflowed
             if state.bytes + chunk.count > Self.capacity {

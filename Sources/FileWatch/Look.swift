@@ -1,22 +1,22 @@
 import LinuxSystem
 import SystemPackage
 
-/// What one look at a name found.
+/// The result of one look at a name.
 enum Look: Equatable {
-    /// A regular file that nobody has open for writing.
+    /// A regular file with no writer.
     case free(FileStatus)
-    /// A regular file that somebody has open, or mapped, for writing, or that changed during the look.
+    /// A regular file that a process has open or mapped for writing, or that changed during the look.
     case busy
-    /// A regular file of which nobody can tell whether it has a writer.
+    /// A regular file; whether a writer has the file open cannot be determined.
     case unknown(FileStatus)
     /// Neither a regular file nor a directory.
     case odd(FileStatus)
     /// A directory.
     case directory
-    /// No such name.
+    /// The name does not exist.
     case missing
     /// The name or the file cannot be opened.
     case unreadable(Errno)
-    /// No look could be taken now, for want of descriptors or memory or because a file server is away.
+    /// The look failed for lack of descriptors or memory, or because a file server is unreachable.
     case starved
 }

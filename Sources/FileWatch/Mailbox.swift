@@ -2,7 +2,7 @@ import SystemPackage
 import Synchronization
 import UploadCore
 
-/// What other threads ask of the watch thread.
+/// Commands from other threads to the watch thread.
 final class Mailbox: Sendable {
     enum Command: Sendable {
         case rescan

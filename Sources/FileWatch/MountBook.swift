@@ -1,8 +1,8 @@
 import UploadCore
 
-/// Keeps book of the mounts below the outbox: which came, and which are away.
+/// Tracks the mounts below the outbox: new, replaced and missing ones.
 struct MountBook {
-    /// What tells a file system from another that is mounted in its place; device numbers do not last.
+    /// Distinguishes a file system from another one mounted in its place; device numbers change between mounts.
     struct Identity: Equatable {
         var fileSystem: UInt64
         var source: [UInt8]
@@ -12,9 +12,9 @@ struct MountBook {
 
     /// What changed at a mount point.
     enum Change: Equatable {
-        /// The file system that was there is away.
+        /// The file system at the mount point was unmounted.
         case lost(RelativePath)
-        /// One is there now that was not; `isSame`: it is the one that was lost.
+        /// A file system was mounted; `isSame`: whether it is the file system lost earlier at this path.
         case mounted(RelativePath, isSame: Bool)
         /// The same file system was mounted anew.
         case remounted(RelativePath)
@@ -28,24 +28,25 @@ struct MountBook {
     private var present: [RelativePath: Entry]?
     private var away: [RelativePath: Identity?] = [:]
 
-    /// Mount points whose file system is away.
+    /// Mount points whose file system is missing.
     var lost: Set<RelativePath> { Set(away.keys) }
 
-    /// Number of mount points whose file system is away.
+    /// Number of mount points whose file system is missing.
     var lostCount: Int { away.count }
 
-    /// Whether a path lies on a file system that is away.
+    /// Whether a path lies on a missing file system.
     func isLost(_ path: RelativePath) -> Bool {
         if away.isEmpty { return false }
         return away.keys.contains { path.isWithin($0) }
     }
 
-    /// Compares with what is mounted now. The first time nothing counts as a change.
+    /// Compares the recorded mounts with the present ones. The first call reports no changes.
     ///
     /// - Parameters:
-    ///   - table: the mounts that matter.
-    ///   - identify: what is mounted at a path; nil where that cannot be told, and then it counts as another one.
-    /// - Returns: the changes, mount points before those below them.
+    ///   - table: the present mounts, without ignored paths.
+    ///   - identify: returns the identity of the file system at a path; nil if unknown, which counts as a different
+    /// one.
+    /// - Returns: the changes, a mount point before the mount points below it.
     mutating func update(
         _ table: [RelativePath: MountTable.Mount], identify: (RelativePath, MountTable.Mount) -> Identity?
     ) -> [Change] {
@@ -75,7 +76,7 @@ struct MountBook {
         return changes.sorted { $0.path.bytes.lexicographicallyPrecedes($1.path.bytes) }
     }
 
-    /// A directory has another name now.
+    /// Renames a directory in all recorded paths.
     mutating func move(from old: RelativePath, to new: RelativePath) {
         present = present.map { Self.moved($0, from: old, to: new) }
         away = Self.moved(away, from: old, to: new)

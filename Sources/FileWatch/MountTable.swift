@@ -3,13 +3,13 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// What is mounted below the outbox (man 5 proc_pid_mountinfo).
+/// The mounts below the outbox (man 5 proc_pid_mountinfo).
 enum MountTable {
     /// One mount.
     struct Mount: Equatable {
-        /// The kernel's number of the mount, which is another each time the file system is mounted.
+        /// The kernel's number of the mount, different each time the file system is mounted.
         var id: UInt64
-        /// What is mounted, in the words of the file system: a device, or the address of a server.
+        /// The mount's source in the file system's notation: a device, or a server's address.
         var source: [UInt8]
     }
 
@@ -30,7 +30,7 @@ enum MountTable {
             guard let hyphen = fields[6...].firstIndex(of: [UInt8(ascii: "-")]), hyphen + 2 < fields.count else {
                 continue
             }
-            // Of mounts on top of each other the last one shows.
+            // If several mounts are stacked on one path, only the last one is visible.
             mounts[path] = Mount(id: id, source: unescape(fields[hyphen + 2]))
         }
         return mounts
@@ -38,7 +38,8 @@ enum MountTable {
 
     private static let slash = UInt8(ascii: "/")
 
-    /// Space, tab, newline and backslash stand there as a backslash and three octal digits.
+    /// Decodes spaces, tabs, newlines and backslashes, which `mountinfo` writes as a backslash and three octal
+    /// digits.
     private static func unescape(_ field: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         var rest = field
@@ -55,11 +56,12 @@ enum MountTable {
     }
 }
 
-/// Tells when anything is mounted or unmounted, and what is mounted now.
+/// Reports changes of the mount table and reads the present mounts.
 final class MountMonitor: Sendable {
     private let file: SharedDescriptor
 
-    /// To be polled for POLLPRI, which also takes note of the change (man 5 proc, "/proc/mounts").
+    /// The descriptor to poll for POLLPRI; a poll(2) that reports a change also clears the change (man 5 proc,
+    /// "/proc/mounts").
     var rawValue: Int32 { file.rawValue }
 
     /// - Throws: `Errno` of open(2).
@@ -67,18 +69,18 @@ final class MountMonitor: Sendable {
         file = try SharedDescriptor(opening: path, flags: O_RDONLY)
     }
 
-    /// Whether mounts changed since this or a poll(2) of the descriptor told so the last time.
+    /// Whether mounts changed since the last call, or since the last poll(2) that reported a change.
     func isChanged() -> Bool {
         var entry = pollfd(fd: rawValue, events: Int16(POLLPRI), revents: 0)
         return poll(&entry, 1, 0) > 0
     }
 
-    /// The mounts below an open directory.
+    /// Returns the mounts below an open directory.
     ///
     /// - Throws: `Errno` of read(2) or readlink(2).
     func mounts(below directory: Directory) throws(Errno) -> [RelativePath: MountTable.Mount] {
         var text = try text()
-        // What changed between two reads could be missing or there twice.
+        // A change between two reads could leave a mount out or list it twice.
         for _ in 0..<3 where isChanged() { text = try self.text() }
         return MountTable.parse(text, below: try Self.path(of: directory))
     }

@@ -1,37 +1,37 @@
 import UploadCore
 
-/// Brings the two halves of a rename together, which share a cookie (man 7 inotify, "Dealing with rename() events").
+/// Pairs the two halves of a rename, which share a cookie (man 7 inotify, "Dealing with rename() events").
 ///
-/// The second half usually follows at once, but other events may come between, and it never comes for what was moved
-/// out of the watched tree.
+/// The second half usually follows at once, but other events may come in between. For a file moved out of the watched
+/// tree, no second half follows.
 struct MovePairing {
-    /// The first half: a name that went away.
+    /// The first half: a name that disappeared.
     struct Departure: Equatable {
         var path: RelativePath
         var isDirectory: Bool
     }
 
-    /// How long the second half is waited for.
+    /// How long to wait for the second half.
     static let patience: Duration = .milliseconds(50)
 
     private var departures: [UInt32: (departure: Departure, deadline: MonotonicTime)] = [:]
     private var cookies: [RelativePath: UInt32] = [:]
-    // Every departure has the same patience, so they expire in the order they came in.
+    // Every departure has the same patience, so departures expire in order of arrival.
     private var order: [UInt32] = []
 
-    /// When the oldest departure is given up.
+    /// When the oldest departure expires.
     var deadline: MonotonicTime? {
         order.lazy.compactMap { departures[$0]?.deadline }.first
     }
 
-    /// Remembers a first half.
+    /// Records a first half.
     mutating func depart(_ departure: Departure, cookie: UInt32, now: MonotonicTime) {
         departures[cookie] = (departure, now + Self.patience)
         cookies[departure.path] = cookie
         order.append(cookie)
     }
 
-    /// The first half that belongs to a second one.
+    /// Removes and returns the first half with the cookie of a second half.
     mutating func arrive(cookie: UInt32) -> Departure? {
         guard let (departure, _) = departures.removeValue(forKey: cookie) else { return nil }
         cookies[departure.path] = nil
@@ -39,13 +39,13 @@ struct MovePairing {
         return departure
     }
 
-    /// Gives up on the departure from a path, because something else bears its name now.
+    /// Removes and returns the departure from a path, because a new file or directory has taken the name.
     mutating func giveUp(on path: RelativePath) -> Departure? {
         if cookies.isEmpty { return nil }
         return cookies[path].flatMap { arrive(cookie: $0) }
     }
 
-    /// The departures whose second half did not come in time, the oldest first.
+    /// Removes and returns the departures whose second half did not come in time, the oldest first.
     mutating func expired(now: MonotonicTime) -> [Departure] {
         var result: [Departure] = []
         while let cookie = order.first(where: { departures[$0] != nil }), let oldest = departures[cookie],

@@ -1,31 +1,31 @@
 import UploadCore
 
-/// When directories are polled: every few seconds, but never more than a fifth of the time.
+/// Schedules polling: every few seconds, but at most a fifth of the time.
 struct PollClock {
     private let interval: Duration
     private var began: MonotonicTime?
-    /// When the next round is due; nil while there is nothing to poll or a round is on its way.
+    /// When the next round is due; nil while no directory needs polling or a round is running.
     private(set) var due: MonotonicTime?
 
     init(interval: Duration) {
         self.interval = interval
     }
 
-    /// Whether a round is on its way.
+    /// Whether a round is running.
     var isRunning: Bool { began != nil }
 
-    /// There is something to poll: within the interval.
+    /// Schedules a round within the interval, unless one is scheduled or running.
     mutating func wind(now: MonotonicTime) {
         if due == nil && began == nil { due = now + interval }
     }
 
-    /// There is nothing to poll.
+    /// Cancels the schedule because no directory needs polling.
     mutating func stop() {
         due = nil
         began = nil
     }
 
-    /// Begins a round if it is time to.
+    /// Begins a round if one is due; returns whether it did.
     mutating func begin(now: MonotonicTime) -> Bool {
         guard let time = due, time <= now else { return false }
         due = nil
@@ -33,7 +33,7 @@ struct PollClock {
         return true
     }
 
-    /// The round is over.
+    /// Ends the running round and schedules the next one.
     mutating func finish(now: MonotonicTime) {
         guard let start = began else { return }
         began = nil

@@ -1,8 +1,8 @@
-/// Why a directory is looked at every few seconds.
+/// Why a directory is polled every few seconds.
 public enum PollReason: Hashable, Sendable {
-    /// It could not be watched.
+    /// The directory could not be watched.
     case limit(WatchLimit.Cause)
-    /// It is on a file system of this name that others can change, of which no events tell.
+    /// The directory is on a shared file system of this name, which raises no events for changes made elsewhere.
     case sharedFileSystem(String)
     /// The same directory is watched under another path, as with a bind mount.
     case alias
@@ -11,14 +11,14 @@ public enum PollReason: Hashable, Sendable {
 /// The directories that are polled.
 struct PolledDirectories {
     private var reasons: [WatchTree.ID: PollReason] = [:]
-    /// Number of directories for each reason that there is.
+    /// Number of directories for each reason in use.
     private(set) var counts: [PollReason: Int] = [:]
 
     var isEmpty: Bool { reasons.isEmpty }
 
     var ids: some Collection<WatchTree.ID> { reasons.keys }
 
-    /// Number of directories that would be watched if they could be.
+    /// Number of directories that are polled only because of a limit.
     var limited: Int {
         counts.reduce(0) { if case .limit = $1.key { $0 + $1.value } else { $0 } }
     }
@@ -34,7 +34,7 @@ struct PolledDirectories {
         }
     }
 
-    /// Forgets directories that are no more.
+    /// Removes directories that no longer exist.
     mutating func keep(where isThere: (WatchTree.ID) -> Bool) {
         for id in reasons.keys where !isThere(id) { self[id] = nil }
     }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// One event as the kernel writes it (man 7 inotify, struct inotify_event).
+/// One event in the kernel's format (man 7 inotify, struct inotify_event).
 struct RawEvent: Equatable {
     var watch: Int32
     var mask: UInt32
     var cookie: UInt32
-    /// The name within the watched directory, without its padding; empty for the directory itself.
+    /// The name within the watched directory, without padding; empty for the directory itself.
     var name: [UInt8]
 
     func has(_ flag: Int32) -> Bool { mask & UInt32(bitPattern: flag) != 0 }
@@ -14,7 +14,7 @@ struct RawEvent: Equatable {
 
     static let directoryFlag = Int32(IN_ISDIR)
 
-    /// Takes apart what one read(2) of an inotify descriptor gave.
+    /// Parses the bytes of one read(2) from an inotify descriptor.
     static func parse(_ bytes: [UInt8], _ body: (RawEvent) -> Void) {
         let headerSize = 16
         bytes.withUnsafeBytes { raw in

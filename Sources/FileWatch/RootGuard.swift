@@ -2,24 +2,24 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// Makes sure that the outbox is the directory it was.
+/// Checks that the outbox is still the same directory.
 struct RootGuard {
-    /// What opening the outbox led to.
+    /// The result of opening the outbox.
     enum Outcome {
-        /// It is there as before.
+        /// The outbox is present as before.
         case present(Directory)
-        /// It is there again.
+        /// The outbox reappeared.
         case back(Directory, isSame: Bool)
-        /// It was there the last time and is not any more.
+        /// The outbox disappeared since the last call.
         case lost(reason: String)
-        /// It is still not there.
+        /// The outbox is still missing.
         case absent
-        /// It could not be opened for want of descriptors or memory.
+        /// The outbox could not be opened for lack of descriptors or memory.
         case starved
     }
 
     private let path: String
-    /// What stood there before the watch began.
+    /// The directory at this path before the watch began.
     private let expected: DirectoryIdentity?
     private var known: DirectoryIdentity?
     private var isMountPoint = false
@@ -30,7 +30,7 @@ struct RootGuard {
         self.expected = expected.map(DirectoryIdentity.init)
     }
 
-    /// Opens the outbox and compares it with what it was.
+    /// Opens the outbox and compares its identity with the recorded one.
     mutating func open() -> Outcome {
         do {
             let directory = try Directory(path: path)
@@ -56,7 +56,7 @@ struct RootGuard {
     ) throws(Errno) -> Outcome {
         let identity = DirectoryIdentity(found)
         let isMounted = try FileStatus(path: path + "/..").device != found.device
-        // The empty directory that shows while a medium is away is not the outbox.
+        // The empty directory visible while a medium is unmounted is not the outbox.
         if isLost && isMountPoint && !isMounted { return .absent }
         isMountPoint = isMounted
         let isFirst = known == nil && expected.map { $0 == identity } ?? true

@@ -1,20 +1,20 @@
 import LinuxSystem
 import UploadCore
 
-/// The directories that wait to be listed, and the full scan that is on its way.
+/// The directories waiting to be listed, and the running full scan.
 ///
-/// Directories are visited one after the other and in slices, so that events are handled in between and no depth is
-/// too deep.
+/// Directories are listed one after the other and in slices, so that events are handled in between. The queue
+/// replaces recursion, so no tree is too deep.
 struct ScanQueue {
     /// Why a directory is listed.
     enum Purpose {
-        /// Part of the full scan: goes all the way down, leaves out what is known.
+        /// Part of the full scan: descends, skips known files.
         case full
-        /// It is new here: goes all the way down and tells of everything.
+        /// A new directory: descends, reports every file.
         case fresh
-        /// It may have changed unnoticed: goes all the way down, leaves out what is known.
+        /// A directory that may have changed unnoticed: descends, skips known files.
         case verify
-        /// Events do not tell all of it: this directory alone, leaves out what is known.
+        /// A directory with incomplete events: lists this directory alone, skips known files.
         case poll
     }
 
@@ -23,7 +23,7 @@ struct ScanQueue {
         var purpose: Purpose
     }
 
-    /// A directory in the middle of being looked through.
+    /// A directory whose entries are being processed.
     struct Listing {
         var visit: Visit
         var directory: Directory
@@ -31,15 +31,15 @@ struct ScanQueue {
         var position = 0
     }
 
-    /// The listing that is being worked off.
+    /// The listing in progress.
     var current: Listing?
-    /// What the full scan found so far; nil while there is none.
+    /// The full scan's findings so far; nil while no full scan is running.
     private(set) var summary: ScanSummary?
-    /// Whether a full scan is to follow as soon as none is on its way.
+    /// Whether a full scan should start as soon as no other full scan is running.
     private(set) var isFullWanted = false
-    /// When the next full scan begins by itself.
+    /// When the next periodic full scan begins.
     private(set) var nextFull: MonotonicTime
-    /// When the full scan that is on its way began.
+    /// When the running full scan began.
     private var began: MonotonicTime
     private var pollsWaiting = 0
 
@@ -51,13 +51,13 @@ struct ScanQueue {
         began = nextFull
     }
 
-    /// Whether a directory waits, or is on its way, that is to be polled.
+    /// Whether any directory is being polled or waits for polling.
     var isPolling: Bool { pollsWaiting > 0 || current?.visit.purpose == .poll }
 
-    /// Whether no directory waits.
+    /// Whether no directory is waiting or being listed.
     var isIdle: Bool { current == nil && visits.isEmpty && fullVisits.isEmpty }
 
-    /// Whether there is nothing to do before something happens: a full scan without directories left has yet to end.
+    /// Whether the queue has no work left: a full scan without remaining directories must still be finished.
     var isAtRest: Bool { isIdle && summary == nil && !isFullWanted }
 
     mutating func push(_ id: WatchTree.ID, _ purpose: Purpose) {
@@ -70,17 +70,17 @@ struct ScanQueue {
         }
     }
 
-    /// The next directory; new ones come before the full scan.
+    /// Removes and returns the next directory; new directories come before those of the full scan.
     mutating func pop() -> Visit? {
         guard let visit = visits.popLast() else { return fullVisits.popLast() }
         if visit.purpose == .poll { pollsWaiting -= 1 }
         return visit
     }
 
-    /// Asks for a full scan.
+    /// Requests a full scan.
     mutating func wantFull() { isFullWanted = true }
 
-    /// Begins a full scan if one is wanted or due, and none is on its way.
+    /// Begins a full scan if one is requested or due, and none is running.
     mutating func beginFullIfDue(now: MonotonicTime) {
         guard summary == nil, isFullWanted || nextFull <= now else { return }
         isFullWanted = false
@@ -91,7 +91,7 @@ struct ScanQueue {
 
     /// Ends the full scan.
     ///
-    /// - Parameter pause: time to the next one.
+    /// - Parameter pause: time until the next full scan.
     mutating func finishFull(now: MonotonicTime, pause: Duration) -> ScanSummary? {
         defer { summary = nil }
         nextFull = now + pause
@@ -99,7 +99,7 @@ struct ScanQueue {
         return summary
     }
 
-    /// Counts a path as seen by the full scan, if one is on its way.
+    /// Counts a path as seen by the full scan, if one is running.
     mutating func count(_ path: RelativePath) { summary?.insert(path) }
 
     /// Counts a listed directory.

@@ -1,37 +1,37 @@
 public import UploadCore
 
-/// What a full scan found.
+/// The findings of a full scan.
 public struct ScanSummary: Equatable, Sendable {
-    /// Number of names that are not directories, known files included, ignored ones not.
+    /// Number of names that are not directories; known files count, ignored names do not.
     public internal(set) var files = 0
     /// Number of directories, the outbox included.
     public internal(set) var directories = 0
     /// Directories that could not be listed.
     public internal(set) var unreadable: Set<RelativePath> = []
-    /// Mount points whose file system is away.
+    /// Mount points whose file system is missing.
     public internal(set) var lostMounts: Set<RelativePath> = []
-    /// Number of directories that are polled because they could not be watched.
+    /// Number of directories polled because they could not be watched.
     public internal(set) var unwatched = 0
-    /// From its begin to its end.
+    /// Time from the scan's start to its end.
     public internal(set) var duration: Duration = .zero
 
-    // 64-bit hashes instead of paths: a million files are 16 MB. Swift's hash is keyed anew in each process, so nobody
-    // can prepare names that collide.
+    // Stores 64-bit hashes instead of paths: 16 MB for a million files. Swift seeds its hash anew in each process, so
+    // nobody can prepare colliding names.
     private var seen: Set<Int> = []
 
     init() {}
 
-    /// Whether a file was there at some time during the scan, or nobody can tell: see ``isUnvouched(_:)``. A path for
-    /// which this is false was not there.
+    /// Whether a file was present at some time during the scan, or its presence is unknown: see ``isUnvouched(_:)``.
+    /// False means that the path did not exist.
     public func contains(_ path: RelativePath) -> Bool {
         seen.contains(path.hashValue) || isUnvouched(path)
     }
 
-    /// Whether a file was there at some time during the scan.
+    /// Whether a file was present at some time during the scan.
     public func found(_ path: RelativePath) -> Bool { seen.contains(path.hashValue) }
 
-    /// Whether nothing can be said of a path, because a directory above it could not be listed or its file system is
-    /// away. That it was not found does not mean that it was removed.
+    /// Whether the scan cannot vouch for a path, because a directory above the path could not be listed or its file
+    /// system is missing. Not finding such a path does not mean that it was removed.
     public func isUnvouched(_ path: RelativePath) -> Bool {
         if unreadable.isEmpty && lostMounts.isEmpty { return false }
         var place = path
@@ -48,6 +48,6 @@ public struct ScanSummary: Equatable, Sendable {
 }
 
 extension ScanSummary: ScanFindings {
-    /// Whether each directory could be listed, and each file system was there.
+    /// Whether every directory could be listed, and every file system was present.
     package var isWhole: Bool { unreadable.isEmpty && lostMounts.isEmpty }
 }

@@ -2,43 +2,43 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// Decides when a file is complete: quiet for a while, and nobody writing.
+/// Decides when a file is complete: quiet for a while, and without a writer.
 ///
-/// A plain value: events and looks come in with the time, decisions go out. It does no I/O.
+/// A plain value without I/O: the caller passes in events, looks and the time, and receives decisions.
 struct Settler {
-    /// What brought a file here.
+    /// Why a file needs settling.
     enum Cause {
-        /// Its name appeared, or a scan found it: nothing is known of a writer.
+        /// The file's name appeared, or a scan found the file; whether a writer exists is unknown.
         case appeared
-        /// A writer closed it, or it was moved in complete.
+        /// A writer closed the file, or the complete file was moved in.
         case written
-        /// It was renamed within the outbox, or its attributes changed; of interest only if it is not known already.
+        /// The file was renamed within the outbox, or its attributes changed; reported only if not known already.
         case touched
-        /// It changed while it was read.
+        /// The file changed during a read.
         case reconsidered
     }
 
-    /// What a look led to.
+    /// The result of a look.
     enum Verdict: Equatable {
-        /// Too early to tell; it is looked at again.
+        /// Undecided; the settler requests another look later.
         case wait
-        /// To be taken. `unlessKnown`: only if this state was not dealt with already.
+        /// The file is ready. `unlessKnown`: report the file only if this state was not handled already.
         case ready(FileStatus, unlessKnown: Bool)
-        /// It was told of, and is not there any more.
+        /// The file was reported as seen and no longer exists.
         case gone
-        /// It was never told of, and is not there.
+        /// The file was never reported as seen and does not exist.
         case nothing
         /// Not a regular file.
         case odd(FileStatus, unlessKnown: Bool)
-        /// A directory bears the name now.
+        /// A directory has taken the name.
         case directory
-        /// It cannot be opened.
+        /// The file cannot be opened.
         case unreadable(Errno)
     }
 
     private struct Entry {
         var due: MonotonicTime
-        /// The time of this entry's one valid place in the heap.
+        /// The deadline of this entry's one valid place in the heap; the other places are outdated.
         var queued: MonotonicTime
         var isAnnounced: Bool
         var isFiltered: Bool
@@ -60,15 +60,15 @@ struct Settler {
         self.unknownWriterWait = unknownWriterWait
     }
 
-    /// When the next look is due; it may turn out that nothing is.
+    /// When the next look is due; the entry at this deadline may be outdated.
     var deadline: MonotonicTime? { heap.first }
 
-    /// Whether a file is being settled.
+    /// Whether the file is being settled.
     func contains(_ path: RelativePath) -> Bool { !entries.isEmpty && entries[path] != nil }
 
-    /// Takes an event in; the quiet time starts anew.
+    /// Handles an event and restarts the quiet time.
     ///
-    /// - Returns: whether the file is to be told of as seen.
+    /// - Returns: whether to report the file as seen.
     mutating func note(_ path: RelativePath, _ cause: Cause, now: MonotonicTime) -> Bool {
         var entry =
             entries[path]
@@ -95,10 +95,10 @@ struct Settler {
         return entry.isAnnounced && !wasAnnounced && cause != .reconsidered
     }
 
-    /// Judges a file that a scan found and looked at.
+    /// Judges a file found by a scan.
     ///
-    /// - Parameter age: time since its last change by the wall clock; negative for a change in the future.
-    /// - Returns: the verdict, and whether the file is to be told of as seen.
+    /// - Parameter age: time since the file's last change by the wall clock; negative for a change in the future.
+    /// - Returns: the verdict, and whether to report the file as seen.
     mutating func found(
         _ path: RelativePath, _ look: Look, age: Duration, now: MonotonicTime
     ) -> (verdict: Verdict, isSeen: Bool) {
@@ -116,7 +116,7 @@ struct Settler {
         }
     }
 
-    /// The files to look at now, each at most once.
+    /// Returns the files due for a look, each at most once.
     mutating func takeDue(now: MonotonicTime, limit: Int) -> [RelativePath] {
         var result: [RelativePath] = []
         while result.count < limit, let (time, path) = heap.pop(until: now) {
@@ -140,7 +140,8 @@ struct Settler {
         case .unknown(let status): return judgeUnknown(path, entry, status, now: now)
         case .busy, .starved: return waitLonger(path, entry, now: now)
         case .missing:
-            // The name may just have changed, with the event for it still to come; that would carry the entry along.
+            // A rename may be the reason, with its event still to come; the event would move the entry to the new
+            // name.
             if !entry.isMissing {
                 var entry = entry
                 entry.isMissing = true
@@ -155,14 +156,14 @@ struct Settler {
         }
     }
 
-    /// Forgets a path and everything below it.
+    /// Removes a path and everything below it.
     mutating func remove(_ path: RelativePath, isDirectory: Bool) {
         entries[path] = nil
         if !isDirectory || entries.isEmpty { return }
         for key in entries.paths(within: path) { entries[key] = nil }
     }
 
-    /// Carries a path, and everything below a directory, over to a new name.
+    /// Renames the entry of a path, and for a directory every entry below it.
     mutating func move(from old: RelativePath, to new: RelativePath, isDirectory: Bool) {
         remove(new, isDirectory: isDirectory)
         let keys = isDirectory ? entries.paths(within: old) : [old]
@@ -176,7 +177,7 @@ struct Settler {
         }
     }
 
-    /// Forgets everything.
+    /// Removes all entries.
     mutating func removeAll() {
         entries = PathMap()
         heap = DeadlineHeap()
@@ -216,7 +217,7 @@ struct Settler {
         return .wait
     }
 
-    /// Keeps an entry, with a place in the heap no later than its due time.
+    /// Stores an entry, with a place in the heap no later than its due time.
     private mutating func store(_ entry: Entry, at path: RelativePath) {
         var entry = entry
         if entry.due < entry.queued {
@@ -228,7 +229,7 @@ struct Settler {
 }
 
 extension FileStatus {
-    /// Whether it is the same file with the same size and times.
+    /// Whether both describe the same file with the same size and times.
     fileprivate func isUnchanged(_ other: FileStatus) -> Bool {
         device == other.device && inode == other.inode && size == other.size && modified == other.modified
             && changed == other.changed

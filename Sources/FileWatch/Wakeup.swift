@@ -14,15 +14,15 @@ final class Wakeup: Sendable {
         descriptor = Descriptor(owning: try retryingOnInterrupt { outbox_eventfd() })
     }
 
-    /// Wakes the sleeper, now or the next time it goes to sleep.
+    /// Wakes the sleeper now, or as soon as it goes to sleep.
     func signal() {
-        // Fails only where the counter is full, and then the sleeper is awake anyway.
+        // Fails only if the counter is full, and then the sleeper is awake anyway.
         _ = eventfd_write(descriptor.rawValue, 1)
     }
 
-    /// Sleeps until a signal, the timeout, or a mount that comes or goes; all signals so far are used up.
+    /// Sleeps until a signal, the timeout, or a change of mounts; consumes all pending signals.
     ///
-    /// - Parameter timeout: nil sleeps for ever; rounded up to milliseconds.
+    /// - Parameter timeout: rounded up to milliseconds; nil means no timeout.
     /// - Returns: whether mounts changed.
     func sleep(timeout: Duration?, mounts: MountMonitor) -> Bool {
         let milliseconds = timeout.map { max(0, ($0.wholeNanoseconds + 999_999) / 1_000_000) } ?? -1

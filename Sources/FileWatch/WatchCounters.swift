@@ -1,47 +1,47 @@
 import Synchronization
 
-/// What the watch is doing and has done since it was made.
+/// The watch's current state, and totals since its creation.
 public struct WatchCounters: Equatable, Sendable {
-    /// What the last full scan came to.
+    /// The last full scan's results.
     public struct Scan: Equatable, Sendable {
-        /// From its begin to its end, with what was done in between.
+        /// Time from the scan's start to its end, including event handling in between.
         public var duration: Duration
         /// Number of names that are not directories.
         public var files: Int
         /// Number of directories, the outbox included.
         public var directories: Int
-        /// Number of directories for whose files it could not vouch.
+        /// Number of unreadable directories and missing mounts, for whose files the scan cannot vouch.
         public var unvouched: Int
     }
 
-    /// Nothing done yet.
+    /// Creates counters at zero.
     public init() {}
 
-    /// Whether the outbox is there.
+    /// Whether the outbox is present.
     public internal(set) var isOutboxThere = false
-    /// Directories that are known, the outbox included.
+    /// Number of known directories, the outbox included.
     public internal(set) var directories = 0
-    /// Inotify watches held.
+    /// Number of inotify watches held.
     public internal(set) var watches = 0
-    /// Directories that are polled, for each reason.
+    /// Number of polled directories for each reason.
     public internal(set) var polled: [PollReason: Int] = [:]
-    /// Mounts below the outbox that are away.
+    /// Number of missing mounts below the outbox.
     public internal(set) var lostMounts = 0
-    /// Events of the kernel handled.
+    /// Number of kernel events handled.
     public internal(set) var events: UInt64 = 0
-    /// Times that events were lost.
+    /// Number of times events were lost.
     public internal(set) var overflows: UInt64 = 0
-    /// Full scans ended.
+    /// Number of completed full scans.
     public internal(set) var fullScans: UInt64 = 0
-    /// The last full scan; nil before the first one ended.
+    /// The last full scan; nil before the end of the first one.
     public internal(set) var lastScan: Scan?
-    /// Rounds of polling begun.
+    /// Number of polling rounds begun.
     public internal(set) var polls: UInt64 = 0
-    /// Times the watch's thread had something to do; stands still while nothing happens.
+    /// Number of rounds of the watch thread; constant while nothing happens.
     public internal(set) var rounds: UInt64 = 0
 }
 
-/// Where the watch's thread leaves its counters for others to read.
+/// Publishes the watch thread's counters to other threads.
 final class CounterBoard: Sendable {
     private let counters = Mutex(WatchCounters())
 

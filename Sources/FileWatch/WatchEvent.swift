@@ -2,39 +2,40 @@ public import LinuxSystem
 public import SystemPackage
 public import UploadCore
 
-/// What happened below the outbox. Events of one path come in causal order.
+/// An event below the outbox. Events of one path come in causal order.
 public enum WatchEvent: Equatable, Sendable {
-    /// A file's name appeared or a writer closed it; told once until ``ready``, ``odd``, ``unreadable`` or ``gone``
-    /// follows. A scan that finds a file ready to be taken does not tell this first.
+    /// A file's name appeared or a writer closed the file; reported once until ``ready``, ``odd``, ``unreadable`` or
+    /// ``gone`` follows. If a scan finds a file already complete, `ready` comes without `seen`.
     case seen(RelativePath)
-    /// A regular file that was quiet for the settling time and that no writer has open.
+    /// A regular file was quiet for the settling time, and no writer has it open.
     case ready(RelativePath, FileStatus)
-    /// Neither a regular file nor a directory: a symbolic link, FIFO, socket or device. It was not opened.
+    /// Not a regular file or directory but a symbolic link, FIFO, socket or device. The watch did not open it.
     case odd(RelativePath, FileStatus)
-    /// A file or directory that cannot be looked at, opened or listed.
+    /// A file or directory cannot be examined, opened or listed.
     case unreadable(RelativePath, Errno)
-    /// The name is gone: a file, or a directory with everything below it. It may be told twice.
+    /// A name disappeared: a file, or a directory with everything below it. May be reported twice.
     case gone(RelativePath)
-    /// A name was changed within the outbox; what bore the new name before is gone. A file's `ready` may follow.
+    /// A rename within the outbox; a file that had the new name before is gone. A file's `ready` may follow.
     case renamed(from: RelativePath, to: RelativePath, isDirectory: Bool)
     /// A full scan ended.
     case scanned(ScanSummary)
-    /// Events were lost; a full scan that makes up for them is on its way.
+    /// The kernel dropped events; a full scan follows and makes up for them.
     case overflowed
-    /// A limit of the kernel is reached: some directories cannot be watched and are polled, or events were lost. Told
-    /// once for each cause, and again only after it had gone.
+    /// A kernel limit is reached: some directories cannot be watched and are polled, or events were lost. Reported
+    /// once for each cause, and again only after the condition had ended.
     case watchLimit(WatchLimit)
-    /// The file system that was mounted at a path below the outbox is away. Nothing below it counts as removed.
+    /// The file system mounted at a path below the outbox is missing. Files below the path do not count as removed.
     case mountLost(RelativePath)
-    /// Something is mounted at a path below the outbox that was not before; what it holds is told of as after a scan.
+    /// A file system was mounted at a path below the outbox; its files are reported as after a scan.
     ///
-    /// - `isSame`: whether it is the very file system that was lost there. If not, files that were known there are
-    ///   elsewhere, not removed.
+    /// - `isSame`: whether it is the file system lost earlier at this path. If not, the files known at this path are
+    ///   on another file system, not removed.
     case mounted(RelativePath, isSame: Bool)
-    /// The outbox itself is gone, unmounted or replaced. Nothing below it counts as removed; it is waited for.
+    /// The outbox itself was removed, unmounted or replaced. Files below it do not count as removed; the watch waits
+    /// for the outbox to return.
     case rootLost(reason: String)
-    /// The outbox is there again; a full scan follows.
+    /// The outbox reappeared; a full scan follows.
     ///
-    /// - `isSame`: whether it is the very directory that was lost, by device, inode and birth time.
+    /// - `isSame`: whether it is the lost directory itself, by device, inode and birth time.
     case rootBack(isSame: Bool)
 }

@@ -1,23 +1,23 @@
 public import SystemPackage
 public import UploadCore
 
-/// What keeps the kernel from telling of everything, told once for each cause.
+/// A limit that makes events incomplete, reported once for each cause.
 public struct WatchLimit: Equatable, Sendable {
-    /// What is exhausted.
+    /// The exhausted resource.
     public enum Cause: Hashable, Sendable {
-        /// The watches of this user: some directories are polled.
+        /// The user's inotify watches: some directories are polled.
         case watches
-        /// The inotify instances of this user: all directories are polled.
+        /// The user's inotify instances: all directories are polled.
         case instances
         /// The open files of this process or of the machine: some directories are polled.
         case descriptors
-        /// The kernel's queue of events: some were lost, and a full scan makes up for them.
+        /// The kernel's event queue: events were lost, and a full scan makes up for them.
         case queuedEvents
-        /// The kernel gave another reason: some directories are polled.
+        /// Another kernel error: some directories are polled.
         case other(Errno)
 
-        /// - Parameter canOpen: whether this process may still open files. The limit of instances and that of open files
-        ///   are the same error.
+        /// - Parameter canOpen: whether this process can still open files. EMFILE means either the instance limit or
+        ///   the limit of open files.
         init(_ error: Errno, canOpen: Bool) {
             switch error {
             case .noSpace: self = .watches
@@ -28,16 +28,16 @@ public struct WatchLimit: Equatable, Sendable {
         }
     }
 
-    /// What is exhausted.
+    /// The exhausted resource.
     public var cause: Cause
-    /// The first directory that could not be watched; the outbox itself where it is not about one directory.
+    /// The first directory that could not be watched; the outbox itself if the limit concerns no single directory.
     public var directory: RelativePath
-    /// What happened, in words.
+    /// The reason as text for the user.
     public var reason: String
-    /// What a person can do about it.
+    /// Instructions for raising the limit.
     public var remedy: String
 
-    /// - Parameter setting: reads the kernel's limit of that kind.
+    /// - Parameter setting: reads the kernel's limit for the cause.
     init(_ cause: Cause, at directory: RelativePath, setting: (InotifyLimit) -> InotifyLimit.Setting?) {
         self.cause = cause
         self.directory = directory

@@ -1,10 +1,10 @@
 import UploadCore
 
-/// The directories of the outbox and their inotify watches: which watch stands for which path now.
+/// The directories of the outbox and their inotify watches; maps each watch to its present path.
 ///
-/// A rename moves one node, however much lies below it; paths are put together on demand.
+/// A rename moves one node, however large the subtree; paths are assembled on demand.
 struct WatchTree {
-    /// A directory; never used again for another one.
+    /// Identifies a directory; never reused.
     typealias ID = Int
 
     private struct Node {
@@ -20,7 +20,7 @@ struct WatchTree {
     private var nodes: [ID: Node] = [root: Node(parent: nil, name: [])]
     private var byWatch: [Int32: ID] = [:]
     private var nextID = 1
-    /// How many directories were not listed yet: mostly none, and then nobody looks for them.
+    /// Number of directories not listed yet: usually 0, which spares `unlisted` its search.
     private var unlistedCount = 1
 
     /// Number of directories, the root included.
@@ -29,10 +29,10 @@ struct WatchTree {
     /// Number of watches.
     var watchCount: Int { byWatch.count }
 
-    /// Whether a directory is still there.
+    /// Whether a directory is still in the tree.
     func contains(_ id: ID) -> Bool { nodes[id] != nil }
 
-    /// The path of a directory; nil when it was removed.
+    /// Returns a directory's path; nil if the directory was removed.
     func path(_ id: ID) -> RelativePath? {
         guard nodes[id] != nil else { return nil }
         var names: [[UInt8]] = []
@@ -44,23 +44,23 @@ struct WatchTree {
         return RelativePath(Array(names.reversed().joined(separator: CollectionOfOne(UInt8(ascii: "/")))))
     }
 
-    /// The directory a watch stands for.
+    /// Returns the directory of a watch.
     func directory(of watch: Int32) -> ID? { byWatch[watch] }
 
-    /// The watch of a directory.
+    /// Returns the watch of a directory.
     func watch(of id: ID) -> Int32? { nodes[id]?.watch }
 
-    /// A directory's child directory of that name.
+    /// Returns the child directory with the given name.
     func child(_ name: [UInt8], of parent: ID) -> ID? { nodes[parent]?.children[name] }
 
-    /// The directory at a path.
+    /// Returns the directory at a path.
     func find(_ path: RelativePath) -> ID? {
         var id: ID? = WatchTree.root
         for part in path.parts { id = id.flatMap { child(Array(part), of: $0) } }
         return id
     }
 
-    /// A directory's child directories.
+    /// Returns the child directories.
     func children(of id: ID) -> [(name: [UInt8], id: ID)] {
         nodes[id]?.children.map { (name: $0.key, id: $0.value) } ?? []
     }
@@ -68,16 +68,16 @@ struct WatchTree {
     /// Whether the directory was listed since it was added.
     func isListed(_ id: ID) -> Bool { nodes[id]?.isListed ?? false }
 
-    /// Remembers that the directory was listed.
+    /// Records that the directory was listed.
     mutating func markListed(_ id: ID) {
         guard nodes[id]?.isListed == false else { return }
         nodes[id]?.isListed = true
         unlistedCount -= 1
     }
 
-    /// Adds a directory, or finds it.
+    /// Adds a directory, or finds the existing one.
     ///
-    /// - Returns: nil when the parent was removed.
+    /// - Returns: nil if the parent was removed.
     mutating func add(_ name: [UInt8], to parent: ID) -> (id: ID, isNew: Bool)? {
         guard let siblings = nodes[parent]?.children else { return nil }
         if let known = siblings[name] { return (known, false) }
@@ -89,9 +89,9 @@ struct WatchTree {
         return (id, true)
     }
 
-    /// Says that a watch stands for a directory from now on.
+    /// Assigns a watch to a directory.
     ///
-    /// - Returns: the watch that stood for the directory before and is of no more use.
+    /// - Returns: the directory's previous watch, which the caller should end.
     mutating func bind(_ watch: Int32, to id: ID) -> Int32? {
         guard let node = nodes[id] else { return watch }
         if let other = byWatch[watch], other != id { nodes[other]?.watch = nil }
@@ -102,9 +102,9 @@ struct WatchTree {
         return old
     }
 
-    /// Forgets a watch that the kernel removed.
+    /// Removes a watch that the kernel ended.
     ///
-    /// - Returns: the directory that is now without.
+    /// - Returns: the directory that lost its watch.
     @discardableResult
     mutating func unbind(_ watch: Int32) -> ID? {
         guard let id = byWatch.removeValue(forKey: watch) else { return nil }
@@ -114,7 +114,7 @@ struct WatchTree {
 
     /// Removes a directory with everything below it; the root is never removed.
     ///
-    /// - Returns: the watches that are of no more use.
+    /// - Returns: the removed directories' watches, which the caller should end.
     mutating func remove(_ id: ID) -> [Int32] {
         guard let node = nodes[id], let parent = node.parent else { return [] }
         nodes[parent]?.children[node.name] = nil
@@ -134,8 +134,8 @@ struct WatchTree {
 
     /// Moves a directory with everything below it.
     ///
-    /// - Returns: the watches of what bore the new name before; nil when the move makes no sense, because one of the
-    ///   two is gone or the directory would come to lie within itself.
+    /// - Returns: the watches of a displaced directory at the new name; nil if the move is impossible, because the
+    ///   directory or the new parent is gone or the directory would lie within itself.
     mutating func move(_ id: ID, to parent: ID, as name: [UInt8]) -> [Int32]? {
         guard let node = nodes[id], let oldParent = node.parent, nodes[parent] != nil else { return nil }
         var ancestor: ID? = parent
@@ -146,7 +146,7 @@ struct WatchTree {
         if oldParent == parent && node.name == name { return [] }
         var displaced: [Int32] = []
         if let other = nodes[parent]?.children[name] { displaced = remove(other) }
-        // What bore the new name may have held the directory itself, if events were lost.
+        // If events were lost, the displaced directory may have contained the moved one.
         guard nodes[id] != nil else { return displaced }
         nodes[oldParent]?.children[node.name] = nil
         nodes[parent]?.children[name] = id
@@ -155,7 +155,7 @@ struct WatchTree {
         return displaced
     }
 
-    /// The directories at and below one that were not listed yet.
+    /// Returns the unlisted directories at and below a directory.
     func unlisted(at id: ID) -> [ID] {
         if unlistedCount == 0 { return [] }
         var result: [ID] = []

@@ -4,7 +4,7 @@ import SystemPackage
 import UploadCore
 
 extension Watcher {
-    /// Handles everything that was queued.
+    /// Handles all queued events.
     func takeEvents(below root: Directory) {
         guard let (chunks, isOverflowed) = inotify?.take() else { return }
         for chunk in chunks {
@@ -16,18 +16,18 @@ extension Watcher {
         if isOverflowed { repairLoss() }
     }
 
-    /// Tells that names went away for which no new name came in time.
+    /// Reports a name as gone if no second half of its rename came in time.
     func giveUpDepartures(below root: Directory) {
         for departure in pairing.expired(now: Self.now()) { depart(departure, below: root) }
     }
 
-    /// Finds a directory that is new, or may be.
+    /// Adds a new or possibly new directory and queues it for listing.
     func discover(_ name: [UInt8], in parent: WatchTree.ID, _ purpose: ScanQueue.Purpose) {
         guard let (id, _) = tree.add(name, to: parent) else { return }
         scans.push(id, purpose)
     }
 
-    /// Ends watches that are of no more use.
+    /// Ends watches.
     func unwatch(_ watches: [Int32]) {
         for watch in watches { inotify?.unwatch(watch) }
     }
@@ -44,13 +44,13 @@ extension Watcher {
             return repairLoss()
         }
         if event.has(IN_IGNORED) {
-            // Its directory is gone, which its parent tells, or its file system was unmounted.
+            // Either the directory was removed, which its parent's watch reports, or its file system was unmounted.
             if let id = tree.unbind(event.watch) { scans.push(id, .verify) }
             return
         }
         guard let directory = tree.directory(of: event.watch), let path = tree.path(directory) else { return }
         if event.name.isEmpty {
-            // Permissions of the outbox; for other directories the parent tells it too.
+            // The permissions of the outbox changed; for other directories the parent's watch reports the change too.
             if event.has(IN_ATTRIB) && directory == WatchTree.root { scans.push(directory, .verify) }
             return
         }
@@ -87,7 +87,7 @@ extension Watcher {
         _ event: RawEvent, _ path: RelativePath, in parent: WatchTree.ID, below root: Directory
     ) {
         if event.has(IN_CREATE) {
-            // A scan may have been quicker; a directory made anew had its removal told before.
+            // A scan may have listed the directory already; if the directory was recreated, its removal came first.
             if let id = tree.child(event.name, of: parent), tree.isListed(id) { return }
             discover(event.name, in: parent, .fresh)
         } else if event.has(IN_DELETE) {
@@ -101,7 +101,7 @@ extension Watcher {
         if settler.note(path, cause, now: Self.now()) { tell(.seen(path)) }
     }
 
-    /// Handles the second half of a rename, or something that was moved in.
+    /// Handles the second half of a rename, or a file or directory moved in from outside.
     private func arrive(_ event: RawEvent, at path: RelativePath, in parent: WatchTree.ID, below root: Directory) {
         let departure = pairing.arrive(cookie: event.cookie)
         let isIgnored = options.isIgnored(path, event.isDirectory)
@@ -127,7 +127,7 @@ extension Watcher {
         settler.move(from: old, to: new, isDirectory: false)
         tell(.renamed(from: old, to: new, isDirectory: false))
         note(new, .touched)
-        // Where two names were exchanged (man 2 renameat2), the old one stands for another file now.
+        // After an exchange of two names (man 2 renameat2), the old name belongs to another file.
         note(old, .touched)
     }
 
@@ -141,12 +141,12 @@ extension Watcher {
             unwatch(displaced)
             for unlisted in tree.unlisted(at: id) { scans.push(unlisted, .fresh) }
             if tree.watch(of: id) == nil { scans.push(id, .verify) }
-            // It may have left the part still to be scanned for the part that was scanned already.
+            // The rename may have moved the directory from an unscanned part of the tree to an already scanned part.
             if scans.summary != nil { scans.push(id, .full) }
         } else {
             discover(Array(new.name), in: parent, .verify)
         }
-        // Where two names were exchanged, the old one stands for another directory now.
+        // After an exchange of two names, the old name belongs to another directory.
         if let status = try? root.look(at: old.bytes), status.kind == .directory, let parent = tree.find(old.parent) {
             discover(Array(old.name), in: parent, .verify)
         }
@@ -158,14 +158,14 @@ extension Watcher {
     }
 
     private func forget(_ path: RelativePath, isDirectory: Bool, below root: Directory) {
-        // A mount point may be removed right after its file system is unmounted, as udisks does.
+        // Some programs, such as udisks, remove a mount point right after unmounting its file system.
         if isDirectory { takeMounts(below: root) }
         settler.remove(path, isDirectory: isDirectory)
         if isDirectory, let id = tree.find(path) { removeDirectory(id) }
         tellGone(path)
     }
 
-    /// Forgets a directory with everything below it.
+    /// Removes a directory with everything below it, and ends the watches.
     func removeDirectory(_ id: WatchTree.ID) {
         unwatch(tree.remove(id))
     }

@@ -4,11 +4,11 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-// File systems that are mounted and unmounted below the outbox.
+// Mounting and unmounting of file systems below the outbox.
 extension Watcher {
-    /// Takes note of what was mounted and unmounted.
+    /// Handles mounts that appeared and disappeared.
     ///
-    /// It costs one poll(2) while nothing was, so it comes before every word that a file is gone.
+    /// Costs one poll(2) while mounts stay the same, so callers run it before reporting any file as gone.
     func takeMounts(below root: Directory) {
         if monitor.isChanged() { mountsMayHaveChanged = true }
         guard mountsMayHaveChanged, let all = try? monitor.mounts(below: root) else { return }
@@ -46,12 +46,12 @@ extension Watcher {
         else { return nil }
         let (low, high) = (raw.f_fsid.__val.0, raw.f_fsid.__val.1)
         let number = UInt64(UInt32(bitPattern: high)) << 32 | UInt64(UInt32(bitPattern: low))
-        // Where the file system has a number of its own, the name of its device may change from time to time.
+        // A file system with an id of its own needs no device name, which may change between mounts.
         return MountBook.Identity(
             fileSystem: number, source: number == 0 ? mount.source : [], inode: status.inode, born: status.born)
     }
 
-    /// Another directory stands at a path now: what is known of the old one's inside is of no more use.
+    /// Discards the known subtree of a path and queues a listing, because another directory is mounted there.
     private func exchange(_ path: RelativePath) {
         guard let id = tree.find(path) else { return }
         for child in tree.children(of: id) { removeDirectory(child.id) }

@@ -3,7 +3,7 @@ import SystemPackage
 import UploadCore
 
 extension Watcher {
-    /// Goes on scanning for a while.
+    /// Scans until the deadline.
     func scan(below root: Directory, until deadline: MonotonicTime) {
         while Self.now() < deadline {
             if scans.current != nil {
@@ -19,7 +19,7 @@ extension Watcher {
     }
 
     private func finishFullScan(below root: Directory) {
-        // A file that was renamed while the scan passed it by is known from its event only.
+        // The scan misses a file that was renamed while the scan passed; only the file's event reports it.
         inotify?.drain()
         takeEvents(below: root)
         takeMounts(below: root)
@@ -35,7 +35,7 @@ extension Watcher {
         tell(.scanned(summary))
     }
 
-    /// A limit that is reached again is told of again.
+    /// Forgets limits that no longer apply, so that a limit reached again is reported again.
     private func forgetLimitsThatWentAway() {
         limitsTold = limitsTold.filter { cause in
             if cause == .queuedEvents { return counters.overflows > overflowsAtLastScan }
@@ -44,7 +44,7 @@ extension Watcher {
         overflowsAtLastScan = counters.overflows
     }
 
-    /// Watches a directory and then lists it, so that nothing is missed in between.
+    /// Watches a directory before listing it, so that no change is missed in between.
     private func begin(_ visit: ScanQueue.Visit, below root: Directory) {
         guard let path = tree.path(visit.id) else { return }
         do {
@@ -59,7 +59,7 @@ extension Watcher {
             scans.current = ScanQueue.Listing(visit: visit, directory: directory, entries: try directory.entries())
             tree.markListed(visit.id)
         } catch .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels {
-            // Its removal or new name is still to be told, and its node is needed for that.
+            // The event of its removal or rename is still to come, and handling that event needs the node.
         } catch {
             scans.countUnreadable(path)
             tell(.unreadable(path, error))
@@ -79,7 +79,7 @@ extension Watcher {
                     polled[id] = .alias
                     return
                 }
-                // It was renamed, and the event is lost or still to come.
+                // The other directory was renamed, and the event is lost or still to come.
                 scans.push(other, .verify)
             }
             if let old = tree.bind(watch, to: id) { queue.unwatch(old) }
@@ -103,7 +103,7 @@ extension Watcher {
 
     private func queueInUse() throws(Errno) -> InotifyQueue {
         if let inotify { return inotify }
-        // A failed attempt is dear for the kernel, and there may be thousands of directories.
+        // A failed attempt is expensive for the kernel, and there may be thousands of directories.
         if let failure = queueFailure, Self.now() < failure.retry { throw failure.error }
         do {
             let queue = try kernel.openQueue(wakeup)
@@ -115,7 +115,8 @@ extension Watcher {
         }
     }
 
-    /// Whether another path leads to the same directory, as a bind mount does; only one of the two can have the watch.
+    /// Whether another path leads to the same directory, such as a bind mount; one inotify instance watches a
+    /// directory once.
     private func isAlias(_ other: WatchTree.ID, of directory: Directory, below root: Directory) -> Bool {
         guard let path = tree.path(other), let theirs = try? root.look(at: path.bytes),
             let mine = try? FileStatus(of: directory.rawValue)
@@ -137,7 +138,7 @@ extension Watcher {
         }
     }
 
-    /// Forgets directories of which nobody told that they went away.
+    /// Removes directories whose disappearance no event reported.
     private func removeStale(_ listing: ScanQueue.Listing) {
         let known = tree.children(of: listing.visit.id)
         if known.isEmpty { return }
@@ -185,8 +186,8 @@ extension Watcher {
 }
 
 extension Look {
-    /// Time since the last change by the wall clock, which alone can be compared with a file's times; negative for a
-    /// change in the future, zero where there is none to tell.
+    /// Time since the last change by the wall clock, the only clock comparable with a file's times. Negative for a
+    /// change in the future, zero if unknown.
     fileprivate var age: Duration {
         guard case .free(let status) = self else { return .zero }
         let (age, overflow) = (wallTimeMilliseconds() * 1_000_000).subtractingReportingOverflow(status.changed)

@@ -3,14 +3,14 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// The watch thread: everything but reading the kernel's queue happens here, one round after the other.
+/// The watch thread: does everything except reading the kernel's queue, one round after the other.
 final class Watcher {
     let options: FileWatch.Options
     let kernel: Kernel
     let probe: WriterProbe
     let monitor: MountMonitor
     var inotify: InotifyQueue?
-    /// Why no instance could be had, and when it is worth another attempt.
+    /// Why the last attempt to open an inotify instance failed, and when to retry.
     var queueFailure: (error: Errno, retry: MonotonicTime)?
     var tree = WatchTree()
     var settler: Settler
@@ -28,7 +28,8 @@ final class Watcher {
     private static let looksPerRound = 256
     private static let sliceTime: Duration = .milliseconds(2)
     private static let rootRetry: Duration = .seconds(1)
-    /// Files that vanish may be the outbox vanishing: looked for well before anybody takes them for removed.
+    /// Vanishing files may mean that the outbox itself is vanishing: check the outbox well before the files count as
+    /// removed.
     private static let rootCheckAfterGone: Duration = .milliseconds(500)
 
     private let mailbox: Mailbox
@@ -75,7 +76,7 @@ final class Watcher {
         inotify?.close()
     }
 
-    /// Tells of an event; the full scan counts what is there.
+    /// Queues an event for delivery and counts its path for the full scan.
     func tell(_ event: WatchEvent) {
         switch event {
         case .seen(let path), .ready(let path, _), .odd(let path, _), .renamed(_, let path, isDirectory: false):
@@ -89,7 +90,7 @@ final class Watcher {
         if batch.count >= Self.batchSize { deliver() }
     }
 
-    /// Tells of a limit, unless that was done.
+    /// Reports a limit, unless the limit was reported already.
     func tell(_ cause: WatchLimit.Cause, at directory: RelativePath) {
         guard limitsTold.insert(cause).inserted else { return }
         tell(.watchLimit(WatchLimit(cause, at: directory, setting: kernel.limit)))
@@ -133,7 +134,7 @@ final class Watcher {
         poll(now: Self.now())
     }
 
-    /// Opens the outbox for one round; nil when it is not there.
+    /// Opens the outbox for one round; returns nil if the outbox is missing.
     private func openRoot() -> Directory? {
         rootCheck = nil
         isRootOpen = true
@@ -156,7 +157,7 @@ final class Watcher {
     }
 
     private func forgetEverything() {
-        // Closing the instance ends every watch and discards the events that still come from them.
+        // Closing the instance ends every watch and discards the watches' pending events.
         inotify?.close()
         inotify = nil
         tree = WatchTree()
@@ -175,7 +176,7 @@ final class Watcher {
         }
     }
 
-    /// Acts on what the settler decided.
+    /// Acts on the settler's verdict.
     func apply(_ verdict: Settler.Verdict, to path: RelativePath) {
         switch verdict {
         case .wait, .nothing: break
@@ -190,7 +191,7 @@ final class Watcher {
         }
     }
 
-    /// Tells that a name is gone, unless it is merely out of sight.
+    /// Reports a name as gone, unless its file system is missing.
     func tellGone(_ path: RelativePath) {
         if !mounts.isLost(path) { tell(.gone(path)) }
     }

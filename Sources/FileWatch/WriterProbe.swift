@@ -3,15 +3,15 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// Looks at a name and finds out whether a writer has the file open.
+/// Examines a name and finds out whether a writer has the file open.
 struct WriterProbe {
-    /// The file system of an open file.
+    /// Returns the file system of an open file.
     let fileSystem: @Sendable (Int32) -> FileSystemType?
 
-    /// Looks at a name in a listed directory, with a single system call where the name is known.
+    /// Examines a name in a listed directory, with a single system call if the name is known.
     ///
-    /// - Parameter isKnown: what answers whether a status was dealt with already; no directory is asked for.
-    /// - Returns: nil for what is known.
+    /// - Parameter isKnown: returns whether a status was handled already; not called for directories.
+    /// - Returns: nil for a known name.
     func look(at name: [UInt8], in directory: Directory, unless isKnown: (FileStatus) -> Bool) -> Look? {
         do {
             let status = try FileStatus(ofName: name, in: directory)
@@ -22,7 +22,7 @@ struct WriterProbe {
         return look(at: name, in: directory)
     }
 
-    /// Looks at something below a directory. Only a regular file is ever opened.
+    /// Examines a path below a directory. Opens only regular files.
     func look(at path: [UInt8], in directory: Directory) -> Look {
         do {
             let name = try directory.hold(path)
@@ -32,13 +32,14 @@ struct WriterProbe {
             case .symbolicLink, .fifo, .socket, .device: return .odd(status)
             case .regular: break
             }
-            // Through its descriptor: by name a FIFO or device could have taken the file's place since.
+            // Opens through the descriptor: a FIFO or device could have replaced the file under its name.
             let file = Descriptor(
                 owning: try retryingOnInterrupt {
                     open("/proc/self/fd/\(name.rawValue)", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
                 })
             var answer = Self.tryLease(on: file)(status)
-            // Others may write there whom no lease of this kernel holds off.
+            // Writers elsewhere can change a file on a shared file system; a lease of this kernel does not block
+            // them.
             if case .free = answer, fileSystem(file.rawValue)?.isShared != false { answer = .unknown(status) }
             let after = try FileStatus(of: file.rawValue)
             return after == status ? answer : .busy
@@ -47,11 +48,11 @@ struct WriterProbe {
         }
     }
 
-    /// Takes a read lease, which the kernel grants only while no descriptor or mapping can write, and gives it back
-    /// (man 2 fcntl, "Leases").
+    /// Takes a read lease and gives it back (man 2 fcntl, "Leases"). The kernel grants the lease only while no
+    /// descriptor or mapping can write.
     private static func tryLease(on file: borrowing Descriptor) -> (FileStatus) -> Look {
-        // A writer that comes before the lease is back raises a signal: one that is ignored by default instead of
-        // SIGIO, which would end a process that does not expect it.
+        // A writer that opens the file before the lease is released raises a signal: SIGURG, which is ignored by
+        // default, instead of SIGIO, which would end an unprepared process.
         _ = outbox_fcntl(file.rawValue, outbox_f_setsig, SIGURG)
         if outbox_set_lease(file.rawValue, outbox_f_rdlck) == 0 {
             _ = outbox_set_lease(file.rawValue, outbox_f_unlck)
@@ -62,12 +63,12 @@ struct WriterProbe {
 
     private static func judge(_ error: Errno) -> Look {
         switch error {
-        // A symbolic link or a file in place of a directory on the way: whatever was meant is not there.
+        // The path leads through a symbolic link or a file instead of a directory, so the wanted file does not exist.
         case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels: .missing
-        // Somebody holds a write lease.
+        // Another process holds a write lease.
         case .wouldBlock: .busy
         case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory: .starved
-        // A server that is away: what it holds is as good as ever when it is back.
+        // The file server is unreachable; its files are still valid when the server returns.
         case .staleNFSFileHandle, .socketNotConnected, .timedOut, .hostIsDown, .noRouteToHost: .starved
         default: .unreadable(error)
         }

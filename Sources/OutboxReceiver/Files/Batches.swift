@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Work that is cheaper for many than for each: what is added while a batch is under way makes up the next one.
+/// Groups work that costs less per batch than per item. Items added while a batch runs make up the next batch.
 ///
 /// Batches run one after another, on a thread of their own.
 final class Batches<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []
-        /// The number of the batch that `items` will be.
+        /// The number of the batch that takes the current `items`.
         var number = 1
         var waiting: [(batch: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var done = 0
@@ -16,8 +16,8 @@ final class Batches<Item: Sendable>: Sendable {
     private let state = Mutex(State())
     private let thread = DiskThreads(count: 1)
 
-    /// - Parameter body: Does a batch; may block. The same for all items.
-    /// - Returns: The number of the batch that the item is in.
+    /// - Parameter body: Processes a batch; may block. Every caller must pass the same closure.
+    /// - Returns: The number of the batch that takes the item.
     @discardableResult
     func add(_ item: Item, _ body: @escaping @Sendable ([Item]) -> Void) -> Int {
         let (number, isIdle) = state.withLock { state in
@@ -36,7 +36,7 @@ final class Batches<Item: Sendable>: Sendable {
         return number
     }
 
-    /// Returns when the batch of this number is done.
+    /// Waits until the batch with this number has finished.
     func wait(for number: Int) async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
@@ -47,7 +47,7 @@ final class Batches<Item: Sendable>: Sendable {
         }
     }
 
-    /// Nil, and idle again, when there is nothing left.
+    /// Returns the next batch. Returns nil and marks the queue as idle if no items are waiting.
     private func next() -> [Item]? {
         state.withLock { state in
             guard !state.items.isEmpty else {

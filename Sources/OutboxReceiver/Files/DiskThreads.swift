@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// Threads of this program's own that tasks run on instead of the shared cooperative pool, so that a task may block
-/// in a file system call without stopping the others.
+/// A task executor with threads of its own. A task on these threads may block in a file system call without stopping
+/// the shared cooperative pool.
 ///
-/// The whole server runs under one of these as its task executor preference: a request needs no extra hop between
-/// threads to write what it received.
+/// The whole server runs under such an executor as its preference, so a request writes the received bytes without a
+/// hop between threads.
 final class DiskThreads: TaskExecutor {
     private let queue = JobQueue()
 
@@ -37,9 +37,9 @@ final class DiskThreads: TaskExecutor {
     }
 }
 
-/// Jobs in the order they came, handed to whichever thread is free.
+/// Hands jobs to idle threads in order of arrival.
 ///
-/// `@unchecked Sendable`: everything below the mutex is touched only while it is held.
+/// `@unchecked Sendable`: `mutex` guards all properties below it.
 private final class JobQueue: @unchecked Sendable {
     private struct Item {
         let job: UnownedJob

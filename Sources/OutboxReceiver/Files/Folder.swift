@@ -2,9 +2,10 @@ import CDisk
 import Glibc
 import SystemPackage
 
-/// A directory held open. Everything below the root is named relative to one of these, a single component (or one of
-/// this program's own two-component names) at a time, and symbolic links are never followed: what a client calls its
-/// files cannot lead anywhere else.
+/// An open directory.
+///
+/// Every file below the root is named relative to a `Folder`, by a single component or by a two-component name this
+/// program made. Symbolic links are never followed, so a file name from a client cannot escape the root.
 struct Folder: Sendable {
     private let file: OpenFile
 
@@ -12,7 +13,8 @@ struct Folder: Sendable {
         self.file = file
     }
 
-    /// Opens the directory at `path` (links in it are the administrator's own business), creating it when missing.
+    /// Opens the directory at `path`, and creates the directory if it is missing. Follows symbolic links in `path`,
+    /// because the administrator chose them.
     static func root(at path: String) throws(Errno) -> Folder {
         if mkdir(path, 0o700) == -1, errno != EEXIST { throw Errno(rawValue: errno) }
         let descriptor = try retrying { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
@@ -26,7 +28,7 @@ struct Folder: Sendable {
         return OpenFile(adopting: try retrying { openat(descriptor, name, flags, mode) })
     }
 
-    /// Opens a file for reading; nil when there is none.
+    /// Opens a file for reading. Returns nil if the file does not exist.
     func openExisting(_ name: String) throws(Errno) -> OpenFile? {
         do {
             return try open(name, O_RDONLY)
@@ -35,8 +37,8 @@ struct Folder: Sendable {
         }
     }
 
-    /// The directory `name` in this one, created when missing. Throws `.notDirectory` or `.tooManySymbolicLinkLevels`
-    /// where something else bears the name.
+    /// Opens the subdirectory `name`, and creates it if it is missing. Throws `.notDirectory` or
+    /// `.tooManySymbolicLinkLevels` if `name` is taken by something else.
     func folder(_ name: String) throws(Errno) -> Folder {
         do {
             return Folder(try open(name, O_RDONLY | O_DIRECTORY))
@@ -46,7 +48,7 @@ struct Folder: Sendable {
         }
     }
 
-    /// Nil when nothing bears the name.
+    /// Returns nil if `name` does not exist.
     func status(of name: String) throws(Errno) -> FileStatus? {
         do {
             return try FileStatus(of: name, in: descriptor, flags: AT_SYMLINK_NOFOLLOW)
@@ -55,22 +57,22 @@ struct Folder: Sendable {
         }
     }
 
-    /// A second name for `name`; never replaces anything (`.fileExists`).
+    /// Creates a hard link to `name`. Never overwrites: throws `.fileExists` if `newName` is taken.
     func link(_ name: String, into other: Folder, as newName: String) throws(Errno) {
         _ = try retrying { linkat(descriptor, name, other.descriptor, newName, 0) }
     }
 
-    /// Replaces what bears the new name.
+    /// Moves a file; overwrites `newName`.
     func rename(_ name: String, into other: Folder, as newName: String) throws(Errno) {
         _ = try retrying { renameat(descriptor, name, other.descriptor, newName) }
     }
 
-    /// Lets two names that are there change places (man 2 renameat2).
+    /// Swaps two existing names atomically (man 2 renameat2).
     func exchange(_ name: String, _ other: String) throws(Errno) {
         _ = try retrying { renameat2(descriptor, name, descriptor, other, UInt32(disk_rename_exchange)) }
     }
 
-    /// Removes a file; one that is not there is no error.
+    /// Removes a file. A missing file is no error.
     func remove(_ name: String) throws(Errno) {
         do {
             _ = try retrying { unlinkat(descriptor, name, 0) }
@@ -79,7 +81,7 @@ struct Folder: Sendable {
         }
     }
 
-    /// Makes a finished file read-only and gives it the time it had at its origin (seconds since 1970).
+    /// Makes a finished file read-only and sets its modification time to the original one (seconds since 1970).
     func seal(_ name: String, modified: Int64?) throws(Errno) {
         _ = try retrying { fchmodat(descriptor, name, 0o444, 0) }
         guard let modified else { return }
@@ -90,12 +92,12 @@ struct Folder: Sendable {
         _ = try retrying { fsync(descriptor) }
     }
 
-    /// Returns when everything that was written to this file system, by whomever, is on the disk (man 2 syncfs).
+    /// Flushes all pending writes of this file system, including those of other processes (man 2 syncfs).
     func synchronizeFileSystem() throws(Errno) {
         _ = try retrying { syncfs(descriptor) }
     }
 
-    /// Bytes an unprivileged user may still write to this file system (man 3 statvfs).
+    /// Returns how many bytes an unprivileged user may still write to this file system (man 3 statvfs).
     func freeSpace() throws(Errno) -> Int64 {
         var status = statvfs()
         _ = try retrying { fstatvfs(descriptor, &status) }
@@ -120,8 +122,8 @@ struct Folder: Sendable {
         return names
     }
 
-    /// Takes the lock that makes this process the only one on the directory, until the returned file is closed.
-    /// Throws `.wouldBlock` when another holds it.
+    /// Locks the directory for this process until the returned file is closed. Throws `.wouldBlock` if another
+    /// process holds the lock.
     func lock(_ name: String) throws(Errno) -> OpenFile {
         let file = try open(name, O_RDWR | O_CREAT, mode: 0o600)
         _ = try retrying { flock(file.descriptor, LOCK_EX | LOCK_NB) }

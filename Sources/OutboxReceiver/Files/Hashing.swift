@@ -1,7 +1,7 @@
 import CCrypto
 
-// libcrypto's hashes with their states as plain values: each copy continues by itself. The functions fail for null
-// pointers only (man 3 MD5_Init, SHA256_Init), so their results are not looked at.
+// libcrypto's hashes with their states as plain values: each copy continues independently. The functions fail only
+// for null pointers (man 3 MD5_Init, SHA256_Init), so the code ignores their results.
 
 /// Computes an MD5 (RFC 1321).
 struct RunningMD5: Sendable {

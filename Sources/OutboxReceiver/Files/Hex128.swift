@@ -1,4 +1,4 @@
-/// 128 bits that are written as 32 lower-case hex digits: an MD5, an upload's id, the secret part of a URL.
+/// 128 bits, written as 32 lower-case hex digits: an MD5, an upload id, the secret part of a URL.
 struct Hex128: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
@@ -8,7 +8,7 @@ struct Hex128: Hashable, Sendable {
         self.low = low
     }
 
-    /// Unguessable: straight from the system's generator.
+    /// Returns an unguessable value from the system's random number generator.
     static func random() -> Hex128 {
         var generator = SystemRandomNumberGenerator()
         return Hex128(high: generator.next(), low: generator.next())
@@ -20,12 +20,12 @@ struct Hex128: Hashable, Sendable {
         low = UInt64(bigEndian: digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
 
-    /// Nil for anything but 32 hex digits of either case.
+    /// Returns nil for anything but 32 hex digits of either case.
     init?(_ text: some StringProtocol) {
         self.init(text.utf8)
     }
 
-    /// Nil for anything but 32 hex digits of either case, in ASCII.
+    /// Returns nil for anything but 32 ASCII hex digits of either case.
     init?(_ digits: some Sequence<UInt8>) {
         var high: UInt64 = 0
         var low: UInt64 = 0

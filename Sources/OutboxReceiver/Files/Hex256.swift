@@ -1,4 +1,4 @@
-/// 256 bits that are written as 64 lower-case hex digits: a SHA-256.
+/// 256 bits, written as 64 lower-case hex digits: a SHA-256.
 struct Hex256: Hashable, Sendable {
     private let high: Hex128
     private let low: Hex128
@@ -10,7 +10,7 @@ struct Hex256: Hashable, Sendable {
         }
     }
 
-    /// Nil for anything but 64 hex digits of either case.
+    /// Returns nil for anything but 64 hex digits of either case.
     init?(_ text: some StringProtocol) {
         guard text.utf8.count == 64, let high = Hex128(text.utf8.prefix(32)), let low = Hex128(text.utf8.dropFirst(32))
         else { return nil }

@@ -2,7 +2,7 @@ import CDisk
 import Glibc
 import SystemPackage
 
-/// An open descriptor that closes itself when nobody uses it any more. Always opened close-on-exec.
+/// An open file descriptor, closed on deinit. Always opened close-on-exec.
 final class OpenFile: Sendable {
     let descriptor: Int32
 
@@ -14,7 +14,7 @@ final class OpenFile: Sendable {
         close(descriptor)
     }
 
-    /// Writes all of `bytes` at `offset` (man 2 pwrite may write less).
+    /// Writes all of `bytes` at `offset`; pwrite(2) alone may write less.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
         var rest = bytes
         var offset = offset
@@ -36,7 +36,8 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Fills `buffer` from `offset` on; returns less than its size only at the end of the file.
+    /// Fills `buffer` from `offset` on. Returns the number of bytes read, less than the buffer's size only at the end
+    /// of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         var filled = 0
         while filled < buffer.count {
@@ -57,14 +58,14 @@ final class OpenFile: Sendable {
         _ = try retrying { fdatasync(descriptor) }
     }
 
-    /// Starts writing these bytes to the disk and does not wait for it (man 2 sync_file_range). Failing is harmless:
-    /// they are written later then.
+    /// Starts writing these bytes to the disk without waiting (man 2 sync_file_range). A failure is harmless: the
+    /// kernel then writes the bytes later.
     func startWriting(at offset: Int64 = 0, count: Int64 = 0) {
         _ = sync_file_range(descriptor, offset, count, UInt32(disk_write))
     }
 
-    /// Returns when all bytes have been handed to the disk. That orders them before a renaming that follows; only
-    /// ``Folder/synchronizeFileSystem()`` makes either last.
+    /// Hands all bytes to the disk and waits. This orders the bytes before a later rename; only
+    /// ``Folder/synchronizeFileSystem()`` makes both durable.
     func finishWriting() throws(Errno) {
         let all = UInt32(disk_wait_before | disk_write | disk_wait_after)
         do throws(Errno) {
@@ -74,8 +75,8 @@ final class OpenFile: Sendable {
         } catch .invalidArgument {
             try synchronize()
         }
-        // Any other error stands: a descriptor is told of bytes that could not be written once only, so that fsync
-        // would find nothing wrong any more.
+        // Throw any other error. The kernel reports a failed write to a descriptor only once, so a later fsync would
+        // succeed.
     }
 
     func truncate(to size: Int64) throws(Errno) {
@@ -83,23 +84,23 @@ final class OpenFile: Sendable {
     }
 }
 
-/// What this program wants to know of a file.
+/// The file attributes this program needs.
 struct FileStatus: Sendable, Equatable {
     let device: UInt64
     let inode: UInt64
     let size: Int64
     /// Seconds since 1970.
     let modified: Int64
-    /// The last change of content or metadata, in nanoseconds since 1970.
+    /// The time of the last change of content or metadata, in nanoseconds since 1970.
     let changed: Int64
     let isReadableByAll: Bool
     let isRegular: Bool
 
-    /// Looks at a file (man 2 fstatat).
+    /// Reads the attributes of a file (man 2 fstatat).
     ///
     /// - Parameters:
-    ///   - name: in the directory, or a path where the directory is `AT_FDCWD`.
-    ///   - flags: of fstatat(2).
+    ///   - name: A name in the directory, or a path if the directory is `AT_FDCWD`.
+    ///   - flags: The flags of fstatat(2).
     init(of name: String, in directory: Int32, flags: Int32 = 0) throws(Errno) {
         var status = disk_status()
         _ = try retrying { disk_get_status(directory, name, flags, &status) }
@@ -117,7 +118,7 @@ struct FileStatus: Sendable, Equatable {
     }
 }
 
-/// Runs a system call again while a signal interrupts it; a result of -1 becomes the error it stands for.
+/// Repeats a system call while signals interrupt it. Throws the `errno` of any other failure.
 func retrying<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) throws(Errno) -> Result {
     while true {
         let result = call()

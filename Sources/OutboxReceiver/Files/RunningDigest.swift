@@ -1,4 +1,4 @@
-/// The digests of an upload's bytes so far: MD5 always, SHA-256 where the client announced one.
+/// The digests of an upload's bytes so far: always MD5, and SHA-256 if the client announced one.
 struct RunningDigest: Sendable {
     /// The digests of all bytes.
     struct Result: Equatable, Sendable {

@@ -1,6 +1,6 @@
-/// A path from a client, made harmless: components that can be created below a directory and lead nowhere else.
+/// A sanitized path from a client. Its components can be created below a directory and cannot escape that directory.
 struct SafePath: Equatable, Sendable {
-    /// What a Linux file system allows, less room for ` (123)`.
+    /// In bytes: the limit of Linux file systems, minus room for ` (123)`.
     private static let longestName = 240
     private static let deepest = 32
 
@@ -8,8 +8,8 @@ struct SafePath: Equatable, Sendable {
     let folders: [String]
     let name: String
 
-    /// Takes `path`, or `fileName` where there is no usable path. Empty components, `.` and `..` are dropped, control
-    /// characters become `_`, names that are too long are cut keeping their extension.
+    /// Sanitizes `path`, or `fileName` if `path` has no usable component. Drops empty components, `.` and `..`.
+    /// Replaces control characters by `_`. Cuts long names but keeps their extension.
     init(path: String?, fileName: String) {
         var components = Self.components(of: path ?? "")
         if components.isEmpty { components = Self.components(of: fileName) }
@@ -39,14 +39,14 @@ struct SafePath: Equatable, Sendable {
         return String(head) + suffix
     }
 
-    /// The name that is tried when `name` is taken: ` (2)` and so on before the extension.
+    /// Returns the name to try next if `name` is taken, with ` (2)` and so on before the extension.
     static func numbered(_ name: String, _ number: Int) -> String {
         guard number > 1 else { return name }
         let (stem, suffix) = split(name)
         return "\(stem) (\(number))\(suffix)"
     }
 
-    /// The extension, if it is short enough to be one, with its dot.
+    /// Splits off the extension with its dot, if the extension is at most 16 bytes long.
     private static func split(_ name: String) -> (stem: Substring, suffix: Substring) {
         guard let dot = name.unicodeScalars.lastIndex(of: "."), dot != name.startIndex,
             name[dot...].utf8.count <= 16

@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// The addresses of this server: those its links begin with, and those a receiver without tokens answers to.
+/// The addresses of this server: the prefix of its links, and the hosts that a receiver without tokens accepts.
 final class Addresses: Sendable {
     private let listen: ListenAddress
     /// Without a slash at the end.
@@ -23,12 +23,12 @@ final class Addresses: Sendable {
 
     /// Links for the reply to a request.
     ///
-    /// They begin with the public URL, else with the address listened on. Where that is 0.0.0.0 or ::, which name no
-    /// machine, they begin with the address the client used: only it knows how to reach this machine.
+    /// Links begin with the public URL, or else with the listen address. The wildcard addresses 0.0.0.0 and :: name
+    /// no machine, so links then begin with the address from the client's request.
     ///
     /// - Parameters:
     ///   - host: The request's `Host`.
-    ///   - reached: This machine's end of the connection, for a client that sent no `Host`.
+    ///   - reached: The local address of the connection, used if the client sent no `Host`.
     func links(host: String?, reached: SocketAddress?) -> Links {
         if let publicURL { return Links(prefix: publicURL) }
         let address = ListenAddress(host: listen.host, port: port.withLock { $0 })
@@ -42,12 +42,12 @@ final class Addresses: Sendable {
 
     // MARK: Web pages
 
-    /// Refuses what a web page made a browser send to a receiver without tokens.
+    /// Refuses requests that a web page made a browser send to a receiver without tokens.
     ///
-    /// A page of another site shows itself by its `Origin` (RFC 6454). A page whose own name was made to lead here (DNS
-    /// rebinding) shows itself by its `Host`. A client that is no browser may leave out both.
+    /// A page of another site is recognised by its `Origin` (RFC 6454). A page whose own name resolves to this
+    /// machine (DNS rebinding) is recognised by its `Host`. A client other than a browser may omit both.
     ///
-    /// The port of `Host` may be another one than that listened on, as behind an SSH tunnel: no page chooses it freely.
+    /// The port of `Host` may differ from the listen port, as behind an SSH tunnel: no page chooses the port freely.
     func check(host: String?, origin: String?) throws(Refusal) {
         let known = host.flatMap { HostField($0) }
         if let host, known.map({ !isOurs($0) }) ?? true {
@@ -66,7 +66,8 @@ final class Addresses: Sendable {
 
     private var expected: String { publicURL ?? ListenAddress(host: listen.host, port: port.withLock { $0 }).url }
 
-    /// `photos.example.org:8787` of `http://photos.example.org:8787/box`; nil where there is none, as in `null`.
+    /// Returns `photos.example.org:8787` for `http://photos.example.org:8787/box`; nil for a URL without authority,
+    /// such as `null`.
     private static func authority(of url: String) -> String? {
         guard let scheme = ["http://", "https://"].first(where: { url.lowercased().hasPrefix($0) }) else { return nil }
         return url.dropFirst(scheme.count).prefix { $0 != "/" }.lowercased()
@@ -75,12 +76,12 @@ final class Addresses: Sendable {
 
 /// A well-formed `Host` field (RFC 9110, 7.2).
 struct HostField: Equatable {
-    /// As it was sent, in lower case.
+    /// The whole field, in lower case.
     let text: String
-    /// Without port and brackets.
+    /// The host without port and brackets.
     let name: String
 
-    /// Nil for anything that may not stand in the authority of a URL.
+    /// Returns nil for anything that may not stand in the authority of a URL.
     init?(_ field: String) {
         text = field.lowercased()
         guard text.utf8.count <= 255 else { return nil }

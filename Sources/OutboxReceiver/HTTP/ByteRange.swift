@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What a request's `Range` asks for (RFC 9110, 14): one range, or else the whole.
+/// The part of a file that a request's `Range` selects (RFC 9110, 14): one range, or else the whole file.
 enum ByteRange: Equatable {
     case whole
     case part(Range<Int64>)

@@ -2,7 +2,7 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// What the server knows of a request beside the request.
+/// The channel and the logger that belong to a request.
 struct ConnectionContext: InitializableFromSource {
     let channel: any Channel
     let logger: Logger

@@ -2,11 +2,11 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// Runs everything a connection does on the one thread that its socket belongs to.
+/// Runs all work of a connection on the event loop thread of its socket.
 ///
-/// A fragment that is written by the thread that received it needs no hop between threads, and hops are most of what
-/// a small file costs. These threads may block in the file system for a moment; what takes long (digesting what came
-/// out of order, waiting for the disk) has threads of its own.
+/// The thread that receives a fragment also writes it, which avoids hops between threads, the main cost of a small
+/// file. These threads may block briefly in the file system. Slow work has threads of its own: digesting blocks that
+/// came out of order, and waiting for the disk.
 struct Connections: ServerChildChannel {
     typealias Value = HTTP1Channel.Value
 

@@ -28,12 +28,12 @@ struct Download {
         return try Self.response(file, headers, to: request)
     }
 
-    /// A browser that is led to a video makes a page of it, which must load the video; sandboxed it could not.
+    /// A browser that opens a video wraps the video in a page. A sandboxed page could not load the video.
     private static func securityPolicy(_ type: MediaType) -> String {
         type.showing == .video ? "default-src 'none'; media-src 'self'" : "default-src 'none'; sandbox"
     }
 
-    /// The file with these header fields, or the part of it, or the 304, that the request asks for.
+    /// Returns the file, the requested part of the file, or a 304 (Not Modified), with these header fields.
     static func response(_ file: OpenFile, _ headers: HTTPFields, to request: Request) throws -> Response {
         let size = try file.status().size
         var headers = headers
@@ -74,7 +74,7 @@ struct Download {
         let count = try piece.writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { buffer in
             try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count]), at: range.lowerBound)
         }
-        // Cut off behind our back: ending the connection is all that is left to tell the client.
+        // Another program truncated the file. Closing the connection is the only way left to tell the client.
         guard count == range.count else { throw Errno.ioError }
         return piece
     }

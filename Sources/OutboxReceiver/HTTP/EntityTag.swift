@@ -1,11 +1,11 @@
-/// What `ETag` and `If-None-Match` are about.
+/// Entity tags for `ETag` and `If-None-Match`.
 enum EntityTag {
-    /// A strong one for what is made anew each time.
+    /// Returns a strong entity tag for a document that is generated for each request.
     static func of(_ text: String) -> String {
         "\"\(RunningMD5.hash(text))\""
     }
 
-    /// If-None-Match compares weakly (RFC 9110, 13.1.2).
+    /// Compares weakly, as If-None-Match requires (RFC 9110, 13.1.2).
     static func matches(_ field: String, _ entityTag: String?) -> Bool {
         guard let entityTag else { return false }
         return field.split(separator: ",").contains { candidate in

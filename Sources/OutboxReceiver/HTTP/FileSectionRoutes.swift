@@ -3,15 +3,15 @@ import Hummingbird
 
 /// The four requests of the fileSection protocol.
 struct FileSectionRoutes {
-    /// Ids one request may name.
+    /// The most ids that one request may name.
     static let mostFiles = 50
     private static let longestFileBlock = 4096
     private static let longestName = 4096
     private static let pieceSize = 128 * 1024
-    /// A body may be this much longer than the fragment in it.
+    /// The number of bytes by which a body may exceed its fragment.
     private static let multipartRoom = 32 * 1024
-    /// How long `isFinish` waits for what is still being digested before it answers 2: an answer of 2 costs the
-    /// client a second and another request.
+    /// How long `isFinish` waits for running digests before it answers 2. An answer of 2 costs the client a second
+    /// and another request.
     private static let patience = Duration.seconds(1)
 
     let store: Store
@@ -92,7 +92,7 @@ struct FileSectionRoutes {
     ) async throws {
         var fragment = fragment
         do {
-            // Written in large pieces: a write has costs of its own that matter more than one more copy.
+            // Write in large pieces: the fixed cost of a write outweighs one more copy.
             var pending = ByteBuffer()
             for try await chunk in request.body {
                 guard var payload = try parser.payload(in: chunk) else { continue }
@@ -123,7 +123,7 @@ struct FileSectionRoutes {
     // MARK: isFinish.do
 
     func isFinish(_ request: Request, user: String) async throws -> Response {
-        // Naming no file is a question about the token alone: agents ask it before they have anything to send.
+        // A request without ids only checks the token. Agents send such a request before they have a file to upload.
         let ids = try await ids(in: request, atLeast: 0)
         let answers = try await settledAnswers(for: ids, user: user)
         var unknown: [String] = []
@@ -164,7 +164,7 @@ struct FileSectionRoutes {
             }
             guard answers.contains(.assembling), ContinuousClock.now < deadline else { return answers }
             if hasWaited {
-                // Being digested still, which may take long.
+                // A digest is still running, which may take long.
                 try await Task.sleep(for: .milliseconds(10))
             } else {
                 await store.waitForFinishing(ids.compactMap { Hex128($0) })

@@ -1,10 +1,10 @@
 /// A header field's value with its parameters, such as `form-data; name="a"; filename="b.jpg"` (RFC 9110, 5.6.6).
 struct HeaderParameters {
-    /// Lower case.
+    /// The value without parameters, in lower case.
     let value: String
     private var parameters: [String: String] = [:]
 
-    /// Nil when it is malformed, or names a parameter twice.
+    /// Returns nil if the field is malformed or names a parameter twice.
     init?(_ field: some StringProtocol) {
         var rest = Substring(field)
         value = Self.trimmed(rest.prefix { $0 != ";" }).lowercased()

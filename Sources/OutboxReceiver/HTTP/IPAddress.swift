@@ -1,8 +1,8 @@
 import Glibc
 
-/// An address as text, read as bytes (man 3 inet_pton).
+/// Parses IP addresses (man 3 inet_pton).
 enum IPAddress {
-    /// Four bytes, sixteen, or nil for anything but an address. The zone of a link-local address is ignored.
+    /// Returns 4 bytes for IPv4, 16 for IPv6, and nil for anything else. Ignores the zone of a link-local address.
     static func bytes(_ text: String) -> [UInt8]? {
         let text = String(text.prefix { $0 != "%" })
         var bytes = [UInt8](repeating: 0, count: 16)

@@ -1,5 +1,7 @@
-/// A JSON value (RFC 8259). Requests and replies here are small and their shapes few, so they are taken from and put
-/// into these by hand: that costs a tenth of what coders do, and it is on the way of every fragment.
+/// A JSON value (RFC 8259).
+///
+/// Requests and replies are small and have few shapes, so the server converts them by hand. This costs a tenth of
+/// `Codable`, and every fragment pays the cost.
 enum JSON: Equatable, Sendable {
     struct Member: Equatable, Sendable {
         let name: String
@@ -8,15 +10,16 @@ enum JSON: Equatable, Sendable {
 
     case null
     case boolean(Bool)
-    /// A number written without fraction and exponent that fits.
+    /// A number without fraction and exponent that fits into 64 bits.
     case integer(Int64)
     case number(Double)
     case string(String)
     case array([JSON])
-    /// In the order they were written in.
+    /// The members in their written order.
     case object([Member])
 
-    /// A member of an object, the last one of that name. Nil where there is none, or null, or no object.
+    /// Returns the last member with this name. Returns nil if the member is missing or null, or the value is no
+    /// object.
     subscript(name: String) -> JSON? {
         guard case .object(let members) = self, let value = members.last(where: { $0.name == name })?.value,
             value != .null
@@ -32,7 +35,7 @@ enum JSON: Equatable, Sendable {
         if case .array(let values) = self { values } else { nil }
     }
 
-    /// Also of a number such as `1e3` that is a whole one.
+    /// The number as an integer, also for a whole number written like `1e3`.
     var integer: Int64? {
         switch self {
         case .integer(let number): number
@@ -50,7 +53,7 @@ enum JSON: Equatable, Sendable {
         }
     }
 
-    /// All elements as strings; nil when it is no array, or one of them is something else.
+    /// All elements as strings. Nil if the value is no array or any element is no string.
     var strings: [String]? {
         guard let array else { return nil }
         var strings: [String] = []

@@ -1,5 +1,5 @@
-/// Reads a JSON text (RFC 8259) strictly: UTF-8 only, no lone surrogates, no comments, nothing behind the value, and
-/// no deeper than a request of this protocol could be.
+/// Parses a JSON text (RFC 8259) strictly: UTF-8 only, no lone surrogates, no comments, no bytes behind the value,
+/// and no deeper nesting than requests of this protocol need.
 struct JSONParser {
     private static let deepest = 16
 
@@ -12,7 +12,7 @@ struct JSONParser {
         self.bytes = bytes
     }
 
-    /// Nil when `bytes` are not one JSON value.
+    /// Returns nil unless `bytes` hold exactly one JSON value.
     static func value(of bytes: UnsafeRawBufferPointer) -> JSON? {
         var parser = JSONParser(bytes)
         guard let value = try? parser.value(depth: 0) else { return nil }
@@ -33,7 +33,7 @@ struct JSONParser {
         while let byte, byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { next += 1 }
     }
 
-    /// Whether the next byte is this one, which is taken then.
+    /// Consumes the next byte if it equals `wanted`. Returns whether it did.
     private mutating func take(_ wanted: Unicode.Scalar) -> Bool {
         guard byte == UInt8(ascii: wanted) else { return false }
         next += 1

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A time a client sent: seconds (or milliseconds) since 1970, or `2026-11-21T09:30:00.123Z`, or
-/// `2026-11-21 09:30:00` (UTC).
+/// A time from a client: seconds (or milliseconds) since 1970, `2026-11-21T09:30:00.123Z`, or `2026-11-21 09:30:00`
+/// (UTC).
 struct LenientTime: Equatable {
-    /// Nil when it is too far away: file systems have such times, and the file is worth taking all the same.
+    /// Nil if the time is out of range. Some file systems report such times, and the server accepts the file anyway.
     let seconds: Int64?
 
-    /// Nil when it is no time at all.
+    /// Returns nil if the value is no time at all.
     init?(_ json: JSON) {
         if let number = json.double ?? json.string.flatMap({ Double($0) }), number.isFinite {
             seconds = Self.seconds(number)
@@ -19,7 +19,7 @@ struct LenientTime: Equatable {
 
     private static func seconds(_ number: Double) -> Int64? {
         guard abs(number) < 1e15 else { return nil }
-        // Seconds reach this number in the year 5138, milliseconds did in 1973.
+        // Seconds reach this number in the year 5138; milliseconds reached it in 1973.
         return Int64(abs(number) > 1e11 ? number / 1000 : number)
     }
 
@@ -33,7 +33,7 @@ struct LenientTime: Equatable {
         return Int64(timegm(&time)) - offset
     }
 
-    /// Seconds east of Greenwich, from a `+02:00` at the end.
+    /// Returns the seconds east of Greenwich from a suffix like `+02:00`.
     private static func zoneOffset(_ text: String) -> Int64? {
         let zone = text.suffix(6)
         guard zone.count == 6, text.count > 19, let sign = zone.first, sign == "+" || sign == "-",

@@ -1,6 +1,6 @@
-/// The URLs this server gives out. Each bears 128 random bits and is all that is needed to read what it names.
+/// The URLs this server hands out. Each URL holds 128 random bits; anybody who has the URL may read the document.
 struct Links {
-    /// What all of them begin with, without a slash at the end.
+    /// The beginning of all URLs, without a trailing slash.
     let prefix: String
 
     func file(_ content: Content) -> String { "\(prefix)/f/\(content.token)/\(Self.encoded(content.name))" }
@@ -9,11 +9,11 @@ struct Links {
     func portrait(_ token: Hex128) -> String { "\(prefix)/u/\(token).jpg" }
     func source(_ commit: Commit) -> String { "\(prefix)/s/\(commit.token)" }
 
-    /// Where the files are, as a source expression of a content security policy. These know neither IPv6 addresses nor
-    /// the characters that separate them (https://www.w3.org/TR/CSP3/#source-lists).
+    /// The prefix of file URLs as a source expression of a content security policy. Source expressions allow neither
+    /// IPv6 addresses nor the separators of such expressions (https://www.w3.org/TR/CSP3/#source-lists).
     var filesSource: String { source("f") }
 
-    /// The same for small versions of pictures.
+    /// The source expression for small versions of pictures.
     var smallSource: String { source("t") }
 
     private func source(_ folder: String) -> String {
@@ -28,7 +28,7 @@ struct Links {
         return isExpression ? "\(prefix)/\(folder)/" : "'self'"
     }
 
-    /// Percent-encodes all but the unreserved characters of RFC 3986, 2.3.
+    /// Percent-encodes all characters except the unreserved ones (RFC 3986, 2.3).
     static func encoded(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {

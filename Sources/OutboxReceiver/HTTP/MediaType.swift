@@ -1,8 +1,8 @@
-/// A media type as a client declared it, reduced to what can be put in a header field.
+/// A media type from a client, reduced to text that is safe in a header field.
 struct MediaType: Equatable {
     let text: String
 
-    /// Takes `type/subtype` (RFC 6838, 4.2), anything else as bytes.
+    /// Accepts `type/subtype` (RFC 6838, 4.2). Everything else becomes `application/octet-stream`.
     init(_ text: String?) {
         guard let text = text?.lowercased(), text.utf8.count <= 100, Self.isValid(text) else {
             self.text = "application/octet-stream"
@@ -11,23 +11,23 @@ struct MediaType: Equatable {
         self.text = text
     }
 
-    /// Whether a browser may show it in place. SVG is a picture that can run scripts.
+    /// Whether a browser may show the file inline. An SVG picture can run scripts, so SVG is excluded.
     var isShownInPlace: Bool {
         (text.hasPrefix("image/") && !text.hasPrefix("image/svg")) || text.hasPrefix("video/")
     }
 
     /// How a page shows a file.
     enum Showing {
-        /// All browsers of these years show it.
+        /// All current browsers show the picture.
         case picture
-        /// Some do.
+        /// Some browsers show the picture.
         case pictureForSome
         case video
-        /// It is there to be fetched.
+        /// The page only links to the file.
         case link
     }
 
-    /// How a page shows it.
+    /// How a page shows a file of this type.
     var showing: Showing {
         switch text {
         case "image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "image/bmp": .picture

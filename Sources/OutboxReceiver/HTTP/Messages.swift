@@ -13,7 +13,7 @@ struct AnnouncedFile {
     let modified: LenientTime?
     let sha256: Hex256?
 
-    /// Throws where something needed is missing, or something is there that can't be what it is called.
+    /// Throws a ``Refusal`` if a required field is missing or a field has the wrong type or value.
     init(_ json: JSON) throws(Refusal) {
         guard let fileName = json["fileName"]?.string, let totalSize = json["totalSize"]?.integer,
             let md5 = json["md5"]?.string
@@ -52,7 +52,8 @@ struct AnnouncedFile {
         return digest
     }
 
-    /// What is told of a picture is not kept, but what can't be true is a mistake of the client's that it should hear of.
+    /// Checks the facts about a picture or video. The server stores none of them, but a client with impossible values
+    /// has a bug and should see an error.
     private static func checkFacts(_ json: JSON) throws(Refusal) {
         for name in ["width", "height"] {
             guard let value = json[name] else { continue }
@@ -75,7 +76,7 @@ struct FileBlock {
     /// From 1.
     let blockNo: Int64
 
-    /// Nil when the field is not an array of exactly one block.
+    /// Returns nil unless the field is a JSON array of exactly one block.
     init?(field: String) {
         guard let blocks = JSONParser.value(of: field)?.array, blocks.count == 1, let id = blocks[0]["id"]?.string,
             let totalSize = blocks[0]["totalSize"]?.integer, let blockTotal = blocks[0]["blockTotal"]?.integer,
@@ -89,7 +90,7 @@ struct FileBlock {
 }
 
 extension JSON {
-    /// A member that may be missing or null, but nothing else than text.
+    /// Returns a text member, or nil if the member is missing or null. Throws if the member has another type.
     func text(_ name: String) throws(Refusal) -> String? {
         guard let value = self[name] else { return nil }
         guard let text = value.string else { throw .badRequest("\(name) must be a string.") }
@@ -118,10 +119,10 @@ extension Response {
 }
 
 extension Request {
-    /// The most a JSON body may have.
+    /// The largest JSON body, in bytes.
     static let longestJSON = 1 << 20
 
-    /// The body's JSON.
+    /// Reads the body as JSON. Throws a ``Refusal`` if the body is too long or malformed.
     func json() async throws -> JSON {
         let length = headers[.contentLength].flatMap { Int($0) } ?? 0
         guard length <= Self.longestJSON else { throw Refusal.tooLarge("The body is longer than 1 MiB.") }

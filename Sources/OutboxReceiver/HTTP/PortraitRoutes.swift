@@ -1,9 +1,9 @@
 import HTTPTypes
 import Hummingbird
 
-/// Profile pictures. Each gets a URL of its own, so that a cache never shows an old one for a new one.
+/// Uploads and downloads of profile pictures. Each picture has its own URL, so a cache never shows an outdated one.
 struct PortraitRoutes {
-    /// What the protocol appends to say which size is meant. This server keeps one size.
+    /// The size suffix that the protocol appends to the URL. This server stores one size only.
     private static let style = "!150x150"
 
     let store: Store

@@ -2,14 +2,14 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Bounds what one connection can cost: how long a request's body may take, and what happens to a body that nobody
+/// Limits the cost of one connection: the time for receiving a body, and the handling of a body that no handler
 /// reads.
 ///
-/// - A body has a deadline from its head to its end. Silence has a limit of its own; the deadline is for peers that
-///   send a byte now and then.
-/// - A reply that begins before the body has ended is a refusal, so the connection ends with it. To let the client read
-///   the reply, the guard shuts down only the sending side at first, and discards a bounded rest of the body: closing
-///   a socket with unread bytes resets the connection, and takes the reply with it (RFC 9112, 9.6).
+/// - A body has a deadline from the request head to the end of the body. The idle timeout covers silent peers; the
+///   deadline covers peers that send a byte now and then.
+/// - A reply that begins before the end of the body is a refusal, so the connection ends with this reply. The guard
+///   first shuts down only the sending side and discards a limited rest of the body, so that the client can read the
+///   reply. Closing a socket with unread bytes would reset the connection and lose the reply (RFC 9112, 9.6).
 final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -17,20 +17,20 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     struct Limits {
-        /// Bytes a second that any link has.
+        /// The lowest expected link speed, in bytes per second.
         var slowest: Int64 = 512
-        /// What a body may take beside that.
+        /// The extra time for any body.
         var allowance = TimeAmount.seconds(120)
-        /// How long, and how many bytes of, the rest of a refused body are discarded.
+        /// The limits for discarding the rest of a refused body: time and bytes.
         var lingerTime = TimeAmount.seconds(5)
         var lingerBytes = 1 << 20
     }
 
     private enum Phase {
         case serving
-        /// The reply to come is the last one.
+        /// The next reply is the last reply.
         case refusing
-        /// The last reply was sent; counts the bytes that were discarded since.
+        /// The last reply was sent. `discarded` counts the bytes dropped since then.
         case lingering(discarded: Int)
     }
 
@@ -39,7 +39,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var phase = Phase.serving
     private var bodiesEnded = 0
     private var repliesEnded = 0
-    /// The peer sent what is not HTTP: nothing more is read.
+    /// The peer sent bytes that are not HTTP. The guard reads no more from it.
     private var isBroken = false
     private var deadline: Scheduled<Void>?
 
@@ -95,7 +95,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
-        // Nobody else asks for what nobody gets.
+        // No other handler requests the discarded bytes.
         if case .lingering = phase { read(context: context) }
     }
 

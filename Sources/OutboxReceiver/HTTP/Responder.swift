@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 import SystemPackage
 
-/// Takes each request to what answers it, and errors to their replies.
+/// Routes each request to its handler and turns errors into replies.
 struct Responder: HTTPResponder {
     typealias Context = ConnectionContext
 
@@ -12,7 +12,7 @@ struct Responder: HTTPResponder {
     let tokens: Tokens
     let addresses: Addresses
     let visitors: Visitors
-    /// Nil where there is no program that draws them.
+    /// Nil if no program draws small pictures.
     let smallPictures: SmallPictures?
 
     func respond(to request: Request, context: Context) async throws -> Response {
@@ -42,14 +42,14 @@ struct Responder: HTTPResponder {
         }
     }
 
-    /// The path for the log, without what makes a URL a secret.
+    /// The path for the log, without the secret part of a URL.
     private static func shown(_ request: Request) -> String {
         let path = request.uri.path
         let first = path.split(separator: "/").first
         return first.map { ["f", "t", "u", "s"].contains($0) } == true ? "\"/\(first ?? "")/…\"" : LogText.quoted(path)
     }
 
-    /// - Parameter known: Set as soon as the user is known.
+    /// - Parameter known: Receives the user's name as soon as the token is checked.
     private func answer(_ request: Request, _ context: Context, _ known: inout String?) async throws -> Response {
         let channel = context.channel
         if !tokens.areNeeded {
@@ -71,7 +71,7 @@ struct Responder: HTTPResponder {
         return response
     }
 
-    /// What a `POST` to this path does; nil where it is no path for that.
+    /// Returns the handler for a `POST` to this path, or nil if the path accepts no `POST`.
     private func action(_ path: String, _ links: Links) -> ((Request, String) async throws -> Response)? {
         let fileSection = FileSectionRoutes(store: store, links: links)
         return switch path {
@@ -86,12 +86,12 @@ struct Responder: HTTPResponder {
     }
 
     private struct Document {
-        /// Whether only somebody who was given the URL can have asked.
+        /// Whether the request proves that the client was given the URL.
         var isSecret = true
         let answer: (Request) async throws -> Response
     }
 
-    /// What a `GET` of this path answers; nil where nothing could ever be.
+    /// Returns the handler for a `GET` of this path, or nil if the path can never have a document.
     private func document(_ path: String, _ links: Links) -> Document? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         switch parts.first {
@@ -114,7 +114,7 @@ struct Responder: HTTPResponder {
             .page(token, request, hasSmallPictures: smallPictures != nil)
     }
 
-    /// The picture itself where it has no small version and every browser shows it.
+    /// Returns the small version of a picture. Falls back to the picture itself if every browser shows its type.
     private func smallPicture(_ name: Substring, _ request: Request) async throws -> Response {
         let token = name.dropLast(4)
         guard let smallPictures, name.hasSuffix(".jpg"),

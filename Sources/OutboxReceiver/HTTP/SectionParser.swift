@@ -1,21 +1,21 @@
 import HTTPTypes
 import NIOCore
 
-/// Takes the one part out of a `multipart/form-data` body (RFC 7578, RFC 2046) as it arrives.
+/// Extracts the single part of a `multipart/form-data` body (RFC 7578, RFC 2046) while the body arrives.
 ///
-/// It is strict: exactly one part, of the expected name and length, closed by the final boundary. Where the length is
-/// known, the payload is handed on without being searched; that the boundary stands right behind it is what proves
-/// the length. Where it is not, the payload ends at the first boundary.
+/// The parser is strict: exactly one part with the expected name and length, closed by the final boundary. If the
+/// length is known, the parser does not search the payload; the boundary right behind the payload proves the length.
+/// If the length is unknown, the payload ends at the first boundary.
 struct SectionParser {
-    /// A preamble and the part's header fields must fit in this many bytes.
+    /// The most bytes for the preamble and the part's header fields.
     private static let longestHead = 16 * 1024
-    /// Bytes of an epilogue behind the final boundary that are put up with.
+    /// The most bytes accepted behind the final boundary.
     private static let longestEpilogue = 1024
 
     private enum State {
         case head(ByteBuffer)
         case payload(missing: Int)
-        /// The length is unknown. `held` may be the beginning of the boundary.
+        /// The length is unknown. `held` may contain the beginning of the boundary.
         case search(held: ByteBuffer)
         case end(ByteBuffer)
         case done(epilogue: Int)
@@ -27,9 +27,9 @@ struct SectionParser {
     private var state = State.head(ByteBuffer())
 
     /// - Parameters:
-    ///   - contentType: The request's header field.
-    ///   - name: The name the part must have.
-    ///   - length: The number of bytes it must have; nil: any.
+    ///   - contentType: The request's `Content-Type`.
+    ///   - name: The required name of the part.
+    ///   - length: The required length of the payload in bytes; nil allows any length.
     init(contentType: String?, name: String, length: Int?) throws(Refusal) {
         guard let contentType, let boundary = MultipartBoundary(contentType: contentType) else {
             throw .badRequest("The body must be multipart/form-data with a boundary of 1 to 70 characters.")
@@ -39,7 +39,7 @@ struct SectionParser {
         self.length = length
     }
 
-    /// Takes the next bytes of the body and returns those that belong to the payload.
+    /// Parses the next bytes of the body and returns those that belong to the payload.
     mutating func payload(in chunk: ByteBuffer) throws(Refusal) -> ByteBuffer? {
         var chunk = chunk
         var payload: ByteBuffer?
@@ -68,7 +68,7 @@ struct SectionParser {
         return payload
     }
 
-    /// Throws unless the body was complete.
+    /// Throws if the body is incomplete.
     func finish() throws(Refusal) {
         guard case .done = state else { throw .badRequest("The body ended before its last boundary.") }
     }
@@ -76,7 +76,7 @@ struct SectionParser {
     // MARK: Head
 
     private mutating func takeHead(_ head: inout ByteBuffer, _ chunk: inout ByteBuffer) throws(Refusal) {
-        // An opening line break lets a boundary at the very beginning be found like any other.
+        // Prepend a line break, so that the search also finds a boundary at the very beginning.
         if head.writerIndex == 0 { head.writeBytes([13, 10]) }
         let before = head.readableBytes
         let room = Self.longestHead - before
@@ -102,7 +102,8 @@ struct SectionParser {
 
     // MARK: Payload
 
-    /// Returns the bytes before the boundary, or those that can't be part of it. What follows is left in `chunk`.
+    /// Returns the bytes before the boundary, or all bytes that cannot belong to a boundary. Leaves the bytes behind
+    /// the boundary in `chunk`.
     private mutating func search(_ held: inout ByteBuffer, _ chunk: inout ByteBuffer) -> ByteBuffer? {
         held.writeBuffer(&chunk)
         if let boundary = held.readableBytesView.firstRange(of: delimiter) {
@@ -116,7 +117,7 @@ struct SectionParser {
         return payload
     }
 
-    /// `fields` begins behind the boundary and ends with the empty line.
+    /// Checks the part's header fields. `fields` begins behind the boundary and ends with the empty line.
     private func check(fields: String) throws(Refusal) {
         let lines = fields.split(separator: "\r\n", omittingEmptySubsequences: false)
         guard let rest = lines.first, rest.allSatisfy({ $0 == " " || $0 == "\t" }) else {
@@ -145,7 +146,7 @@ struct SectionParser {
 }
 
 extension Sequence<UInt8> where Self: RandomAccessCollection {
-    /// Where `pattern` is found first, nil when it is not.
+    /// Returns the first occurrence of `pattern`, or nil.
     func firstRange(of pattern: [UInt8]) -> Range<Index>? {
         var start = startIndex
         while let found = self[start...].firstIndex(of: pattern[0]) {

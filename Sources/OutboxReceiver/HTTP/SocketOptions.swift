@@ -2,15 +2,15 @@ import NIOCore
 
 /// Sets up each connection's socket.
 ///
-/// It reads up to 256 KiB at a time: with the default of at most 64 KiB, starting at 2 KiB, each fragment is many small
-/// events. And a peer that takes nothing of what it is sent is given up (man 7 tcp, TCP_USER_TIMEOUT).
+/// The socket reads up to 256 KiB at a time. The default grows from 2 KiB to 64 KiB at most, so each fragment would
+/// arrive in many small events. TCP drops a peer that stops acknowledging or reading (man 7 tcp, TCP_USER_TIMEOUT).
 final class SocketOptions: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
     private static let userTimeout = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: 18))
     private let sendTimeout: TimeAmount
 
-    /// - Parameter sendTimeout: How long what was sent may stay unacknowledged, or the peer's window closed.
+    /// - Parameter sendTimeout: How long sent bytes may stay unacknowledged, or the peer's window closed.
     init(sendTimeout: TimeAmount) {
         self.sendTimeout = sendTimeout
     }

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Commits of several files as one post, and the page that shows one.
+/// Commits several files as one post, and serves the page of a post.
 struct SourceRoutes {
     let store: Store
     let links: Links
@@ -12,7 +12,8 @@ struct SourceRoutes {
     func commit(_ request: Request, user: String) async throws -> Response {
         let message = try CommitMessage(try await request.json())
         let source = Commit.Source(user: user, id: message.sourceID)
-        // Asked before the files: their ids may be forgotten by the time a lost reply is asked for again.
+        // Look up the commit before the files: a client may repeat a commit whose reply was lost, and the file ids
+        // may be forgotten by then.
         if let known = try await store.commit(of: source, from: message.revision) {
             return reply(message, user, known, .unchanged)
         }
@@ -42,7 +43,8 @@ struct SourceRoutes {
         }
     }
 
-    /// Nothing that happens every day, unlike an unknown id elsewhere: the log should have it.
+    /// An unknown id in a commit is rare, unlike elsewhere, so this refusal is not `Refusal.unknownID` and reaches
+    /// the log at level info.
     private static func unknown(_ id: String) -> Refusal {
         Refusal(status: .notFound, message: "There is no such file id\(id).")
     }
@@ -101,7 +103,7 @@ struct CommitMessage {
         guard cover.map(fileIDs.contains) ?? true else { throw .badRequest("cover must be one of fileIds.") }
     }
 
-    /// Empty where it is missing.
+    /// Returns an empty string if the date is missing.
     private static func createDate(_ json: JSON) throws(Refusal) -> String {
         guard let text = try json.text("createDate") else { return "" }
         guard PostDate.isDate(text) else {

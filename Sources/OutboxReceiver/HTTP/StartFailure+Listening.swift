@@ -2,7 +2,7 @@ import NIOCore
 import SystemPackage
 
 extension StartFailure {
-    /// Nil when the error has nothing to do with the address.
+    /// Returns nil if the error is unrelated to the address.
     init?(_ error: any Error, listeningOn address: ListenAddress) {
         let reason: String
         let advice: String

@@ -3,9 +3,9 @@ import Logging
 import SystemPackage
 import Synchronization
 
-/// Who may come in: bearer tokens and the users they stand for.
+/// The bearer tokens that the server accepts, and their users.
 final class Tokens: Sendable {
-    /// Who everybody is where no tokens are configured.
+    /// The user of all requests if no tokens are configured.
     static let localUser = "local"
     private static let longestFile: Int64 = 1 << 20
 
@@ -26,8 +26,8 @@ final class Tokens: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - text: Lines `token user`, or the same separated by commas.
-    ///   - path: A file of such lines, read again when it changes.
+    ///   - text: Entries `token user`, separated by line breaks or commas.
+    ///   - path: A file with such entries, reloaded when it changes.
     init(text: String?, path: String?, logger: Logger) throws(StartFailure) {
         self.path = path
         self.logger = logger
@@ -45,17 +45,18 @@ final class Tokens: Sendable {
         guard !entries.isEmpty || !fixed.isEmpty else { throw .configuration("\(path) names no token") }
     }
 
-    /// Whether requests need a token at all.
+    /// Whether requests need a token.
     var areNeeded: Bool { path != nil || !fixed.isEmpty }
 
-    /// The user a request with this `Authorization` field comes from.
-    /// - Parameter now: Any clock in seconds; the file is looked at once in each of them.
+    /// Returns the user of a request with this `Authorization` field. Throws `.unauthorized` if the token is missing
+    /// or unknown.
+    /// - Parameter now: Any clock in seconds. The token file is checked once per second.
     func user(authorization: String?, now: Int64) throws(Refusal) -> String {
         guard areNeeded else { return Self.localUser }
         guard let authorization, authorization.prefix(7).lowercased() == "bearer " else { throw .unauthorized }
         let token = authorization.dropFirst(7).drop { $0 == " " }
         let digest = RunningSHA256.hash(token)
-        // Digests of tokens are compared, in constant time, and all of them: time tells nothing about any token.
+        // Compare the digests of all tokens in constant time, so that timing reveals no token.
         var user: String?
         for entry in fixed + current(now) where isEqualInConstantTime(entry.digest, digest) { user = entry.user }
         guard let user else { throw .unauthorized }
@@ -116,7 +117,7 @@ final class Tokens: Sendable {
         return entries
     }
 
-    /// What stands before a word that begins with `#`: whatever follows it, no part of it is a token.
+    /// Returns the line up to a word that begins with `#`.
     private static func withoutComment(_ line: Substring) -> Substring {
         let comment = line.indices.first { index in
             line[index] == "#" && (index == line.startIndex || isBlank(line[line.index(before: index)]))

@@ -1,10 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// The connections there are, bounded in all and for each address.
+/// The open connections, limited in total and per address.
 ///
-/// When there is no room for another, the oldest connection that is not vouched for gives way: one that is idle, that
-/// was refused, or that has not shown a token yet. So peers without a token can't lock out those with one.
+/// At the limit, the oldest connection that is not vouched for is closed: an idle or refused connection, or one that
+/// has shown no token yet. So peers without a token cannot lock out peers with a token.
 final class Visitors: Sendable {
     private let seats: Mutex<(plan: SeatPlan, channels: [ObjectIdentifier: any Channel])>
 
@@ -12,7 +12,7 @@ final class Visitors: Sendable {
         seats = Mutex((SeatPlan(total: total, perAddress: perAddress), [:]))
     }
 
-    /// Seats the connection, and closes one that must give way: another, or this one if all others are busy.
+    /// Registers a connection. At the limit, closes another connection, or this one if all others are vouched for.
     func arrive(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         let leaving = seats.withLock { seats in
@@ -32,18 +32,18 @@ final class Visitors: Sendable {
         }
     }
 
-    /// The connection's request has shown a token, or the secret part of a URL, and is being served.
+    /// Protects a connection while it serves a request with a token or with the secret part of a URL.
     func vouch(for channel: any Channel) {
         seats.withLock { $0.plan.vouch(true, for: ObjectIdentifier(channel)) }
     }
 
-    /// The connection's request has been answered.
+    /// Ends the protection after the request is answered.
     func rest(_ channel: any Channel) {
         seats.withLock { $0.plan.vouch(false, for: ObjectIdentifier(channel)) }
     }
 }
 
-/// Who sits where, and who gives way.
+/// Decides which connections stay open.
 struct SeatPlan {
     private struct Seat {
         let number: UInt64
@@ -62,7 +62,7 @@ struct SeatPlan {
         self.perAddress = perAddress
     }
 
-    /// - Returns: Who gives way; the newcomer itself where everybody else is vouched for; nil where there is room.
+    /// - Returns: The connection to close: the new one itself if all others are vouched for. Nil if there is room.
     mutating func seat(_ id: ObjectIdentifier, from address: VisitorAddress) -> ObjectIdentifier? {
         var leaving: ObjectIdentifier?
         if counts[address, default: 0] >= perAddress {
@@ -70,7 +70,7 @@ struct SeatPlan {
         } else if seats.count >= total {
             leaving = oldest { _ in true } ?? id
         }
-        // Free at once: closing takes a moment, and the next one must not find the same one again.
+        // Free the seat at once: closing takes a moment, and the next arrival must not pick the same connection.
         if let leaving { free(leaving) }
         guard leaving != id else { return id }
         lastNumber += 1
@@ -83,7 +83,7 @@ struct SeatPlan {
         seats.filter { !$0.value.isVouchedFor && isMeant($0.value) }.min { $0.value.number < $1.value.number }?.key
     }
 
-    /// Does nothing for somebody without a seat.
+    /// Does nothing for a connection without a seat.
     mutating func free(_ id: ObjectIdentifier) {
         guard let seat = seats.removeValue(forKey: id) else { return }
         let count = counts[seat.address, default: 0] - 1
@@ -95,12 +95,12 @@ struct SeatPlan {
     }
 }
 
-/// What counts as one address: an IPv4 address, or the 64 bits of an IPv6 address that name a network (RFC 4291,
-/// 2.5.4), as one host has all addresses of its network to choose from.
+/// The unit for the limit per address: an IPv4 address, or the first 64 bits of an IPv6 address. These 64 bits name a
+/// network (RFC 4291, 2.5.4), and one host can use all addresses of its network.
 struct VisitorAddress: Hashable {
     private let bytes: [UInt8]
 
-    /// - Parameter ip: An address as text; anything else counts as one address.
+    /// - Parameter ip: An address as text. All other values share one address.
     init(_ ip: String?) {
         let all = ip.flatMap { IPAddress.bytes($0) } ?? []
         let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xff, 0xff]

@@ -1,39 +1,39 @@
 import UploadCore
 
-/// What a user can do about a source.
+/// User actions on a source.
 public enum SourceWish: String, CaseIterable, Sendable {
-    /// Upload a draft, or what changed since the source was taken.
+    /// Upload a draft, or upload the changes since the last revision.
     case submit
-    /// Stop sending, keep what was sent, and stay so over restarts.
+    /// Stop sending and keep the bytes that the server has. The pause survives restarts.
     case pause
-    /// Go on after a pause.
+    /// End a pause.
     case resume
-    /// Give up for good, and delete what the server has of it and no other path needs.
+    /// Give up for good. Delete everything on the server that no other path needs.
     case cancel
-    /// Try again now: what waits, what failed.
+    /// Retry now whatever waits or failed.
     case retry
-    /// Go to the head of the queue.
+    /// Move to the head of the queue.
     case first
 }
 
-/// What became of a wish.
+/// Result of a user action.
 struct SourceAnswer: Sendable {
-    /// The source as it is now.
+    /// The source after the action.
     var source: SourceReport
-    /// Why nothing was to be done, for people: `it is done already`; nil where something was.
+    /// Why there was nothing to do, for people: `it is done already`; `nil` if the action was carried out.
     var refusal: String?
 }
 
-/// What the control interface shows and steers of sources.
+/// Access of the control interface to sources.
 protocol SourceBackend: Sendable {
     /// Every source, ordered by directory.
     func sources() async -> [SourceReport]
 
-    /// The source with an id; nil when there is none.
+    /// Returns the source with an id; `nil` if no source has it.
     func source(id: String) async -> SourceReport?
 
-    /// Does what is wanted of a source. What it decided is durable when it returns.
+    /// Performs an action on a source. The result is durable on return.
     ///
-    /// - Returns: what became of it; nil when nothing bears that id.
+    /// - Returns: the result; `nil` if no source has this id.
     func perform(_ wish: SourceWish, onSource id: String) async -> SourceAnswer?
 }

@@ -1,24 +1,24 @@
 import UploadCore
 
-/// The sources that are known, by directory.
+/// The known sources by directory.
 struct SourceBook: Sendable {
     /// One source.
     struct Entry: Sendable {
         var machine: SourceMachine
-        /// The `source.toml` that was read last; nil before one was.
+        /// The `source.toml` that was read last; `nil` before the first read.
         var descriptionFile: FileIdentity?
-        /// The stage its files were told of last: what is said of them follows from it.
+        /// The stage in the last reports of the source's files. Those reports depend on the stage.
         var toldStage: SourceRecord.Stage?
-        /// What was gathered last, so that the upload machine is told of changes only.
+        /// The contents gathered last, so that the upload machine receives only changes.
         var gathered: [ContentKey] = []
-        /// Since when it has waited for files that the watch has not told of.
+        /// Since when the source has waited for files that the watch has not reported.
         var waitsForWatchSince: MonotonicTime?
 
         var record: SourceRecord { machine.record }
     }
 
     private(set) var entries = PathMap<Entry>()
-    /// Those that have something to do when some time has passed: few of many.
+    /// Directories of the sources with a deadline, usually few.
     private(set) var waiting: Set<RelativePath> = []
 
     var isEmpty: Bool { entries.isEmpty }
@@ -32,15 +32,15 @@ struct SourceBook: Sendable {
         }
     }
 
-    /// The directory of the source with an id.
+    /// Returns the directory of the source with an id.
     func directory(withID id: String) -> RelativePath? { entries.first { $0.value.record.id == id }?.key }
 
-    /// Where a source was known whose directory bore a mark.
+    /// Returns the known directory of the source with this directory mark.
     func directory(marked mark: SourceRecord.DirectoryMark?) -> RelativePath? {
         mark.flatMap { mark in entries.first { $0.value.record.mark == mark }?.key }
     }
 
-    /// The directory of the source that a path is in, or is itself; nil where it is in none.
+    /// Returns the directory of the source that contains the path or is the path; `nil` if there is none.
     func directory(above path: RelativePath) -> RelativePath? {
         if entries.isEmpty { return nil }
         var directory = path
@@ -51,12 +51,12 @@ struct SourceBook: Sendable {
         return nil
     }
 
-    /// The sources at or below a directory.
+    /// Returns the sources at or below a directory.
     func directories(within directory: RelativePath) -> [RelativePath] {
         entries.paths(within: directory).sorted()
     }
 
-    /// When the next source has something to do, of those that may have.
+    /// Returns the earliest deadline of the sources that satisfy the predicate.
     func nextDeadline(where mayHave: (SourceRecord) -> Bool) -> MonotonicTime? {
         waiting.compactMap { entries[$0] }.filter { mayHave($0.record) }.compactMap(\.machine.nextDeadline).min()
     }

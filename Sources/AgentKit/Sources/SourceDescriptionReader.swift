@@ -2,29 +2,29 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// Reads `source.toml`: TOML 1.0 as `agent.toml` is, taken as editors on any system save it, with a byte order mark or
-/// lines that end in CR LF.
+/// Reads `source.toml`: TOML 1.0 like `agent.toml`. A byte order mark and CR LF line ends are accepted, since editors
+/// on some systems write them.
 struct SourceDescriptionReader: Sendable {
-    /// A larger file describes no source; bytes.
+    /// Maximum size of `source.toml` in bytes.
     static let largestFile = 64 << 10
-    /// Longest title, bytes.
+    /// Maximum length of a title in bytes.
     static let longestTitle = 1000
 
     private let files: OutboxFiles
 
-    /// A reader of the sources below an outbox.
+    /// Creates a reader for the sources in an outbox.
     init(files: OutboxFiles) {
         self.files = files
     }
 
-    /// Reads the description of a directory's source. It blocks on the disk.
+    /// Reads the description of a source. Blocks on the disk.
     ///
-    /// - Returns: what it says, or why it says nothing: `malformed_source`, `unreadable`, or, as long as it can't be found,
-    ///   `file_missing`.
+    /// - Returns: the description, or an error: `malformed_source`, `unreadable`, or `file_missing` while the file
+    ///   can't be found.
     func read(_ directory: RelativePath) -> Result<SourceDescription, FileError> {
         do throws(Errno) {
             let (file, _) = try files.open(SourcePlaces.description(of: directory))
-            // One byte over what is allowed is enough to see that it is too large.
+            // One byte more than allowed shows that the file is too large.
             var text = [UInt8](repeating: 0, count: Self.largestFile + 1)
             let count = try text.withUnsafeMutableBytes { buffer in
                 Result { () throws(Errno) in try file.read(into: buffer, at: 0) }
@@ -35,9 +35,9 @@ struct SourceDescriptionReader: Sendable {
         }
     }
 
-    /// Reads a text.
+    /// Parses a description.
     ///
-    /// - Returns: what it says, or `malformed_source` with the line of the first mistake.
+    /// - Returns: the description, or `malformed_source` with the line of the first mistake.
     static func parse(_ bytes: [UInt8]) -> Result<SourceDescription, FileError> {
         guard bytes.count <= largestFile else {
             let limit = Units.spell(UInt64(largestFile))
@@ -52,7 +52,7 @@ struct SourceDescriptionReader: Sendable {
         }
     }
 
-    /// What is wrong with a description, in one line.
+    /// Makes the error for a malformed description. Its message has one line.
     static func malformed(_ line: Int?, _ reason: String) -> FileError {
         let place = line.map { "\(SourceReport.descriptionName), line \($0)" } ?? SourceReport.descriptionName
         return FileError(code: "malformed_source", message: "\(place): \(reason)", retryable: false)

@@ -1,7 +1,7 @@
 internal import TOMLKit
 import UploadCore
 
-/// One description in the making, key by key.
+/// Parses one description key by key.
 struct SourceDescriptionReading {
     private let document: ConfigurationDocument
     private var description = SourceDescription()
@@ -13,7 +13,7 @@ struct SourceDescriptionReading {
         self.document = document
     }
 
-    /// The description, or the mistake that stands first in the file.
+    /// Returns the description, or the first mistake in the file.
     mutating func result() -> Result<SourceDescription, FileError> {
         for key in document.table.keys {
             guard let value = document.table[key] else { continue }

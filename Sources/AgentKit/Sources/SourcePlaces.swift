@@ -1,16 +1,17 @@
 import UploadCore
 
-/// Which files make a directory a source.
+/// Relates a source's directory and its `source.toml`.
 enum SourcePlaces {
-    /// The directory that a path, as the description of a source, makes one.
+    /// Returns the directory that a path, as its `source.toml`, makes a source.
     ///
-    /// - Returns: nil for any other path, and for `source.toml` at the outbox's root: the outbox itself can't be a source.
+    /// - Returns: `nil` for any other path, and for `source.toml` in the outbox's root: the outbox itself can't be a
+    ///   source.
     static func directory(of path: RelativePath) -> RelativePath? {
         guard path.name.elementsEqual(SourceReport.descriptionName.utf8), path.parent != .root else { return nil }
         return path.parent
     }
 
-    /// The description of a directory's source.
+    /// Returns the path of a directory's `source.toml`.
     static func description(of directory: RelativePath) -> RelativePath {
         directory.appending(SourceReport.descriptionName.utf8)
     }

@@ -2,14 +2,14 @@ import FoundationEssentials
 import UploadCore
 
 extension SourceReport {
-    /// The sidecar's text: one JSON object, a member a line, a file a line, with a trailing newline (docs/sidecars.md).
+    /// The sidecar's text: a JSON object with one member or file per line and a trailing newline (docs/sidecars.md).
     public func sidecarText() -> [UInt8] {
         var text = JSONText(layout: .members)
         text.object { write(into: &$0) }
         return text.bytes + [UInt8(ascii: "\n")]
     }
 
-    /// What the control interface tells of the source: the sidecar's members, `speed` (bytes a second), `eta`
+    /// The source as the control interface returns it: the sidecar's members, `speed` (bytes per second), `eta`
     /// (seconds) and `bytes_in_flight`, on one line.
     public func controlText() -> [UInt8] {
         var text = JSONText(layout: .line)
@@ -22,19 +22,20 @@ extension SourceReport {
         return text.bytes
     }
 
-    /// Bytes a second over the last seconds, all files together; nil while none is uploading.
+    /// Bytes per second over the last seconds, summed over all files; `nil` while no file is uploading.
     public var bytesPerSecond: UInt64? {
         let speeds = files.compactMap(\.bytesPerSecond)
         return speeds.isEmpty ? nil : speeds.reduce(0) { $0.addingReportingOverflow($1).partialValue }
     }
 
-    /// Bytes of fragments under way that the other end has acknowledged, all files together; nil while none is uploading.
+    /// Bytes of fragments in flight that the peer acknowledged, summed over all files; `nil` while no file is
+    /// uploading.
     public var bytesInFlight: UInt64? {
         let bytes = files.compactMap(\.bytesInFlight)
         return bytes.isEmpty ? nil : bytes.reduce(0) { $0.addingReportingOverflow($1).partialValue }
     }
 
-    /// How long the rest takes at the speed of the last seconds; nil where that can't be told.
+    /// Seconds left at the speed of the last seconds; `nil` if there is no speed.
     public var secondsLeft: UInt64? {
         guard let speed = bytesPerSecond, speed > 0 else { return nil }
         let left = UInt64((1 - min(max(progress, 0), 1)) * Double(size))

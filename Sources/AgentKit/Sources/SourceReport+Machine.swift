@@ -1,12 +1,12 @@
 import UploadCore
 
 extension SourceReport {
-    /// What a source tells of itself and its files; of a commit on its way, the upload machine knows more.
+    /// Reports a source and its files. For commits in progress, the upload machine knows more.
     ///
     /// - Parameters:
     ///   - machine: the source.
-    ///   - files: the reports of `names(of:)`, ordered by path.
-    ///   - now: when this is said.
+    /// - files: the reports of `names(of:)`, sorted by path.
+    /// - now: time of the report.
     init(_ machine: SourceMachine, files: [FileReport], now: WallTime) {
         let record = machine.record
         self.init(
@@ -33,13 +33,13 @@ extension SourceReport {
         }
     }
 
-    /// The files that are told of: those of the revision, or all that are there where none was taken yet.
+    /// Returns the reported files: those of the revision, or all files of the directory before the first revision.
     static func names(of machine: SourceMachine) -> [RelativePath] {
         let names = machine.record.files.isEmpty ? Array(machine.files.keys) : Array(machine.record.files.keys)
         return names.sorted()
     }
 
-    /// Says why it is where it is.
+    /// Sets the state and its reason.
     mutating func end(as state: FileState, _ error: FileError) {
         self.state = .file(state)
         self.error = error
@@ -57,7 +57,7 @@ extension SourceReport {
         }
     }
 
-    /// Of all that its files are in, the state that tells most of what happens.
+    /// Sets the state of the source to the most significant state among its files.
     private mutating func describeFiles() {
         let order: [FileState] = [.uploading, .hashing, .settling, .signedOut, .waiting, .queued, .verifying, .paused]
         let state = order.first { state in files.contains { $0.state == state } } ?? .verifying
@@ -72,7 +72,7 @@ extension SourceReport {
 }
 
 extension SourceRecord {
-    /// Whether it was submitted, and neither confirmed nor given up.
+    /// Whether the source was submitted, but neither confirmed nor given up.
     var isUnderWay: Bool {
         switch stage {
         case .collecting, .uploading, .committing: true
@@ -82,7 +82,7 @@ extension SourceRecord {
 }
 
 extension SourceEvent {
-    /// What a source is told of a file's record.
+    /// Makes the event that passes a file's record to the source's machine.
     init(_ record: DropRecord, _ name: RelativePath) {
         if record.state == .cancelled, record.error?.code == "removed" {
             self = .gone(name)

@@ -1,8 +1,8 @@
 import UploadCore
 
 extension SourceReport {
-    /// Pieces of the sidecar's text that tell this outcome from any other. Each begins with the line break before a member of
-    /// the source itself: those of its files stand within a line.
+    /// Parts of the sidecar's text that distinguish this outcome from all others. Each part begins with the line
+    /// break before a member of the source itself, since members of files stand within a line.
     var outcome: [String] {
         let finished = finishedAt.map { "\"\(Timestamp.text($0))\"" } ?? "null"
         return [
@@ -12,9 +12,9 @@ extension SourceReport {
         ]
     }
 
-    /// Whether a text is the sidecar of a source: how our own are told from foreign files.
+    /// Whether a text is the sidecar of a source. Distinguishes the agent's sidecars from foreign files.
     ///
-    /// Of any source, since a sidecar that went along when its directory was renamed or copied names another one.
+    /// Accepts the sidecar of any source, since a sidecar in a renamed or copied directory names another source.
     static func isSidecar(_ text: [UInt8]) -> Bool {
         let opening = Array("{\n  \"version\": 1,\n  \"id\": \"".utf8)
         guard text.starts(with: opening) else { return false }

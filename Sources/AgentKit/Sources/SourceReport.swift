@@ -1,46 +1,46 @@
 public import UploadCore
 
-/// Everything there is to say of one source at one moment: what its sidecar holds and what the control interface tells.
+/// The full report of one source at one moment: the content of its sidecar and of the control interface's answer.
 ///
-/// It is derived from ledger and machines each time and never read back as truth.
+/// Derived from ledger and machines each time, and never read back as truth.
 public struct SourceReport: Equatable, Sendable {
     /// The source's id, the same over restarts and renames: 32 hexadecimal digits.
     public var id: String
-    /// Where the directory is, relative to the outbox.
+    /// The directory, relative to the outbox.
     public var directory: RelativePath
     /// The post's title: the directory's name where `source.toml` has none.
     public var title: String
-    /// The file that stands for the post, relative to the directory; nil where none does.
+    /// The cover file of the post, relative to the directory; `nil` without one.
     public var cover: RelativePath?
-    /// Where the source stands.
+    /// The state of the source.
     public var state: SourceState
-    /// The revision that is on its way, or was confirmed last; 0 before the first.
+    /// The revision in progress, or the one confirmed last; 0 before the first.
     public var revision: Int
-    /// Where the post can be seen, as the server said when it confirmed the last revision.
+    /// The URL of the post, from the server's last confirmation of a revision.
     public var url: String?
     /// Share of all files' bytes that the server acknowledged, 0…1; 1 only when done.
     public var progress: Double
-    /// Size of all files together, bytes.
+    /// Total size of all files in bytes.
     public var size: UInt64
-    /// The files, ordered by path: those of the revision, or all that are there where none was taken yet.
+    /// The files, sorted by path: those of the revision, or all files of the directory before the first revision.
     public var files: [FileReport]
-    /// Files that were left out of the revision, relative to the directory, ordered.
+    /// Files left out of the revision, relative to the directory, sorted.
     public var skipped: [RelativePath]
-    /// Files that were added, changed or removed after the revision was taken, relative to the directory, ordered:
-    /// `submit` takes them as a new one. `source.toml` is among them where it was edited.
+    /// Files added, changed or removed after the revision was taken, relative to the directory, sorted. `submit`
+    /// makes a new revision of them. Includes `source.toml` if it was edited.
     public var pendingChanges: [RelativePath]
-    /// Why it is where it is.
+    /// The reason for the state.
     public var error: FileError?
     /// When the next attempt is due, while `waiting`.
     public var nextAttemptAt: WallTime?
-    /// When it was first seen.
+    /// When the source was first seen.
     public var acceptedAt: WallTime
-    /// When it reached a final state.
+    /// When the source reached a final state.
     public var finishedAt: WallTime?
     /// When this report was made.
     public var updatedAt: WallTime
 
-    /// A report of a source of which nothing is known but that it was seen.
+    /// Creates the report of a source that was only seen so far.
     public init(id: String, directory: RelativePath, state: SourceState, acceptedAt: WallTime, updatedAt: WallTime) {
         self.id = id
         self.directory = directory

@@ -1,16 +1,17 @@
 public import UploadCore
 
-/// The state of a source, as its sidecar shows it: that of a file, or `draft`.
+/// The state of a source in its sidecar: a file's state, or `draft`.
 public enum SourceState: Hashable, CaseIterable, Sendable {
-    /// Kept, editable, not uploaded until it is submitted.
+    /// Editable; not uploaded until the user submits it.
     case draft
-    /// As for files; `verifying` is also while the server is told of the post, and `done` once it has confirmed it.
+    /// As for files. `verifying` includes the commit of the post; `done` means that the server has confirmed the
+    /// post.
     case file(FileState)
 
-    /// Every state there is.
+    /// All states.
     public static var allCases: [SourceState] { [.draft] + FileState.allCases.map(SourceState.file) }
 
-    /// The word that stands for it.
+    /// The word for the state.
     public var word: String {
         switch self {
         case .draft: "draft"
@@ -18,7 +19,7 @@ public enum SourceState: Hashable, CaseIterable, Sendable {
         }
     }
 
-    /// The state a word stands for; nil for any other.
+    /// The state for a word; `nil` if there is none.
     public init?(word: String) {
         if word == "draft" {
             self = .draft
@@ -29,7 +30,7 @@ public enum SourceState: Hashable, CaseIterable, Sendable {
         }
     }
 
-    /// Whether nothing more happens to the source unless a person acts. A draft is not final.
+    /// Whether the source stays in this state until a person acts. A draft is not final.
     public var isFinal: Bool {
         switch self {
         case .draft: false

@@ -1,16 +1,16 @@
 import UploadCore
 
-// What is told of sources.
+// Reports about sources.
 extension Uploader {
-    /// How often progress of a source is told at most.
+    /// Minimum interval between two progress reports of sources.
     static let sourcePace = Duration.milliseconds(250)
 
-    /// The id of the source that a path is in.
+    /// Returns the id of the source that contains a path.
     func sourceID(of path: RelativePath) -> String? {
         sources.directory(above: path).flatMap { sources[$0]?.record.id }
     }
 
-    /// Something about one of its files is new: told with what else comes within a moment.
+    /// Records a change of a source's file. Changes within a short interval share one report.
     func noteChange(of directory: RelativePath) {
         let isFirst = changedSources.isEmpty
         changedSources.insert(directory)
@@ -19,7 +19,7 @@ extension Uploader {
         setAlarm()
     }
 
-    /// Tells what is new of sources.
+    /// Reports the changed sources, if the report is due.
     func reportChangedSources() {
         guard let due = sourcesDue, due <= now.monotonic else { return }
         sourcesDue = nil
@@ -34,7 +34,7 @@ extension Uploader {
         events.publish(source: report)
     }
 
-    /// Everything there is to say of a source now; nil where there is none.
+    /// Returns the full report of a source; `nil` if the directory is not a source.
     func sourceReport(_ directory: RelativePath) -> SourceReport? {
         guard let entry = sources[directory] else { return nil }
         let files = SourceReport.names(of: entry.machine).compactMap { self.report(at: directory.appending($0.bytes)) }
@@ -60,7 +60,7 @@ extension Uploader {
         report.error = view.error
     }
 
-    /// Says of a file that its source holds it.
+    /// Adds to a file's report that its source holds the file.
     func describeHold(_ record: DropRecord, in report: inout FileReport) {
         guard let directory = source(of: record), let entry = sources[directory] else { return }
         report.source = entry.record.id
@@ -76,7 +76,7 @@ extension Uploader {
 }
 
 extension FileError {
-    /// Why something of an account that is not signed in waits.
+    /// The error of a file or source that waits until its account signs in.
     static func otherAccount(_ account: String) -> FileError {
         let message = "it is \(account)'s; it goes on once \(account) signs in: outbox login --user \(account)"
         return FileError(code: "other_account", message: message, retryable: true)

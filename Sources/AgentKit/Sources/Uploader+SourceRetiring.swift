@@ -3,17 +3,17 @@ import Logging
 import SystemPackage
 import UploadCore
 
-// What becomes of a source once the server has confirmed it, where files do not stay in the outbox
-// (`intake.after_upload`): its files go one by one as all files do, and `source.toml` goes last.
+// What happens to a confirmed source if files leave the outbox (`intake.after_upload`): its files leave one by one
+// like all files, and `source.toml` follows last.
 extension Uploader {
-    /// Lets the files of a source leave the outbox that may.
+    /// Retires all files of a source, unless the source must keep them.
     func retireFiles(of directory: RelativePath) {
         guard parts.afterUpload != .keep, let machine = sources[directory]?.machine, !machine.keepsFiles else { return }
         for name in machine.files.keys.sorted() { retire(directory.appending(name.bytes)) }
     }
 
-    /// After a full scan: sources whose files have left go after them; where files are deleted, once the outcome was told
-    /// for as long as it is kept.
+    /// After a full scan, retires sources whose files have left. If files are deleted, a source stays until its
+    /// retention ends.
     func retireSources() {
         guard parts.afterUpload != .keep else { return }
         for directory in sources.directories {
@@ -35,7 +35,7 @@ extension Uploader {
         }
     }
 
-    /// Whether a file is out of the outbox; one that is taken aside is still on its way.
+    /// Whether a file has left the outbox. A file in the holding area has not left yet.
     private func hasLeft(_ path: RelativePath) -> Bool {
         book.retiring[path] == nil && record(of: path)?.hasFile != true
     }
@@ -56,7 +56,7 @@ extension Uploader {
             parts.sidecars.remove(source: directory)
             parts.sidecars.note(source: report)
         } else {
-            // That of an earlier post from a directory of the same name.
+            // An earlier post from a directory of the same name left this sidecar.
             let free = try parts.holding.freeName(for: target.parent.appending(sidecar.bytes))
             try parts.holding.move(directory.appending(sidecar.bytes), to: free)
         }

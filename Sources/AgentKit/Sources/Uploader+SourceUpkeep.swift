@@ -3,13 +3,13 @@ import Ledger
 import Logging
 import UploadCore
 
-// Sources from the ledger at start, and what becomes of them when they are over.
+// Restores sources from the ledger at start and removes finished ones.
 extension Uploader {
-    /// Takes up the sources that the ledger holds; what their files are is told once those are restored.
+    /// Restores the sources in the ledger. They learn of their files later, once those are restored.
     ///
-    /// - Parameter isOtherServer: whether the account's last run was with another server, which knows nothing of what this
-    ///   one was told.
-    /// - Returns: how the ledger must change.
+    /// - Parameter isOtherServer: whether the account's last run used another server. This server then knows no
+    ///   earlier revision.
+    /// - Returns: changes for the ledger.
     func restoreSources(isOtherServer: Bool) throws(LedgerError) -> [LedgerWrite] {
         var records: [SourceRecord] = []
         try parts.ledger.forEachSource(
@@ -27,7 +27,7 @@ extension Uploader {
                 record = anew
             }
             if let other = sources[record.directory]?.record {
-                // One directory took the other's place, and a kill came before that was stored.
+                // One directory replaced the other, and a kill prevented storing that.
                 let isThere = record.mark != nil && record.mark == mark(of: record.directory)
                 writes.append(.forgetSource(isThere ? other.id : record.id))
                 if !isThere { continue }
@@ -37,7 +37,7 @@ extension Uploader {
         return writes
     }
 
-    /// A source that begins anew, under another id, since its revisions are another server's; nil where it has none.
+    /// Restarts a source under a new id, since its revisions belong to another server; `nil` if it has no revisions.
     private func anew(_ old: SourceRecord) -> SourceRecord? {
         switch old.stage {
         case .draft, .rejected, .cancelled: return nil
@@ -53,7 +53,7 @@ extension Uploader {
         return record
     }
 
-    /// Which uploads go together: the upload machine must know before anything else.
+    /// Returns which uploads belong together. The upload machine must know this before anything else.
     func gatherAll() -> [MachineEvent] {
         sources.directories.compactMap { directory in
             guard let entry = sources[directory], !isParked(entry.record), !entry.machine.gathered.isEmpty else {
@@ -64,7 +64,8 @@ extension Uploader {
         }
     }
 
-    /// Tells the sources of all their files after a restart, also of those that the agent took out of the outbox itself.
+    /// Passes all files to their sources after a restart, including those that the agent itself moved out of the
+    /// outbox.
     func startSources() {
         guard !sources.isEmpty else { return }
         var events: [RelativePath: [RelativePath: SourceEvent]] = [:]
@@ -77,7 +78,7 @@ extension Uploader {
             var told = events[directory] ?? [:]
             for names in [record?.files.keys, record?.post?.files.keys].compactMap(\.self) {
                 for name in names where told[name] == nil {
-                    // Whether it is there, the first scan tells.
+                    // The first scan shows whether the file exists.
                     told[name] = .file(name, SourceFile(state: .settling))
                     unfound.append(directory.appending(name.bytes))
                 }
@@ -94,13 +95,14 @@ extension Uploader {
         }
     }
 
-    /// When the next source has something to do. Before the first scan, and while the outbox is away, none has.
+    /// The next deadline of the sources. Before the first scan and while the outbox is absent, there is none except
+    /// reports.
     var sourceDeadline: MonotonicTime? {
         let next = book.hasScanned && !book.outboxIsLost ? sources.nextDeadline { !isParked($0) } : nil
         return [next, sourcesDue].compactMap(\.self).min()
     }
 
-    /// After a full scan: sources that were not found are gone, and what is gone for long enough is forgotten.
+    /// After a full scan: sources that were not found are gone, and expired sources are forgotten.
     func scannedSources(_ summary: ScanSummary) {
         for path in unfound where !summary.contains(path) && record(of: path) == nil {
             guard let directory = sources.directory(above: path), let name = path.relative(to: directory) else {
@@ -124,8 +126,8 @@ extension Uploader {
         }
     }
 
-    /// Files that failed, or were cancelled, and were not found: their records stay for a while, their sources need not wait
-    /// for them.
+    /// Tells sources which failed or cancelled files are gone, so that the sources need not wait for them. The
+    /// records of these files stay for their retention.
     private func forgetGoneFiles(_ summary: ScanSummary) {
         for directory in sources.directories {
             guard let machine = sources[directory]?.machine else { continue }
@@ -135,7 +137,7 @@ extension Uploader {
         }
     }
 
-    /// The `source.toml` of every source: where they are in another outbox, they were not removed.
+    /// The `source.toml` of every source. Descriptions in another outbox do not count as removed.
     var sourceDescriptions: [RelativePath] {
         sources.directories.map(SourcePlaces.description)
     }

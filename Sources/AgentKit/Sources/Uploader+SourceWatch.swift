@@ -5,11 +5,11 @@ import Logging
 import SystemPackage
 import UploadCore
 
-// What the watch tells of sources: `source.toml` that comes, changes and goes, and everything that moves beside it.
+// Handles watch events about sources: `source.toml` appears, changes or vanishes, or files beside it move.
 extension Uploader {
-    /// Takes what the watch tells as far as it is about sources.
+    /// Handles a watch event as far as it concerns sources.
     ///
-    /// - Returns: whether there is nothing more to it.
+    /// - Returns: whether the event is fully handled.
     func takeForSources(_ event: WatchEvent) -> Bool {
         switch event {
         case .seen(let path):
@@ -46,14 +46,14 @@ extension Uploader {
         }
     }
 
-    /// The directory that a path makes a source, as the name of its `source.toml`; nil for any other path.
+    /// Returns the directory that a path, as its `source.toml`, makes a source; `nil` for any other path.
     func sourceDirectory(of path: RelativePath) -> RelativePath? {
         guard let directory = SourcePlaces.directory(of: path), !book.isPortrait(path) else { return nil }
-        // What is below a source belongs to it.
+        // A `source.toml` below a source is an ordinary file of that source.
         return sources.directory(above: directory.parent) == nil ? directory : nil
     }
 
-    /// Finds out whether a file that is accepted is in a directory that the watch has not told to be a source yet.
+    /// Looks for a `source.toml` above an accepted file that the watch has not reported yet.
     func lookForSource(above path: RelativePath) {
         var directory = path.parent
         while !directory.bytes.isEmpty, sources.directory(above: directory) == nil {
@@ -67,7 +67,7 @@ extension Uploader {
         }
     }
 
-    /// Names that are looked at when a directory becomes a source: far more than a source may have.
+    /// Maximum number of names that are read when a directory becomes a source: far more than a source may have.
     private static let mostNames = 10_000
 
     private func stir(_ path: RelativePath) {
@@ -75,11 +75,11 @@ extension Uploader {
         tell(directory, [.moved])
     }
 
-    /// How long a source waits for the watch to tell of files that are there: those it polls it tells within seconds.
+    /// How long a source waits for the watch to report existing files. The watch reports polled files within seconds.
     private static let watchPatience = Duration.seconds(60)
 
-    /// Whether a source that is about to be taken has files that nobody has told of: of a busy machine's watch, or of a slow
-    /// disk's, quiet says little. They are looked at then.
+    /// Whether a source that is about to be taken has files that the watch has not reported. On a busy machine or a
+    /// slow disk, a quiet watch proves little. The unreported files are examined again.
     func holdsUnheard(_ directory: RelativePath) -> Bool {
         let now = self.now.monotonic
         guard let entry = sources[directory], entry.machine.isAboutToBeTaken(at: now),
@@ -99,7 +99,7 @@ extension Uploader {
         }
     }
 
-    /// Whether a file is ignored, or a directory between it and that of its source.
+    /// Whether the file is ignored, or a directory between the file and its source is.
     private func isIgnored(_ path: RelativePath, within directory: RelativePath) -> Bool {
         var part = path
         while part != directory, !part.bytes.isEmpty {
@@ -111,7 +111,7 @@ extension Uploader {
 
     // MARK: source.toml
 
-    /// There is a `source.toml` in a directory.
+    /// Handles a `source.toml` found in a directory.
     private func foundSource(_ directory: RelativePath) {
         let mark = mark(of: directory)
         var isPaused = false
@@ -137,7 +137,7 @@ extension Uploader {
         var events: [SourceEvent] = []
         var underWay: [RelativePath] = []
         for path in parts.files.names(below: directory, atMost: Self.mostNames) {
-            // Given up when the directory was removed, and there again.
+            // The file was given up when its directory was removed, and is back.
             if let drop = self.record(of: path), drop.wasRemoved { handle(.retry(path)) }
             guard let drop = self.record(of: path), drop.hasFile, source(of: drop) == directory,
                 let name = path.relative(to: directory)
@@ -161,7 +161,8 @@ extension Uploader {
         return record
     }
 
-    /// The post of a directory that left the outbox in this run, and is back: it was confirmed, and is not posted again.
+    /// Returns the post of a directory that left the outbox during this run and is back. The confirmed post is not
+    /// posted again.
     private func takeDeparted(_ directory: RelativePath, _ mark: SourceRecord.DirectoryMark?) -> SourceRecord? {
         guard let mark, var record = departedPosts[mark] else { return nil }
         departedPosts[mark] = nil
@@ -169,14 +170,15 @@ extension Uploader {
         return record
     }
 
-    /// What tells a directory from others; nil where the file system keeps no birth times, and inode numbers come again.
+    /// Returns the identity of a directory; `nil` if the file system keeps no birth times, since inode numbers are
+    /// reused.
     func mark(of directory: RelativePath) -> SourceRecord.DirectoryMark? {
         guard let status = try? parts.files.status(of: directory), status.born != 0 else { return nil }
         return SourceRecord.DirectoryMark(inode: status.inode, born: status.born)
     }
 
-    /// Whether a directory that was made anew under the name is another post. One that is on its way goes on with the files
-    /// that are there now.
+    /// Whether a directory recreated under the same name is another post. A source under way continues with the files
+    /// that are in the directory now.
     private func isOver(_ entry: SourceBook.Entry, _ mark: SourceRecord.DirectoryMark?) -> Bool {
         if entry.record.wasRemoved { return true }
         switch entry.record.stage {
@@ -187,8 +189,8 @@ extension Uploader {
         }
     }
 
-    /// Whether one of the source's files stands in its directory as it was: then the directory was restored from a copy, or
-    /// moved here with the whole outbox. In an outbox that is another directory the size says enough, since not every way of
+    /// Whether one of the source's files is unchanged in its directory. In that case, the directory was restored from
+    /// a copy or moved here with the whole outbox. In another outbox the size alone decides, since not every way of
     /// copying keeps times.
     private func holdsItsFiles(_ entry: SourceBook.Entry) -> Bool {
         let record = entry.record
@@ -204,7 +206,7 @@ extension Uploader {
         }
     }
 
-    /// The source in a directory is the one that is known, whatever its mark is now.
+    /// Continues the known source in a directory, even if the directory's mark differs.
     private func recognise(_ directory: RelativePath, as mark: SourceRecord.DirectoryMark?) {
         sourcesElsewhere.remove(directory)
         guard let mark, var entry = sources[directory] else { return }
@@ -214,8 +216,8 @@ extension Uploader {
         perform(actions, of: directory)
     }
 
-    /// Whether a source that was given up with its directory, and is taken again, is paused: the user paused this very
-    /// directory.
+    /// Whether a source that was given up with its directory is still paused when it returns. It is if the user
+    /// paused this very directory.
     private func isPausedStill(_ record: SourceRecord, _ mark: SourceRecord.DirectoryMark?) -> Bool {
         record.isPaused && record.wasRemoved && mark != nil && mark == record.mark
     }
@@ -229,14 +231,14 @@ extension Uploader {
     }
 
     private func readDescription(of directory: RelativePath, _ identity: FileIdentity?) {
-        // Scans tell again of what is there.
+        // Scans report unchanged files again.
         if let identity, sources[directory]?.descriptionFile == identity { return }
-        // One that may be overwritten without a trace is read again by the next scan.
+        // The next scan reads a file again if it may be overwritten without a trace.
         let isRacy = identity?.isRacy(readAt: now.wall.milliseconds * 1_000_000) == true
         sources[directory]?.descriptionFile = isRacy ? nil : identity
         switch SourceDescriptionReader(files: parts.files).read(directory) {
         case .success(let description): tell(directory, [.described(description)])
-        // An editor is just about to put it in its place again; whether it does is told.
+        // An editor is replacing the file. The watch reports the new file.
         case .failure(let error) where error.retryable: sources[directory]?.descriptionFile = nil
         case .failure(let error):
             parts.logger.warning(
@@ -245,12 +247,12 @@ extension Uploader {
         }
     }
 
-    /// - Returns: whether one of the names is that of a `source.toml`.
+    /// - Returns: whether the new name is a `source.toml`.
     private func renamedDescription(_ old: RelativePath, _ new: RelativePath) -> Bool {
         let (from, to) = (sourceDirectory(of: old), sourceDirectory(of: new))
         if let from { leaves(from) }
         guard let to else { return false }
-        // What an editor wrote first may have been looked at as a file.
+        // The editor's temporary file may have been queued as an ordinary file.
         book.forgetIntake(of: old)
         if record(of: old) != nil { handle(.forget(old)) }
         book.stays(new)
@@ -259,20 +261,20 @@ extension Uploader {
         return true
     }
 
-    /// A `source.toml` is gone, until it counts.
+    /// Starts the grace period of a vanished `source.toml`.
     func leaves(_ directory: RelativePath) {
         guard sources[directory] != nil else { return }
         book.leaves(SourcePlaces.description(of: directory), now: now.monotonic)
     }
 
-    /// A file has been gone for long enough. Where the whole source went with it, that comes first: what is left of the files
-    /// must not look like all of them.
+    /// Handles a file that stayed away for the whole grace period. If the whole source vanished, handle the source
+    /// first: otherwise its remaining files would look like the complete source.
     func sourceWentWith(_ path: RelativePath) {
         guard let directory = sources.directory(above: path.parent) else { return }
         if parts.files.isGone(SourcePlaces.description(of: directory)) { descriptionRemoved(from: directory) }
     }
 
-    /// `source.toml` has been gone for long enough.
+    /// Handles a `source.toml` that stayed away for the whole grace period.
     func descriptionRemoved(from directory: RelativePath) {
         guard let record = sources[directory]?.record else { return }
         sources[directory]?.descriptionFile = nil
@@ -287,7 +289,7 @@ extension Uploader {
         }
     }
 
-    /// A directory is no source any more: its files are files like any others.
+    /// Turns a source into an ordinary directory with ordinary files.
     private func dissolve(_ directory: RelativePath) {
         guard let entry = sources[directory] else { return }
         let names = entry.machine.files.keys
@@ -302,7 +304,7 @@ extension Uploader {
         for name in names { if let record = record(of: directory.appending(name.bytes)) { report(record) } }
     }
 
-    /// Forgets a source, not its files.
+    /// Forgets a source but keeps its files.
     func forgetSource(_ directory: RelativePath) {
         guard let id = sources[directory]?.record.id else { return }
         sources[directory] = nil
@@ -313,13 +315,13 @@ extension Uploader {
 
     // MARK: Names
 
-    /// Sources of a directory that got another name go along.
+    /// Moves the sources of a renamed directory.
     private func moveSources(within old: RelativePath, to new: RelativePath) {
         for directory in sources.directories(within: old) {
             guard let target = directory.moved(from: old, to: new), var entry = sources[directory] else { continue }
             book.stays(SourcePlaces.description(of: directory))
             book.stays(SourcePlaces.description(of: target))
-            // What stood there was replaced.
+            // The rename replaced the source at the new place.
             forgetSource(target)
             sources[directory] = nil
             changedSources.remove(directory)
@@ -331,7 +333,7 @@ extension Uploader {
         }
     }
 
-    /// A source came into another one, and is part of it from now on.
+    /// Merges a source that moved into another source with that source.
     private func joinOuter(_ directory: RelativePath) {
         dissolve(directory)
         reconsider(SourcePlaces.description(of: directory))
@@ -340,7 +342,7 @@ extension Uploader {
         }
     }
 
-    /// A file of a source is no longer listed.
+    /// Tells a source about the loss of a file.
     func tellSource(gone record: DropRecord) {
         guard record.hasFile, let directory = source(of: record), let name = record.path.relative(to: directory) else {
             return
@@ -348,7 +350,7 @@ extension Uploader {
         tell(directory, [.gone(name)])
     }
 
-    /// A file of a source got another name.
+    /// Tells the source, or the sources, that a file was renamed.
     func tellSource(from old: DropRecord, to record: DropRecord) {
         let (from, to) = (source(of: old), source(of: record))
         guard let from, let name = old.path.relative(to: from) else { return }

@@ -1,7 +1,7 @@
 import Ledger
 import UploadCore
 
-// What users do about sources.
+// User actions on sources.
 extension Uploader: SourceBackend {
     func sources() async -> [SourceReport] { sources.directories.compactMap(sourceReport) }
 
@@ -15,7 +15,7 @@ extension Uploader: SourceBackend {
         return sourceReport(directory).map { SourceAnswer(source: $0, refusal: refusal) }
     }
 
-    /// Why nothing is to be done; nil where something is.
+    /// Returns why there is nothing to do; `nil` if there is something.
     private func refusal(of wish: SourceWish, _ entry: SourceBook.Entry) -> String? {
         let record = entry.record
         if let account = ownership.absentOwner(record.account), [.submit, .retry, .first].contains(wish) {
@@ -25,7 +25,7 @@ extension Uploader: SourceBackend {
         case (.submit, .rejected(let error)): return "it can't be taken: \(error.message)"
         case (.submit, .done) where entry.machine.pendingChanges.isEmpty:
             return "it is done already, and nothing changed"
-        // Before its source.toml was read nobody knows whether it is a draft.
+        // Until source.toml was read, nobody knows whether the source is a draft.
         case (.submit, .collecting) where record.description != nil: return "it is submitted already"
         case (.submit, .uploading) where entry.machine.pendingChanges.isEmpty: return "it is submitted already"
         case (.submit, .committing):
@@ -59,7 +59,7 @@ extension Uploader: SourceBackend {
         noteChange(of: directory)
     }
 
-    /// Does to all sources what is wanted of everything. Drafts are not on their way: cancelling leaves them alone.
+    /// Performs an action on all sources. Drafts are not under way, so cancelling does not touch them.
     func actOnSources(_ action: FileAction) {
         for directory in sources.directories {
             guard let record = sources[directory]?.record else { continue }
@@ -72,7 +72,7 @@ extension Uploader: SourceBackend {
         }
     }
 
-    /// Whether a file is in a draft.
+    /// Whether a file belongs to a draft.
     func isInDraft(_ record: DropRecord) -> Bool {
         guard let directory = source(of: record), case .draft = sources[directory]?.record.stage else { return false }
         return true

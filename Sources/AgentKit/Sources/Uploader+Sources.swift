@@ -3,15 +3,15 @@ import Logging
 import Remotes
 import UploadCore
 
-// Several files as one post: what a source's machine is told, and what it decides.
+// Several files as one post: events for a source's machine, and its decisions.
 //
-// A file of a source is a file like any other: watched, hashed, and a waiter of its upload. While its source holds it the
-// waiter is paused, and that is all there is to it.
+// A file of a source is an ordinary file: watched, hashed, and a waiter of its upload. While the source holds the
+// file, the waiter is paused. Nothing else differs.
 extension Uploader {
     // MARK: Telling
 
-    /// Tells a source what happened. What it decides is carried out at once, but for what is told meanwhile: that comes
-    /// after it.
+    /// Passes events to a source's machine and carries out its decisions at once. Events that arrive meanwhile are
+    /// handled afterwards.
     func tell(_ directory: RelativePath, _ events: [SourceEvent]) {
         untold.append((directory, events))
         guard !isTelling else { return }
@@ -26,14 +26,14 @@ extension Uploader {
         setAlarm()
     }
 
-    /// Tells the source of a path, where it has one, how it stands with its file.
+    /// Passes a file's state to the file's source, if it has one.
     func tellSource(of record: DropRecord) {
         guard let directory = source(of: record), let name = record.path.relative(to: directory) else { return }
         if record.hasFile { tell(directory, [SourceEvent(record, name)]) }
         noteChange(of: directory)
     }
 
-    /// The source that a drop belongs to: its directory is one, and both are the same account's.
+    /// Returns the source of a drop: the source's directory contains the drop, and both belong to the same account.
     func source(of record: DropRecord) -> RelativePath? {
         guard let directory = sources.directory(above: record.path), let source = sources[directory]?.record else {
             return nil
@@ -43,7 +43,7 @@ extension Uploader {
         return isSame ? directory : nil
     }
 
-    /// Whether a file's source does not let it be sent now.
+    /// Whether a file's source holds the file back.
     func isHeldBySource(_ record: DropRecord) -> Bool {
         guard let directory = source(of: record), let name = record.path.relative(to: directory),
             let machine = sources[directory]?.machine
@@ -51,12 +51,12 @@ extension Uploader {
         return machine.holds(name, with: record.key)
     }
 
-    /// Whether a file must stay in the outbox although its content was confirmed: its source was not.
+    /// Whether a confirmed file must stay in the outbox because its source is not confirmed yet.
     func isKeptBySource(_ record: DropRecord) -> Bool {
         source(of: record).flatMap { sources[$0] }?.machine.keepsFiles ?? false
     }
 
-    /// Has the sources look at the time.
+    /// Handles the deadlines of the sources.
     func tickSources() {
         guard book.hasScanned, !book.outboxIsLost else { return }
         let now = self.now.monotonic
@@ -109,11 +109,11 @@ extension Uploader {
         if let name = path.relative(to: directory), parts.files.isGone(path) { tell(directory, [.gone(name)]) }
     }
 
-    /// What follows from a source's decision: it goes to the upload machine and the ledger in one step.
+    /// Follows from a source's decisions. Goes to the upload machine and the ledger in one step.
     private struct Decided {
         var events: [MachineEvent] = []
         var writes: [LedgerWrite] = []
-        /// Files of which something else is to be told.
+        /// Files with a changed report.
         var paths: [RelativePath] = []
     }
 
@@ -125,7 +125,7 @@ extension Uploader {
         }
     }
 
-    /// Lets the upload machine know which files may go, and which go together.
+    /// Tells the upload machine which files may be sent and which belong together.
     private func holdFiles(of directory: RelativePath, _ decided: inout Decided) {
         guard let entry = sources[directory] else { return }
         let gathered = isParked(entry.record) ? [] : entry.machine.gathered
@@ -145,12 +145,12 @@ extension Uploader {
         }
     }
 
-    /// Asks the server whether it still has what it confirmed.
+    /// Has the upload machine ask the server whether confirmed contents still exist.
     private func verify(
         _ names: [RelativePath], in directory: RelativePath, _ decided: inout Decided
     ) {
         for path in names.map({ directory.appending($0.bytes) }) {
-            // Told anew in any case: that is the answer.
+            // Always reported, since the report is the answer to the source.
             decided.paths.append(path)
             guard var record = record(of: path), record.state == .done, let key = record.key,
                 let remote = record.remote,
@@ -163,7 +163,7 @@ extension Uploader {
         }
     }
 
-    /// Gives files up, with what the server confirmed of them and nobody else needs.
+    /// Gives files up. Also discards their confirmed contents on the server if no other path needs them.
     private func discard(
         _ names: [RelativePath], in directory: RelativePath, _ error: FileError, _ decided: inout Decided
     ) {
@@ -184,7 +184,7 @@ extension Uploader {
         }
     }
 
-    /// Whether a content was sent for a source alone: what the server had before, it keeps.
+    /// Whether a content was sent for this source. Contents that the server had before stay there.
     private func wasSent(_ record: DropRecord, for directory: RelativePath) -> Bool {
         guard !record.deduplicated, let end = record.finishedAt, let source = sources[directory]?.record else {
             return false
@@ -205,7 +205,7 @@ extension Uploader {
 
     // MARK: Commits
 
-    /// Tells the server of a revision.
+    /// Sends a revision's commit to the server.
     func commit(_ id: RequestID, _ commit: SourceCommit) {
         guard let remote = parts.sources else {
             return process([.committed(id, url: nil)])

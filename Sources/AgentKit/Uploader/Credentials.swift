@@ -45,8 +45,8 @@ final class Credentials: CredentialSource {
         state.withLock { $0.tokenFile = path }
     }
 
-    /// Says whose the requests are: what `login` stored for somebody else is not for them.
-    /// Where that is all there is, the agent begins anew.
+    /// Sets the account that sends the requests. If the only token is one that `login` stored for another account, no
+    /// token is used and the agent restarts for that account.
     func belong(to account: Account) {
         let owner = Owner(name: account.name, session: account.session, onOther: account.change)
         state.withLock { $0.owner = owner }

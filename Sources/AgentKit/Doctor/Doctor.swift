@@ -1,27 +1,27 @@
 import LinuxSystem
 
-/// Looks for everything that keeps files from being uploaded, and says what to do about it.
+/// Looks for everything that prevents uploads, and suggests remedies.
 ///
-/// It only looks: nothing is made, changed or sent but for one question to the server that changes nothing. What may
-/// hang is given up after a few seconds and told.
+/// Creates and changes nothing, and sends the server only questions that change nothing. Gives up on calls that hang
+/// after a few seconds, and reports them.
 public struct Doctor: Sendable {
     private let effective: EffectiveConfiguration
     private let environment: [String: String]
     private let home: String
     private let version: String
 
-    /// How long a file system may take; one whose server is gone answers never.
+    /// Time limit for a file system. A share whose server is gone never answers.
     private static let fileLimit = Duration.seconds(10)
-    /// How long directories are counted.
+    /// Time limit for counting directories.
     private static let countLimit = Duration.seconds(3)
 
-    /// A doctor for one configuration.
+    /// Creates a doctor for one configuration.
     ///
     /// - Parameters:
-    ///   - effective: the configuration with where it comes from.
-    ///   - environment: the process's environment.
-    ///   - home: the user's home directory, absolute.
-    ///   - version: told to the server.
+    ///   - effective: The configuration and its origin.
+    ///   - environment: The process's environment.
+    ///   - home: Absolute path of the user's home directory.
+    ///   - version: The version sent to the server.
     public init(effective: EffectiveConfiguration, environment: [String: String], home: String, version: String) {
         self.effective = effective
         self.environment = environment
@@ -31,7 +31,7 @@ public struct Doctor: Sendable {
 
     private var configuration: Configuration { effective.configuration }
 
-    /// Looks at everything; takes half a minute or so at the worst.
+    /// Runs all checks. Takes about half a minute at most.
     public func examine() async -> DoctorReport {
         async let directories = directoryFindings()
         let token = await tokenFacts()
@@ -111,7 +111,7 @@ public struct Doctor: Sendable {
         return (own ?? []) + (await watches) + (await leases)
     }
 
-    /// Nothing is said of watching an outbox that is not there.
+    /// Returns no findings if the outbox does not exist.
     private func watchFindings(agent: Int32?) async -> [Finding] {
         let outbox = configuration.outbox
         let findings = await TimeLimit.run("doctor-watches", Self.fileLimit) { () -> [Finding] in
@@ -145,7 +145,7 @@ public struct Doctor: Sendable {
         return facts?.findings ?? [late(.service, "the unit files")]
     }
 
-    /// What is said of a place that gives no answer.
+    /// The finding for a location that does not answer in time.
     private func late(_ check: Check, _ what: String) -> Finding {
         Finding(
             check, [.avatars, .sidecars, .service].contains(check) ? .warning : .stop,

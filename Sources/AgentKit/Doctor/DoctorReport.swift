@@ -1,18 +1,18 @@
-/// Everything that was found, and the verdict.
+/// All findings and the verdict.
 public struct DoctorReport: Equatable, Sendable, Encodable {
     /// The findings in the order of their checks.
     public let findings: [Finding]
 
     init(_ findings: [Finding]) {
         let order = Dictionary(uniqueKeysWithValues: Check.allCases.enumerated().map { ($1, $0) })
-        // Sorted by position as well, since the order of one check's findings is meant.
+        // Also sorted by position, to keep the order within one check.
         self.findings = findings.enumerated().sorted {
             (order[$0.element.check] ?? 0, $0.offset) < (order[$1.element.check] ?? 0, $1.offset)
         }
         .map(\.element)
     }
 
-    /// Whether nothing was found that stops uploads.
+    /// Whether no finding stops uploads.
     public var isOK: Bool { !findings.contains { $0.level == .stop } }
 
     private enum CodingKeys: String, CodingKey {
@@ -28,7 +28,7 @@ public struct DoctorReport: Equatable, Sendable, Encodable {
 }
 
 extension DoctorReport {
-    /// The report for people: a line for each finding, and one that sums up.
+    /// The report for display: one line for each finding, and a summary.
     public func lines(_ look: ConsoleLook) -> [String] {
         let width = findings.map(\.check.title.count).max() ?? 0
         return findings.map { $0.line(look, titleWidth: width) } + [summary(look)]
@@ -58,7 +58,7 @@ extension Finding {
 }
 
 extension Finding.Level {
-    /// A sign on a terminal that can draw it, else a word.
+    /// A sign if the terminal can show it, otherwise a word.
     fileprivate func mark(_ look: ConsoleLook) -> String {
         let hasSigns = look.isLive && look.hasUnicode
         return switch self {

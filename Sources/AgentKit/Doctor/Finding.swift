@@ -1,24 +1,24 @@
-/// One thing that was looked at, what was found, and what to do about it.
+/// The result of one check: the observation, its importance and the remedy.
 public struct Finding: Equatable, Sendable, Encodable {
     /// How much a finding matters.
     public enum Level: String, Sendable, Encodable, CaseIterable {
-        /// As it should be.
+        /// All is well.
         case ok
-        /// Worth knowing; nothing needs to be done.
+        /// Good to know; no action needed.
         case note
-        /// Uploads work, something else suffers or soon will.
+        /// Uploads work, but another function suffers or soon will.
         case warning
         /// Uploads don't work.
         case stop
     }
 
-    /// What was looked at.
+    /// The check that made the finding.
     public let check: Check
-    /// How much it matters.
+    /// The importance.
     public let level: Level
-    /// What was found, in one line.
+    /// The observation, in one line.
     public let message: String
-    /// What to do, often a command to type; nil where nothing needs to be done.
+    /// The remedy, often a command to type; nil if no action is needed.
     public let remedy: String?
 
     init(_ check: Check, _ level: Level, _ message: String, remedy: String? = nil) {
@@ -28,7 +28,7 @@ public struct Finding: Equatable, Sendable, Encodable {
         self.remedy = remedy
     }
 
-    /// Permission bits as chmod(1) takes them: `0700`.
+    /// Formats permission bits as chmod(1) takes them: `0700`.
     static func mode(_ permissions: UInt32) -> String {
         let digits = String(permissions & 0o7777, radix: 8)
         return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
@@ -38,7 +38,7 @@ public struct Finding: Equatable, Sendable, Encodable {
         case check, level, message, remedy
     }
 
-    /// Encodes `{"check", "level", "message", "remedy"}`; a remedy that isn't there is null.
+    /// Encodes `{"check", "level", "message", "remedy"}`; a missing remedy is null.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(check, forKey: .check)
@@ -48,8 +48,8 @@ public struct Finding: Equatable, Sendable, Encodable {
     }
 }
 
-/// What can be looked at, in the order findings are printed in: from what stands on this machine to the server, then
-/// to what runs the agent. The raw values are documented in docs/doctor.md.
+/// All checks in the order of printing: first this machine, then the server, then the service that runs the agent. The
+/// raw values are documented in docs/doctor.md.
 public enum Check: String, Sendable, Encodable, CaseIterable {
     case configuration
     case token
@@ -79,6 +79,6 @@ public enum Check: String, Sendable, Encodable, CaseIterable {
     case service
     case linger
 
-    /// As lines name it.
+    /// The title in the printed lines.
     var title: String { String(rawValue.map { $0 == "_" ? " " : $0 }) }
 }

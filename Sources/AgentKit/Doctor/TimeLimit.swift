@@ -1,11 +1,11 @@
 import LinuxSystem
 import Synchronization
 
-/// Work that may hang: on a share whose server is gone, or a name server that says nothing.
+/// Bounds work that may hang, such as a share whose server is gone or a silent name server.
 enum TimeLimit {
-    /// Waits for work, but no longer than `limit`.
+    /// Waits for work, at most for `limit`.
     ///
-    /// - Returns: nil when the time was over first; the work is left to itself then.
+    /// - Returns: nil if the time ran out first. The work then continues in the background.
     static func wait<Value: Sendable>(
         _ limit: Duration, for work: @escaping @Sendable () async -> Value
     ) async -> Value? {
@@ -22,9 +22,9 @@ enum TimeLimit {
         }
     }
 
-    /// Runs blocking work on a thread of its own, and waits no longer than `limit`.
+    /// Runs blocking work on a thread of its own, and waits at most for `limit`.
     ///
-    /// - Returns: nil when the time was over first; the thread is left behind then.
+    /// - Returns: nil if the time ran out first. The thread is then abandoned.
     static func run<Value: Sendable>(
         _ name: String, _ limit: Duration, _ work: @escaping @Sendable () -> Value
     ) async -> Value? {
@@ -36,7 +36,7 @@ enum TimeLimit {
     }
 }
 
-/// A continuation that the first of several answers goes to.
+/// A continuation that accepts only the first of several answers.
 private final class First<Value: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Value?, Never>?>
 

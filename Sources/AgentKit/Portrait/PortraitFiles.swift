@@ -21,7 +21,7 @@ import UploadCore
 ///
 /// All functions block.
 struct PortraitFiles: Sendable {
-    /// The files restored from the previous run.
+    /// The stored records: restored by `open` and updated by each write.
     struct Kept: Equatable, Sendable {
         var record: PortraitRecord?
         var profile: Profile?

@@ -2,26 +2,27 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// What a program that was run to its end left behind.
+/// The result of a program that ended.
 public struct CommandOutcome: Equatable, Sendable {
-    /// Its exit status; 128 and the signal's number where a signal ended it.
+    /// Exit status; 128 plus the signal's number if a signal ended the program.
     public var status: Int32
-    /// What it wrote, errors included.
+    /// Standard output and standard error, in one text.
     public var output: String
 
-    /// Describes an end.
+    /// Creates a result.
     public init(status: Int32, output: String) {
         self.status = status
         self.output = output
     }
 }
 
-/// Runs programs of the system.
+/// Runs system programs.
 public protocol CommandRunner: Sendable {
-    /// Runs a program to its end; blocks.
+    /// Runs a program and waits for its end. Blocks.
     ///
-    /// - Parameter command: the name, looked up in `PATH` unless it is a path, and the arguments.
-    /// - Returns: nil where there is no such program.
+    /// - Parameter command: The program's name and its arguments. The name is looked up in `PATH` unless it contains a
+    ///   slash.
+    /// - Returns: nil if the program does not exist or can't be started.
     func run(_ command: [String]) -> CommandOutcome?
 }
 
@@ -29,12 +30,12 @@ public protocol CommandRunner: Sendable {
 public struct ChildCommandRunner: CommandRunner {
     private let environment: [String: String]
 
-    /// - Parameter environment: of the children; `PATH` says where programs are.
+    /// - Parameter environment: The children's environment. Its `PATH` is used to find programs.
     public init(environment: [String: String]) {
         self.environment = environment
     }
 
-    /// Runs a program to its end; blocks.
+    /// Runs a program and waits for its end. Blocks.
     public func run(_ command: [String]) -> CommandOutcome? {
         var ends: [Int32] = [-1, -1]
         guard let name = command.first, let program = find(name), pipe(&ends) == 0 else { return nil }
@@ -44,7 +45,7 @@ public struct ChildCommandRunner: CommandRunner {
         let output = (try? readAll(from: reading.rawValue)) ?? []
         var status: Int32 = 0
         _ = try? retryingOnInterrupt { waitpid(child, &status, 0) }
-        // man 2 waitpid: WTERMSIG and WEXITSTATUS, which Swift does not see.
+        // man 2 waitpid: the macros WTERMSIG and WEXITSTATUS, which Swift can't import.
         let signal = status & 0x7F
         return CommandOutcome(
             status: signal == 0 ? (status >> 8) & 0xFF : 128 + signal, output: String(decoding: output, as: UTF8.self))
@@ -56,7 +57,7 @@ public struct ChildCommandRunner: CommandRunner {
         return path.split(separator: ":").lazy.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }
 
-    /// The writing end of the pipe is given away: were it kept open here, the pipe would never end.
+    /// Consumes the pipe's write end: if this process kept it open, the read end would never reach end of file.
     private func start(_ program: String, _ command: [String], output: consuming Descriptor) -> pid_t? {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -65,7 +66,7 @@ public struct ChildCommandRunner: CommandRunner {
         posix_spawn_file_actions_adddup2(&actions, output.rawValue, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output.rawValue, STDERR_FILENO)
         let arguments = command.map { strdup($0) }
-        // Its words are read by this program: no translations, no colours, no pager.
+        // The agent parses the output, so translations, colours and the pager are off.
         let plain = ["LC_ALL": "C.UTF-8", "SYSTEMD_COLORS": "0", "SYSTEMD_PAGER": "cat"]
         let variables = environment.merging(plain) { $1 }.map { strdup("\($0)=\($1)") }
         defer { for text in arguments + variables { free(text) } }

@@ -1,38 +1,37 @@
 import UploadCore
 
-/// What the service manager is told and when (man 3 sd_notify); decides only: takes events and the time, returns what
-/// is to be done.
+/// Decides what to tell the service manager and when (man 3 sd_notify). A value: events and the time in, actions out.
 ///
-/// It never wakes anybody but for the watchdog, which the service manager asks for, once after a change that came
-/// too soon behind the last look, and during a long start.
+/// Requests a wake-up only in three cases: for the service manager's watchdog, once after a change that came too soon
+/// after the last question, and during a long start.
 struct NotifyPlan: Sendable {
-    /// What happened.
+    /// Input of the plan.
     enum Event: Sendable {
-        /// The start, or a reload, is through.
+        /// The start or a reload is complete.
         case ready
         /// A reload begins, at this many microseconds of CLOCK_MONOTONIC.
         case reloading(monotonicMicroseconds: UInt64)
-        /// The agent begins to end.
+        /// The agent begins to shut down.
         case stopping
-        /// The agent begins to start, which may take long: a damaged ledger is built anew first.
+        /// The agent begins to start. This may take long: a damaged ledger is rebuilt first.
         case starting
-        /// Something changed that the status line may show.
+        /// The status line may have changed.
         case changed
-        /// The time asked for with `wake` has come.
+        /// The time requested by `wake` has come.
         case due
-        /// The agent answered the question put by `ask`.
+        /// The agent answered the question sent by `ask`.
         case answered(status: String)
     }
 
-    /// What is to be done.
+    /// Output of the plan.
     enum Action: Equatable, Sendable {
         /// Send one datagram.
         case send([String])
-        /// Ask the agent how it is; the answer may take as long as it likes.
+        /// Ask the agent for its status. The answer may take any time.
         case ask
-        /// Come back with `due` at this time, and not at the one named before.
+        /// Send `due` at this time. Replaces the previous wake-up.
         case wake(at: MonotonicTime)
-        /// Say that the agent owes an answer since this long.
+        /// Log that the agent has not answered for this long.
         case complain(silentFor: Duration)
     }
 
@@ -40,35 +39,35 @@ struct NotifyPlan: Sendable {
         case starting, ready, reloading, stopping
     }
 
-    /// The shortest time between two status lines.
+    /// Minimum interval between two status lines.
     static let pause = Duration.seconds(5)
 
-    /// How often a start that goes on asks for more time, how much it asks for, and when it stops asking.
+    /// During a long start: interval between requests for more time, time requested, and time of the last request.
     static let startPause = Duration.seconds(60)
     private static let startExtension = Duration.seconds(180)
     static let longestStart = Duration.seconds(3600)
 
-    /// The longest status line, in characters; man 3 sd_notify names no bound, but a datagram has one.
+    /// Maximum length of the status line in characters. man 3 sd_notify sets no limit, but a datagram has one.
     private static let longestStatus = 300
 
-    /// How often the agent is asked for the watchdog's sake; nil without a watchdog.
+    /// Interval between questions for the watchdog; nil without a watchdog.
     private let interval: Duration?
     private var phase = Phase.starting
     private var began: MonotonicTime?
     private var asked: MonotonicTime?
     private var isAsking = false
     private var hasComplained = false
-    /// Whether something changed that the last question may have come too early for.
+    /// Whether a change came after the last question was sent.
     private var isStale = false
     private var wake: MonotonicTime?
     private var status: String?
 
-    /// - Parameter watchdog: the time within which the service manager wants a sign of life; nil: it wants none.
+    /// - Parameter watchdog: The service manager's watchdog timeout; nil without a watchdog.
     init(watchdog: Duration?) {
         interval = watchdog.map { $0 / 2 }
     }
 
-    /// Takes an event in.
+    /// Handles an event.
     mutating func handle(_ event: Event, at now: MonotonicTime) -> [Action] {
         if phase == .stopping { return [] }
         switch event {
@@ -106,7 +105,7 @@ struct NotifyPlan: Sendable {
             + sleep(until: now + Self.startPause)
     }
 
-    /// Asks when it is time for it, else says when it will be.
+    /// Asks the agent if a question is due; otherwise requests a wake-up for the next question.
     private mutating func plan(at now: MonotonicTime) -> [Action] {
         guard let asked else { return look(at: now) }
         let next = [interval.map { asked + $0 }, isStale ? asked + Self.pause : nil].compactMap(\.self).min()

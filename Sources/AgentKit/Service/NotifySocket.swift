@@ -2,20 +2,20 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// Where the service manager takes notifications (man 3 sd_notify): a datagram socket of the kernel's Unix family.
+/// The service manager's notification socket (man 3 sd_notify): a Unix datagram socket.
 struct NotifySocket: Sendable {
     private let address: sockaddr_un
     private let length: socklen_t
 
-    /// - Parameter name: the value of `NOTIFY_SOCKET`: an absolute path, or `@` and an abstract name (man 7 unix). Nil
-    ///   for anything else, and for what is too long for a socket.
+    /// - Parameter name: The value of `NOTIFY_SOCKET`: an absolute path, or `@` and an abstract name (man 7 unix). The
+    ///   initializer returns nil for anything else, and for a name too long for a socket address.
     init?(_ name: String) {
         var bytes = Array(name.utf8)
         guard let first = bytes.first, bytes.count > 1, first == UInt8(ascii: "/") || first == UInt8(ascii: "@") else {
             return nil
         }
         let isAbstract = first == UInt8(ascii: "@")
-        // An abstract name begins with a NUL and ends with the address; a path ends with a NUL.
+        // An abstract name begins with a NUL byte and ends with the address. A path ends with a NUL byte.
         if isAbstract { bytes[0] = 0 } else { bytes.append(0) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -25,7 +25,7 @@ struct NotifySocket: Sendable {
         length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
     }
 
-    /// Sends the lines as one datagram; waits while the service manager has too many to read.
+    /// Sends the lines as one datagram. Blocks while the service manager's queue is full.
     ///
     /// - Throws: `Errno` of socket(2) or sendto(2).
     func send(_ lines: [String]) throws(Errno) {

@@ -1,23 +1,23 @@
-/// Why a service can't be installed, removed or asked.
+/// An error while installing, removing or querying a service.
 public enum ServiceError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The request makes no sense.
+    /// The request is invalid.
     case usage(String)
-    /// It takes more rights.
+    /// The user lacks the rights.
     case notAllowed(String)
-    /// A unit file can't name a path.
+    /// A unit file can't express this path.
     case inexpressible(path: String, reason: String)
-    /// A file of that name was not written here.
+    /// The existing unit file was not written by `outbox`.
     case foreign(path: String)
-    /// There is no such service.
+    /// The service is not installed.
     case notInstalled(path: String)
-    /// A file can't be written or removed.
+    /// The file can't be written or removed.
     case cannotWrite(path: String, reason: String)
-    /// The service manager can't be asked; what could be done without it was done.
+    /// The service manager is unreachable. All steps that don't need it were done.
     case unavailable(String)
     /// The service manager refused.
     case refused(command: String, reason: String)
 
-    /// What failed, why, and what to do, in one line.
+    /// One line: what failed, why, and what to do.
     public var description: String {
         switch self {
         case .usage(let reason), .notAllowed(let reason), .unavailable(let reason): reason

@@ -2,17 +2,17 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// Installs, removes and asks the service of one configuration.
+/// Installs, removes and queries the service of one configuration.
 public struct ServiceInstaller {
-    /// What an installation did.
+    /// The result of an installation.
     public struct Installation: Equatable, Sendable {
-        /// The unit's file.
+        /// Path of the unit file.
         public var path: String
-        /// Whether the file is another than before.
+        /// Whether the unit file changed.
         public var hasChanged: Bool
-        /// What the user should know, a line each.
+        /// Notes for the user, one line each.
         public var notes: [String]
-        /// Why the service does not run yet, with what is left to be done; nil when it runs.
+        /// Why the service does not run yet, and the remaining steps; nil if the service runs.
         public var pending: String?
     }
 
@@ -23,11 +23,11 @@ public struct ServiceInstaller {
     private let lingerDirectory: String
 
     /// - Parameters:
-    ///   - name: see ``ServiceName``.
-    ///   - scope: whose service manager it is.
-    ///   - directory: where the units of the scope are.
-    ///   - runner: runs `systemctl`.
-    ///   - lingerDirectory: where logind keeps who lingers.
+    ///   - name: The unit's name, see ``ServiceName``.
+    ///   - scope: The service manager to use.
+    ///   - directory: The directory of the scope's units.
+    ///   - runner: Runs `systemctl`.
+    ///   - lingerDirectory: The directory where logind records users with lingering enabled.
     public init(
         name: String, scope: ServiceScope, directory: String, runner: any CommandRunner,
         lingerDirectory: String = "/var/lib/systemd/linger"
@@ -42,10 +42,10 @@ public struct ServiceInstaller {
     /// The command that shows the service's log.
     public var logCommand: String { scope == .user ? "journalctl --user -u \(name)" : "journalctl -u \(name)" }
 
-    /// Whether the service manager can give a service all of ``ServiceUnit/confinement``.
+    /// Whether the service manager supports all settings in ``ServiceUnit/confinement``.
     ///
-    /// It depends on its version, the kernel and the distribution, so a user's service manager is asked to run a program
-    /// like that. One that can't be asked counts as one that can't.
+    /// Support depends on systemd's version, the kernel and the distribution. This function asks the user's service
+    /// manager to run a program with these settings. Returns false if the service manager can't be asked.
     public func canConfine() -> Bool {
         guard scope == .user else { return true }
         let settings = (["ProtectSystem=strict", "PrivateTmp=yes"] + ServiceUnit.confinement).map { "--property=" + $0 }
@@ -53,9 +53,9 @@ public struct ServiceInstaller {
         return runner.run(probe)?.status == 0
     }
 
-    /// Writes the unit, enables the service and starts it; one that runs is started anew when the unit has changed.
+    /// Writes the unit, enables the service and starts it. Restarts a running service if the unit changed.
     ///
-    /// - Throws: `ServiceError`; a service manager that can't be asked is not among them, see `Installation.pending`.
+    /// - Throws: `ServiceError`. An unreachable service manager is no error; see `Installation.pending`.
     public func install(_ unit: ServiceUnit) throws(ServiceError) -> Installation {
         let hasChanged = try file.write(unit.text)
         var done = Installation(
@@ -74,7 +74,7 @@ public struct ServiceInstaller {
 
     /// Stops and disables the service and removes its unit.
     ///
-    /// - Returns: what the user should know, a line each.
+    /// - Returns: Notes for the user, one line each.
     /// - Throws: `ServiceError`.
     public func uninstall() throws(ServiceError) -> [String] {
         switch try file.look() {
@@ -92,7 +92,7 @@ public struct ServiceInstaller {
         return []
     }
 
-    /// How the service is.
+    /// Returns the service's status.
     public func status() throws(ServiceError) -> ServiceStatus {
         var status = ServiceStatus(unit: file.name, path: file.path, scope: scope == .user ? "user" : "system")
         status.log = logCommand
@@ -120,7 +120,7 @@ public struct ServiceInstaller {
     private var manager: [String] { scope == .user ? ["systemctl", "--user"] : ["systemctl"] }
     private var systemctl: String { manager.joined(separator: " ") }
 
-    /// Makes the service manager read its units again; says why that does not work.
+    /// Reloads the service manager's units. Returns the reason if that fails.
     private func managerObjection() -> String? {
         guard let outcome = runner.run(manager + ["daemon-reload"]) else { return "there is no systemctl" }
         return outcome.status == 0 ? nil : outcome.firstLine
@@ -142,7 +142,7 @@ public struct ServiceInstaller {
         return ServiceAccount(userID: getuid())
     }
 
-    /// Whether the user's services run without a login; nil for system units, which always do.
+    /// Whether the user's services run without a login; nil for system units, which always run.
     private var lingers: Bool? {
         guard scope == .user, let account else { return nil }
         return (try? FileStatus(path: lingerDirectory + "/" + account.name)) != nil
@@ -154,8 +154,8 @@ public struct ServiceInstaller {
             + "sudo loginctl enable-linger \(account.name)"
     }
 
-    /// Makes what the agent can't make below a file system that is read-only for it; as the user it will run as, so that
-    /// it belongs to that user and nothing is made where that user may not.
+    /// Creates directories that the agent can't create later, because its file system is read-only. Creates them as
+    /// the service's user, so that the user owns them and no directory appears where the user lacks permission.
     private func makeDirectories(_ paths: [String]) -> [String] {
         guard case .system(let account) = scope else { return Self.makeDirectories(paths) }
         guard setegid(account.groupID) == 0, seteuid(account.userID) == 0 else {
@@ -182,7 +182,7 @@ public struct ServiceInstaller {
 }
 
 extension CommandOutcome {
-    /// What a program had to say, in one line.
+    /// The program's first output line; without output, its status.
     var firstLine: String {
         let line = output.split(separator: "\n").first.map { DisplayText.escaped(String($0)) }
         return line ?? "status \(status)"

@@ -2,22 +2,22 @@ import UploadCore
 
 /// The name of the unit that belongs to a configuration.
 ///
-/// It is `outbox` for the configuration of the place: `agent.toml` in the user's configuration directory for a user unit,
-/// in `/etc/outbox` for a system unit, and the defaults where there is no file. A system unit of somebody's own
-/// configuration is `outbox-NAME`. Every other file gives `outbox-STEM-HASH`, where the stem is for people and the hash of
-/// the path keeps apart what has the same stem.
+/// `outbox` is the unit of the default configuration. For a user unit, that is `agent.toml` in the user's
+/// configuration directory, or the built-in defaults without a file. For a system unit, it is
+/// `/etc/outbox/agent.toml`. A system unit with the user's own configuration is `outbox-NAME`. Every other file gives
+/// `outbox-STEM-HASH`: the stem is readable, and the hash of the path separates files with the same stem.
 public enum ServiceName {
-    /// The file that belongs to the whole system.
+    /// The system-wide configuration file.
     public static let systemFile = "/etc/outbox/agent.toml"
 
     private static let longestStem = 40
 
-    /// The name, without `.service`.
+    /// Returns the unit's name, without `.service`.
     ///
     /// - Parameters:
-    ///   - file: the configuration, an absolute path; nil: there is none, the defaults apply.
-    ///   - userFile: where the user's own configuration is looked for, whether it is there or not.
-    ///   - scope: whose service manager runs the agent.
+    ///   - file: Absolute path of the configuration; nil if the defaults apply.
+    ///   - userFile: Path of the user's own configuration. The file may be missing.
+    ///   - scope: The service manager that runs the agent.
     public static func name(file: String?, userFile: String, scope: ServiceScope) -> String {
         switch scope {
         case .user:
@@ -30,12 +30,13 @@ public enum ServiceName {
         return "outbox-\(stem(of: path))-\(hash(of: path))"
     }
 
-    /// The absolute path of a configuration that is named on a command line; two spellings of a path give one name.
+    /// Returns the absolute, normalised path of a configuration named on a command line. Two spellings of a path give
+    /// one unit name.
     public static func absolute(_ path: String, in directory: String) -> String {
         PathResolver.normalise(path.hasPrefix("/") ? path : directory + "/" + path)
     }
 
-    /// What tells a person which file it is: its name, or its directory's where it is called `agent.toml` like most.
+    /// Returns a readable stem: the file's name, or its directory's name if the file is called `agent.toml`.
     private static func stem(of path: String) -> String {
         let parts = path.split(separator: "/").map(String.init)
         var name = parts.last ?? ""
@@ -45,7 +46,7 @@ public enum ServiceName {
         return stem.isEmpty ? "agent" : stem
     }
 
-    /// Letters, digits and dashes: nothing that a shell or systemd takes for more than it is.
+    /// Keeps letters, digits and dashes, which have no special meaning in a shell or in systemd.
     private static func safe(_ text: String) -> String {
         let dashed = text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" }
         return String(dashed).split(separator: "-").joined(separator: "-")

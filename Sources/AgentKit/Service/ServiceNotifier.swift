@@ -4,22 +4,22 @@ import Logging
 import Synchronization
 import UploadCore
 
-/// Tells the service manager how the agent is (man 3 sd_notify); without one it does nothing.
+/// Reports the agent's state to the service manager (man 3 sd_notify). Does nothing without a service manager.
 ///
-/// The watchdog is fed when the agent answers, and only then: an agent whose uploader hangs is ended and started again by
-/// the service manager, which is what a watchdog is for.
+/// Feeds the watchdog only when the agent answers. If the uploader hangs, the service manager kills and restarts the
+/// agent.
 struct ServiceNotifier: Sendable {
     private static let variables = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
 
     private let session: Session?
 
-    /// A notifier for the service manager that the environment names.
+    /// Creates a notifier for the service manager named in the environment.
     ///
     /// - Parameters:
-    ///   - environment: `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` count.
-    ///   - processID: this process; a watchdog that is meant for another one is not fed.
-    ///   - clock: tells the time.
-    ///   - logger: told when the service manager can't be reached and when the agent does not answer.
+    ///   - environment: Provides `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
+    ///   - processID: This process. A watchdog meant for another process is ignored.
+    ///   - clock: The clock.
+    ///   - logger: Logs an unreachable service manager and an unresponsive agent.
     init(
         environment: [String: String], processID: Int32 = getpid(), clock: any Clocks = SystemClocks(), logger: Logger
     ) {
@@ -36,7 +36,7 @@ struct ServiceNotifier: Sendable {
         session = Session(socket: socket, plan: NotifyPlan(watchdog: watchdog), clock: clock, logger: logger)
     }
 
-    /// The time within which the service manager wants a sign of life of this process (man 3 sd_watchdog_enabled).
+    /// Returns the watchdog timeout for this process (man 3 sd_watchdog_enabled).
     static func watchdog(_ environment: [String: String], processID: Int32) -> Duration? {
         guard let microseconds = environment["WATCHDOG_USEC"].flatMap({ Int64($0) }), microseconds > 0 else {
             return nil
@@ -45,44 +45,44 @@ struct ServiceNotifier: Sendable {
         return .microseconds(microseconds)
     }
 
-    /// Takes the variables out of the process's environment, so that no child speaks in the agent's name.
+    /// Removes the variables from the process's environment, so that no child sends notifications in the agent's name.
     ///
-    /// To be called while the process has one thread: man 3 unsetenv is not safe beside a getenv.
+    /// Must be called while the process has one thread: unsetenv(3) is not safe during a concurrent getenv(3).
     static func hideFromChildren() {
         for variable in variables { unsetenv(variable) }
     }
 
-    /// The agent begins to start; until it is up, more time is asked for.
+    /// Reports that the agent begins to start. Requests more time until the agent is ready.
     func starting() async {
         await session?.handle(.starting)
     }
 
-    /// The agent is up, or a reload is through.
+    /// Reports that the agent is ready, or that a reload is complete.
     ///
-    /// - Parameter summary: from now on asked how the agent is, in one line; the watchdog is fed with each answer, so it
-    ///   must come from whatever must not hang. Nil: the one given before.
+    /// - Parameter summary: Called from now on for the status line. Each answer feeds the watchdog, so the answer must
+    ///   come from the component that must not hang. If nil, the previous closure stays.
     func ready(summary: (@Sendable () async -> String)? = nil) async {
         await session?.ready(summary)
     }
 
-    /// Does the work of a reload, and tells when it begins and when it is through.
+    /// Performs a reload, and reports its begin and its end.
     func whileReloading(_ work: () async -> Void) async {
         await session?.handle(.reloading(monotonicMicroseconds: Self.monotonicMicroseconds()))
         await work()
         await session?.handle(.ready)
     }
 
-    /// The process begins anew in its place, and will say when it is ready.
+    /// Reports that the process is about to execute itself again. The new program reports when it is ready.
     func beginsAnew() async {
         await session?.handle(.reloading(monotonicMicroseconds: Self.monotonicMicroseconds()))
     }
 
-    /// The agent begins to end; returns once the service manager has it.
+    /// Reports that the agent begins to shut down. Returns after the notification was sent.
     func stopping() async {
         await session?.handle(.stopping)
     }
 
-    /// Something changed that the summary may show; cheap, and may be called thousands of times a second.
+    /// Reports that the summary may have changed. Cheap; may be called thousands of times a second.
     func changed() {
         session?.changed()
     }
@@ -90,7 +90,7 @@ struct ServiceNotifier: Sendable {
     private static func monotonicMicroseconds() -> UInt64 { monotonicNanoseconds() / 1000 }
 }
 
-/// Carries out what the plan decides. It runs on a thread of its own: sending waits where the service manager is busy.
+/// Performs the plan's actions, on a thread of its own: sending blocks while the service manager is busy.
 private actor Session {
     private let thread = SerialThread(name: "notify")
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -102,7 +102,7 @@ private actor Session {
     private var summary: (@Sendable () async -> String)?
     private var timer: Task<Void, Never>?
     private var hasFailed = false
-    /// Whether the plan knows already that something changed since the last question.
+    /// Whether the plan already knows of a change since the last question.
     private let knowsOfChange = Atomic(false)
 
     init(socket: NotifySocket, plan: NotifyPlan, clock: any Clocks, logger: Logger) {

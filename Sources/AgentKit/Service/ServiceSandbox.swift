@@ -1,25 +1,25 @@
-/// What the service may touch: the paths that a configuration names, and how far the rest is locked away.
+/// The service's sandbox: the paths a configuration needs, and the restrictions on all others.
 struct ServiceSandbox: Sendable {
-    /// Directories that are made at installation: below a file system that is read-only the agent could not.
+    /// Directories created at installation, because the agent can't create them in a read-only file system.
     let directories: [String]
-    /// What must be writable, sorted, nothing below anything else.
+    /// Writable paths, sorted; none lies inside another.
     let writable: [String]
-    /// Whether nothing of the agent is in a home directory.
+    /// Whether home directories can be hidden, because the agent uses none.
     let hidesHomes: Bool
-    /// Whether `/tmp` and `/var/tmp` can be the service's own.
+    /// Whether the service can have a private `/tmp` and `/var/tmp`.
     let hasPrivateTemporary: Bool
 
-    /// Where media are mounted. A path below is given as the whole of it: what systemd makes writable becomes a mount of
-    /// its own, and one inside a disk would keep the disk from going away when it is unmounted. The service would go on
-    /// with it, and never notice.
+    /// Mount points of removable media. For a path below one of these, the whole mount point becomes writable. systemd
+    /// turns each writable path into a mount of its own. Such a mount inside a disk would keep the disk in use after
+    /// it is unmounted: the service would continue with the detached disk and never notice.
     private static let mediaRoots = ["/media", "/mnt", "/run/media"]
     private static let homes = ["/home", "/root", "/run/user"]
     private static let temporary = ["/tmp", "/var/tmp"]
 
     /// - Parameters:
-    ///   - configuration: what the agent will run with.
-    ///   - files: what it must be able to read besides: the program, the configuration.
-    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR` as the service will have it.
+    ///   - configuration: The agent's configuration.
+    ///   - files: Further files the agent must be able to read: the program and the configuration.
+    ///   - runtimeDirectory: The service's `$XDG_RUNTIME_DIR`.
     init(_ configuration: Configuration, files: [String], runtimeDirectory: String?) {
         let socket = configuration.controlSocket(runtimeDirectory: runtimeDirectory)
         let socketDirectory = PathResolver.normalise(socket + "/..")

@@ -1,25 +1,25 @@
 import Glibc
 
-/// Whose service manager runs the agent.
+/// The service manager that runs the agent.
 public enum ServiceScope: Equatable, Sendable {
-    /// That of the user who installs it.
+    /// The user's own service manager.
     case user
-    /// The system's, as this user, who is not root.
+    /// The system's service manager; the agent runs as this user, who is not root.
     case system(ServiceAccount)
 }
 
 /// A user of the system.
 public struct ServiceAccount: Equatable, Sendable {
-    /// The name as the user database has it.
+    /// The name in the user database.
     public var name: String
     /// The user id.
     public var userID: UInt32
-    /// The id of the user's own group.
+    /// The user's primary group id.
     public var groupID: UInt32
     /// The home directory.
     public var home: String
 
-    /// Describes a user.
+    /// Creates an account.
     public init(name: String, userID: UInt32, groupID: UInt32, home: String) {
         self.name = name
         self.userID = userID
@@ -27,13 +27,13 @@ public struct ServiceAccount: Equatable, Sendable {
         self.home = home
     }
 
-    /// The user with a name; nil when there is none (man 3 getpwnam).
+    /// Looks up a user by name; nil if unknown (man 3 getpwnam).
     public init?(named name: String) {
         guard let entry = getpwnam(name) else { return nil }
         self.init(entry.pointee)
     }
 
-    /// The user with an id; nil when there is none.
+    /// Looks up a user by id; nil if unknown.
     public init?(userID: UInt32) {
         guard let entry = getpwuid(userID) else { return nil }
         self.init(entry.pointee)

@@ -1,28 +1,28 @@
-/// How a service is.
+/// The status of a service.
 public struct ServiceStatus: Equatable, Sendable, Encodable {
     /// `NAME.service`.
     public var unit: String
-    /// The unit's file.
+    /// Path of the unit file.
     public var path: String
     /// `user` or `system`.
     public var scope: String
-    /// Whether the file is there and was written by `outbox service install`.
+    /// Whether the unit file exists and was written by `outbox service install`.
     public var installed = false
-    /// systemd's word: `enabled`, `disabled`, …; nil when it can't be asked.
+    /// systemd's word: `enabled`, `disabled`, …; nil if systemd can't be asked.
     public var enabled: String?
-    /// systemd's words: `active (running)`, `failed (watchdog)`, …; nil when it can't be asked.
+    /// systemd's words: `active (running)`, `failed (watchdog)`, …; nil if systemd can't be asked.
     public var active: String?
-    /// The agent's process; nil while there is none.
+    /// Process id of the agent; nil if it does not run.
     public var pid: Int32?
-    /// What the agent says of itself.
+    /// The agent's own status line.
     public var status: String?
-    /// How often it was started again since it was installed or reset.
+    /// Number of restarts since the service was installed or reset.
     public var restarts: Int?
     /// Whether the user's services run without a login; nil for system units.
     public var linger: Bool?
     /// The command that shows the log.
     public var log = ""
-    /// What keeps the rest from being known.
+    /// Why some of the values are unknown.
     public var problem: String?
 
     init(unit: String, path: String, scope: String) {
@@ -36,7 +36,7 @@ public struct ServiceStatus: Equatable, Sendable, Encodable {
         installed && (active?.hasPrefix("active") == true || active?.hasPrefix("reloading") == true)
     }
 
-    /// Takes the output of `systemctl show` over: lines of `Name=value`.
+    /// Reads the output of `systemctl show`: lines of `Name=value`.
     mutating func take(_ properties: String) {
         var values: [Substring: String] = [:]
         for line in properties.split(separator: "\n") {
@@ -45,7 +45,7 @@ public struct ServiceStatus: Equatable, Sendable, Encodable {
         }
         enabled = values["UnitFileState"]
         active = values["ActiveState"].map { state in
-            // While it waits to be started again, why it ended says more than that it waits.
+            // While the service waits for its restart, the reason why it ended is more useful than the waiting state.
             let isDown = state == "failed" || state == "activating" && values["Result"] != "success"
             let detail = isDown ? values["Result"] ?? values["SubState"] : values["SubState"]
             return detail.map { "\(state) (\($0))" } ?? state
@@ -55,7 +55,7 @@ public struct ServiceStatus: Equatable, Sendable, Encodable {
         restarts = values["NRestarts"].flatMap { Int($0) }
     }
 
-    /// For people, a line each.
+    /// The status for display, one line each.
     public var lines: [String] {
         var lines = ["\(unit): " + (installed ? active ?? "installed" : "not installed")]
         lines.append("  unit      \(path)" + (enabled.map { " (\($0))" } ?? ""))

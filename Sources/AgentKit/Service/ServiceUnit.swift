@@ -1,30 +1,30 @@
 /// The unit that runs the agent of one configuration, and its text.
 public struct ServiceUnit: Sendable {
-    /// The first line of every unit that was written here; without it a file is somebody else's and left alone.
+    /// The first line of every unit file written by `outbox`. A file without this line is foreign and stays untouched.
     public static let marker =
         "# Written by `outbox service install`, which replaces it; `outbox service uninstall` removes it."
 
     /// The unit's name, without `.service`.
     public let name: String
-    /// Whose service manager runs it.
+    /// The service manager that runs the unit.
     public let scope: ServiceScope
-    /// The whole file.
+    /// The text of the unit file.
     public let text: String
-    /// What must be there before the service starts.
+    /// Directories that must exist before the service starts.
     public let directories: [String]
 
-    /// Puts the unit together.
+    /// Composes the unit.
     ///
     /// - Parameters:
-    ///   - name: see ``ServiceName``.
-    ///   - program: the bytes of the absolute path of `outbox`.
-    ///   - file: the configuration, an absolute path; nil: none, the service looks for one at each start.
-    ///   - configuration: what is in force.
-    ///   - scope: whose service manager runs it.
-    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR` of the user whose service manager it is.
-    ///   - isConfined: whether a user unit takes what only some service managers can give, see ``confinement``. A system
-    ///     unit always does.
-    /// - Throws: `ServiceError` for a path that systemd can't be told.
+    ///   - name: The unit's name, see ``ServiceName``.
+    ///   - program: Absolute path of `outbox`, as bytes.
+    ///   - file: Absolute path of the configuration. If nil, the service looks for one at each start.
+    ///   - configuration: The configuration in force.
+    ///   - scope: The service manager that runs the unit.
+    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR` of the user whose service manager runs the unit.
+    ///   - isConfined: Whether a user unit gets the settings in ``confinement``, which not every service manager
+    ///     supports. A system unit always gets them.
+    /// - Throws: `ServiceError` for a path that systemd can't express.
     public init(
         name: String, program: [UInt8], file: String?, configuration: Configuration, scope: ServiceScope,
         runtimeDirectory: String? = nil, isConfined: Bool = false
@@ -51,7 +51,7 @@ public struct ServiceUnit: Sendable {
         text = lines.joined(separator: "\n") + "\n"
     }
 
-    /// The outbox is not among them: it may be on a disk that comes and goes, and the agent waits for it.
+    /// Excludes the outbox: its disk may come and go, and the agent waits for it.
     private static func order(after paths: [String]) throws(ServiceError) -> [String] {
         var words: [String] = []
         for path in paths { words.append(try UnitText.path(path)) }
@@ -83,7 +83,7 @@ public struct ServiceUnit: Sendable {
     private static func files(_ sandbox: ServiceSandbox, isSystem: Bool) throws(ServiceError) -> [String] {
         var lines = ["NoNewPrivileges=yes", "ProtectSystem=strict"]
         for path in sandbox.writable { lines.append("ReadWritePaths=" + (try UnitText.path(path, prefix: "-"))) }
-        // Hidden, /run/user would take a user's service manager and its notification socket along.
+        // A hidden /run/user would also hide a user's service manager and its notification socket.
         lines.append("ProtectHome=" + (isSystem && sandbox.hidesHomes ? "yes" : "read-only"))
         if sandbox.hasPrivateTemporary { lines.append("PrivateTmp=yes") }
         return lines + ["ProtectKernelTunables=yes", "ProtectControlGroups=yes"]
@@ -98,8 +98,8 @@ public struct ServiceUnit: Sendable {
         "SystemCallErrorNumber=EPERM",
     ]
 
-    /// The settings that take capabilities. A user's service manager has them in a user namespace only. Where the kernel
-    /// or the distribution forbids that, as Ubuntu 24.04 does, the service would not even start, but end with
+    /// Settings that need capabilities. A user's service manager has capabilities only in a user namespace. If the
+    /// kernel or the distribution forbids user namespaces, as Ubuntu 24.04 does, the service would fail to start, with
     /// 217/USER, 218/CAPABILITIES or 226/NAMESPACE.
     static let confinement = [
         "CapabilityBoundingSet=", "PrivateDevices=yes", "PrivateMounts=yes", "PrivateUsers=yes",

@@ -1,22 +1,22 @@
 import UploadCore
 
-/// How the agent is, in one line: what `systemctl status` shows.
+/// The agent's state in one line, as `systemctl status` shows it.
 struct StatusLine: Sendable {
-    /// Number of uploads by state; states with none may be missing.
+    /// Number of uploads by state. A state without uploads may be missing.
     var counts: [FileState: Int] = [:]
-    /// Over all uploads.
+    /// Total upload speed.
     var bytesPerSecond: UInt64 = 0
-    /// Everything is held until `resume --all`.
+    /// Whether everything is paused until `resume --all`.
     var isPaused = false
-    /// What keeps uploads from going on, the most important first.
+    /// Problems that stop uploads, most important first.
     var problems: [String] = []
 
-    /// What goes on comes before what waits, and that before what went wrong.
+    /// Active states first, then waiting states, then failed.
     private static let order: [FileState] = [
         .uploading, .verifying, .hashing, .settling, .queued, .waiting, .paused, .signedOut, .failed,
     ]
 
-    /// For instance `3 uploading, 12 waiting; 2.1 MB/s`, or the first problem.
+    /// For example `3 uploading, 12 waiting; 2.1 MB/s`, or the first problem.
     var text: String {
         let states = Self.order.compactMap { state -> String? in
             guard let count = counts[state], count > 0 else { return nil }
@@ -28,7 +28,7 @@ struct StatusLine: Sendable {
         return problems.first.map { $0 + "; " + line } ?? line
     }
 
-    /// `1024` as `1,024`.
+    /// Formats `1024` as `1,024`.
     private static func grouped(_ number: Int) -> String {
         let digits = Array(String(number))
         var text = ""

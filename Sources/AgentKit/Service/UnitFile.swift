@@ -2,9 +2,9 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// The file of a unit; only one that was written here is ever replaced or removed.
+/// A unit file on disk. Only files written by `outbox` are replaced or removed.
 struct UnitFile {
-    /// What stands at the path.
+    /// The object at the path.
     enum Found: Equatable {
         case nothing
         case ours(text: String)
@@ -13,14 +13,14 @@ struct UnitFile {
 
     private static let largest = 1 << 20
 
-    /// The directory of units, an absolute path.
+    /// Absolute path of the directory of units.
     let directory: String
     /// `NAME.service`.
     let name: String
 
     var path: String { directory + "/" + name }
 
-    /// Looks at what is there.
+    /// Reads the file and detects its author.
     func look() throws(ServiceError) -> Found {
         let bytes: [UInt8]
         do {
@@ -40,9 +40,9 @@ struct UnitFile {
         return text.hasPrefix(ServiceUnit.marker + "\n") ? .ours(text: text) : .foreign
     }
 
-    /// Writes the file whole or not at all.
+    /// Writes the file atomically.
     ///
-    /// - Returns: whether anything changed.
+    /// - Returns: Whether the file changed.
     func write(_ text: String) throws(ServiceError) -> Bool {
         switch try look() {
         case .foreign: throw .foreign(path: path)
@@ -58,7 +58,7 @@ struct UnitFile {
         return true
     }
 
-    /// Removes the file, and the link by which it was enabled.
+    /// Removes the file and the link that enabled it.
     func remove(target: String) throws(ServiceError) {
         switch try look() {
         case .nothing: throw .notInstalled(path: path)

@@ -1,14 +1,15 @@
 import UploadCore
 
-/// Words of unit files (man 7 systemd.syntax, man 5 systemd.service "COMMAND LINES", man 5 systemd.unit "SPECIFIERS").
+/// Quotes words for unit files (man 7 systemd.syntax, man 5 systemd.service "COMMAND LINES", man 5 systemd.unit
+/// "SPECIFIERS").
 ///
-/// A file name may hold what systemd takes for a quote, an escape, a variable, a specifier or the end of a line; each
-/// place of a unit has rules of its own for that.
+/// A file name may contain characters that systemd reads as a quote, an escape, a variable, a specifier or a line end.
+/// Each place in a unit has its own quoting rules.
 enum UnitText {
-    /// A path in a list of paths. A backslash only makes the next character stand for itself there, so a control
-    /// character can't be written at all.
+    /// Quotes a path in a list of paths. A backslash there only makes the next character literal, so a control
+    /// character can't be expressed.
     ///
-    /// - Parameter prefix: stands before the path, within the quotes: `-` says that the path may be missing.
+    /// - Parameter prefix: Text before the path, inside the quotes: `-` marks a path that may be missing.
     static func path(_ path: String, prefix: String = "") throws(ServiceError) -> String {
         guard !path.utf8.contains(where: isControl) else {
             throw .inexpressible(path: path, reason: "systemd takes no path with control characters; rename it")
@@ -16,12 +17,12 @@ enum UnitText {
         return word(Array((prefix + path).utf8)) { [backslash, quote].contains($0) ? [backslash, $0] : [$0] }
     }
 
-    /// An argument of a command line.
+    /// Quotes an argument of a command line.
     static func argument(_ bytes: [UInt8]) -> String {
         word(bytes) { $0 == dollar ? [dollar, dollar] : escaped($0, in: bytes) }
     }
 
-    /// The program of a command line. Variables mean nothing in it; quotes and backslashes are refused by systemd.
+    /// Quotes the program of a command line. systemd expands no variables here, and refuses quotes and backslashes.
     static func program(_ bytes: [UInt8]) throws(ServiceError) -> String {
         guard !bytes.contains(where: { isControl($0) || [backslash, quote, UInt8(ascii: "'")].contains($0) }) else {
             throw .inexpressible(
@@ -32,7 +33,7 @@ enum UnitText {
         return word(bytes) { escaped($0, in: bytes) }
     }
 
-    /// Text for people, such as a description.
+    /// Quotes text for display, such as a description.
     static func prose(_ text: String) -> String {
         DisplayText.escaped(text).replacing("%", with: "%%")
     }
@@ -41,12 +42,12 @@ enum UnitText {
     private static let quote = UInt8(ascii: "\"")
     private static let dollar = UInt8(ascii: "$")
     private static let percent = UInt8(ascii: "%")
-    /// What needs no quotes; the percent sign and the dollar are doubled, not quoted.
+    /// Bytes that need no quotes. The percent sign and the dollar are doubled instead of quoted.
     private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@,:=%$~".utf8)
 
     private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
 
-    /// One byte inside double quotes. A unit file is UTF-8: bytes of a name that is not are written as `\xNN`.
+    /// Escapes one byte inside double quotes. A unit file is UTF-8: other bytes of a name are written as `\xNN`.
     private static func escaped(_ byte: UInt8, in whole: [UInt8]) -> [UInt8] {
         if byte == quote || byte == backslash { return [backslash, byte] }
         guard isControl(byte) || byte >= 0x80 && String(validating: whole, as: UTF8.self) == nil else { return [byte] }

@@ -1,8 +1,8 @@
 import UploadCore
 
 extension Uploader {
-    /// How things stand, in one line. It is told on the uploader's own thread, so that an uploader that hangs says
-    /// nothing, which is what the watchdog waits for.
+    /// Returns the agent's state in one line. Runs on the uploader's own thread: if the uploader hangs, no answer
+    /// comes and the watchdog fires.
     func statusLine() -> String {
         var line = StatusLine(isPaused: machine.isPaused)
         for record in book.drops.values {

@@ -1,21 +1,21 @@
-/// Whether an agent runs on the state directory, and what it says of itself.
+/// Whether an agent runs on the state directory, and its own report.
 struct AgentFacts: Equatable, Sendable {
     enum Answer: Equatable, Sendable {
         case healthy(AgentHealth)
         case notRunning
-        /// A program of another user listens in the agent's place.
+        /// Another user's program listens on the agent's socket.
         case foreign(String)
         case failed(String)
         case late
     }
 
-    /// The control socket.
+    /// Path of the control socket.
     var socket: String
     var answer: Answer
-    /// The process that holds `<state>/lock`; nil where nobody does.
+    /// The process that holds `<state>/lock`; nil if the lock is free.
     var lockHolder: Int32?
 
-    /// The running agent; nil where none runs.
+    /// The running agent; nil if none runs.
     var pid: Int32? {
         if case .healthy(let health) = answer { health.pid } else { lockHolder }
     }

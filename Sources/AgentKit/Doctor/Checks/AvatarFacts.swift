@@ -1,8 +1,8 @@
 extension DirectoryFacts {
-    /// Free space under which pictures of the server can't be counted on to be mirrored.
+    /// Below this free space, the avatar mirror is unreliable.
     static let leastMirrorSpace: UInt64 = 64 << 20
 
-    /// Findings for the mirror of the server's pictures; uploads don't depend on it.
+    /// Findings for the avatar mirror. Uploads don't depend on it.
     var avatarFindings: [Finding] {
         func warning(_ what: String) -> [Finding] {
             [
@@ -32,7 +32,7 @@ extension DirectoryFacts {
     }
 }
 
-/// Whether the picture that stands in for others can be used.
+/// Whether the configured placeholder picture is usable.
 enum PlaceholderFacts: Equatable, Sendable {
     case usable
     case unusable(path: String, reason: String)
@@ -48,17 +48,17 @@ enum PlaceholderFacts: Equatable, Sendable {
     }
 }
 
-/// The symbolic link that leads to the user's picture.
+/// The symbolic link to the user's picture.
 enum CurrentPictureFacts: Equatable, Sendable {
-    /// Nobody has dropped a portrait yet.
+    /// No portrait was dropped yet.
     case none
     case picture(target: String)
-    /// It leads to what is not there, or is no regular file.
+    /// The target is missing or no regular file.
     case broken(target: String)
-    /// Something that is no symbolic link is in its place.
+    /// The name exists but is no symbolic link.
     case foreign
 
-    /// - Parameter path: of the link.
+    /// - Parameter path: Path of the link.
     func findings(path: String) -> [Finding] {
         switch self {
         case .none: []

@@ -1,17 +1,17 @@
-/// What time this machine believes it is, and what the server does.
+/// This machine's clock, compared with the server's.
 struct ClockFacts: Equatable, Sendable {
     /// Seconds since 1970 on this machine's wall clock.
     var now: Int64
-    /// Whether something keeps it right (adjtimex(2)); nil where the kernel doesn't tell.
+    /// Whether the clock is synchronised (adjtimex(2)); nil if the kernel doesn't tell.
     var isSynchronised: Bool?
-    /// Seconds this machine is ahead of the server's `Date`; nil without an answer that bears one.
+    /// Seconds this machine is ahead of the server's `Date`; nil without an answer that has this header.
     var aheadOfServer: Int64?
-    /// Whether the server is spoken to over TLS, which needs a clock that is about right.
+    /// Whether the connection uses TLS, which needs a roughly correct clock.
     var isEncrypted: Bool
 
-    /// 2024-01-01: this program is younger.
+    /// 2024-01-01, a date before this program existed.
     private static let oldest: Int64 = 1_704_067_200
-    /// More than this is worth a warning, in seconds.
+    /// A larger difference gives a warning, in seconds.
     private static let tolerance: Int64 = 300
 
     var findings: [Finding] {

@@ -1,14 +1,14 @@
-/// The configuration as far as it is valid and still not all right.
+/// Problems of a valid configuration.
 struct ConfigurationFacts: Equatable, Sendable {
-    /// The file; nil where the defaults apply.
+    /// The file; nil if the defaults apply.
     var file: String?
-    /// What was passed over, a line each.
+    /// Ignored settings, one line each.
     var warnings: [String]
-    /// The user's own configuration, where it is not read because the working directory holds one.
+    /// The user's own configuration, if it is not read because the working directory contains another one.
     var shadowed: String?
-    /// What it asks for that has no effect yet, a line each.
+    /// Settings that have no effect yet, one line each.
     var withoutEffect: [String]
-    /// Why the agent refuses to start with it.
+    /// Why the agent refuses to start with this configuration.
     var refusal: String?
 
     var findings: [Finding] {

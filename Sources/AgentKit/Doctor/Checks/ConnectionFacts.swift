@@ -1,6 +1,6 @@
 import Transport
 
-/// What came of finding the server's name.
+/// The result of resolving the server's name.
 enum NameFacts: Equatable, Sendable {
     case found([String])
     case failed(String)
@@ -16,7 +16,7 @@ enum NameFacts: Equatable, Sendable {
     }
 }
 
-/// What came of connecting to the server, and of the TLS handshake.
+/// The result of connecting to the server, including the TLS handshake.
 struct ConnectionFacts: Sendable {
     enum Outcome: Sendable {
         case connected(ConnectionReport)
@@ -24,11 +24,11 @@ struct ConnectionFacts: Sendable {
         case late
     }
 
-    /// `host:port` or what of it the URL has.
+    /// `host:port`, or only the host if the URL has no port.
     var server: String
     var isEncrypted: Bool
     var outcome: Outcome
-    /// Seconds since 1970, to tell how long the certificate is valid.
+    /// Seconds since 1970, to compute the certificate's remaining validity.
     var now: Int64
 
     var isConnected: Bool { if case .connected = outcome { true } else { false } }
@@ -65,12 +65,12 @@ struct ConnectionFacts: Sendable {
     }
 }
 
-/// What is wrong with a certificate, or the handshake, in words and with what to do.
+/// Explains a failed handshake or a bad certificate, with a remedy.
 struct CertificateTrouble {
     let finding: Finding
 
     private struct Meaning {
-        /// Parts of what OpenSSL and libcurl say, any of which tells.
+        /// Parts of messages of OpenSSL and libcurl. Any one of them identifies the problem.
         let parts: [String]
         let what: String
         let remedy: String
@@ -108,8 +108,8 @@ struct CertificateTrouble {
     ]
 
     /// - Parameters:
-    ///   - reason: what libcurl says.
-    ///   - server: host and port.
+    ///   - reason: libcurl's message.
+    ///   - server: Host and port.
     init(_ reason: String, server: String) {
         let text = reason.lowercased()
         let known = Self.meanings.first { $0.parts.contains { text.contains($0) } }

@@ -1,31 +1,32 @@
-/// A directory the agent works in.
+/// A directory that the agent uses.
 struct DirectoryFacts: Equatable, Sendable {
     enum State: Equatable, Sendable {
-        /// Not there; the agent makes it unless there is an obstacle, on the file system of what stands above it.
+        /// The directory is missing. The agent creates it unless there is an obstacle. `on` is the file system of its
+        /// parent.
         case missing(obstacle: String?, on: FileSystem? = nil)
         case notADirectory
         case unreachable(String)
         case present(Present)
     }
 
-    /// What is known of a directory that is there.
+    /// Properties of an existing directory.
     struct Present: Equatable, Sendable {
         var permissions: UInt32
-        /// User id.
+        /// User id of the owner.
         var owner: UInt32
-        /// Whether it can be listed and entered.
+        /// Whether the user can list and enter the directory.
         var isReadable: Bool
-        /// Whether names can be made in it.
+        /// Whether the user can create names in the directory.
         var isWritable: Bool
         var fileSystem: FileSystem
     }
 
     var path: String
     var state: State
-    /// The user id that asks.
+    /// The user id of this process.
     var user: UInt32
 
-    /// What to do where a directory can't be used.
+    /// The remedy for an unusable directory.
     private var access: String { "see `ls -ld \(path)`, and give it to the agent's user with `sudo chown`" }
 }
 

@@ -1,32 +1,33 @@
 import FileWatch
 
-/// The file system a directory stands on (man 2 statfs).
+/// The file system of a directory (man 2 statfs).
 struct FileSystem: Equatable, Sendable {
-    /// What follows from its type.
+    /// Properties that follow from the file system's type.
     enum Kind: Equatable, Sendable {
         case local
-        /// Other machines change it, and the kernel tells nothing of it.
+        /// Other machines may change files without any kernel notification.
         case network
-        /// A program implements it: it may stand for anything.
+        /// A user-space program implements the file system, with unknown properties.
         case fuse
-        /// Gone with the next boot.
+        /// Lost at the next boot.
         case memory
-        /// Knows no owners and modes.
+        /// Has no owners and modes.
         case withoutModes
     }
 
-    /// As people know it: `ext4`, `NFS`.
+    /// The usual name: `ext4`, `NFS`.
     var name: String
     var kind: Kind
     var isReadOnly: Bool
-    /// Bytes that an unprivileged user can still write.
+    /// Bytes available to an unprivileged user.
     var available: UInt64
-    /// Number of files that can still be made; nil where the file system makes them as needed.
+    /// Number of files that can still be created; nil if the file system creates inodes as needed.
     var freeInodes: UInt64?
 }
 
 extension FileSystem {
-    /// Name and kind by the magic number of statfs(2). What the watch does not know, it polls: that is said of it here.
+    /// Name and kind by the magic number of statfs(2). File systems unknown to the watch are polled, and count as
+    /// network.
     static func identify(magic: UInt32) -> (name: String, kind: Kind) {
         let type = FileSystemType(magic: magic)
         switch type.name {

@@ -1,22 +1,23 @@
-/// Whether the header `file_block`, without which no fragment can be sent, reaches the server: nginx drops names with an
-/// underscore unless it is told not to.
+/// Whether the header `file_block`, which every fragment needs, reaches the server. By default, nginx drops header
+/// names with an underscore.
 ///
-/// The server is sent a fragment of an upload that does not exist. A server that sees the header misses the upload; one
-/// that does not see it misses the header. Where the answer leaves that open, the same request without the header tells.
+/// The doctor sends a fragment of an upload that does not exist. A server that receives the header reports the missing
+/// upload. A server that does not receive it reports the missing header. If the answer is ambiguous, the doctor sends
+/// the same request without the header and compares.
 struct FragmentHeaderFacts: Equatable, Sendable {
     /// The answer to a fragment of an unknown upload.
     var with: ServerFacts.Answer
-    /// The answer to the same without the header; nil where it was not asked for.
+    /// The answer to the same request without the header; nil if not sent.
     var without: ServerFacts.Answer?
 
-    /// The id that is asked about. No server issues it.
+    /// The id of the unknown upload. No server issues this id.
     static let id = "outbox-doctor"
 
     private enum Verdict {
         case arrives, isDropped, seemsDropped
         /// Only the answer to a request without the header tells.
         case isOpen
-        /// Nothing can be told: the server has other troubles, or takes anything.
+        /// Not decidable: the server has other problems, or accepts anything.
         case isUnknown
     }
 
@@ -31,7 +32,7 @@ struct FragmentHeaderFacts: Equatable, Sendable {
         return without.effectiveCode == code && without.message == with.message ? .seemsDropped : .arrives
     }
 
-    /// Whether the answer to a request without the header is needed.
+    /// Whether the request without the header must be sent for comparison.
     var needsComparison: Bool { verdict == .isOpen }
 
     var findings: [Finding] {
@@ -54,6 +55,6 @@ struct FragmentHeaderFacts: Equatable, Sendable {
 }
 
 extension ServerFacts.Answer {
-    /// The HTTP status, on 2xx the `code` of the body.
+    /// The HTTP status; for 2xx, the body's `code`.
     fileprivate var effectiveCode: Int { (200...299).contains(status) ? code ?? 200 : status }
 }

@@ -1,16 +1,16 @@
-/// What the agent needs from the kernel.
+/// Kernel features that the agent needs.
 struct KernelFacts: Equatable, Sendable {
-    /// As `uname -r` tells it; nil where it can't be read.
+    /// The output of `uname -r`; nil if unreadable.
     var release: String?
     /// Whether /proc is mounted.
     var hasProc: Bool
-    /// Why openat2(2) fails; nil where it works.
+    /// Why openat2(2) fails; nil if it works.
     var openat2: Openat2Obstacle?
 
     enum Openat2Obstacle: Equatable, Sendable {
-        /// ENOSYS: older than 5.6.
+        /// ENOSYS: the kernel is older than 5.6.
         case unknown
-        /// EPERM, or something else: a seccomp filter that does not know the call.
+        /// EPERM or another error: a seccomp filter does not know the call.
         case forbidden(String)
     }
 
@@ -42,11 +42,11 @@ struct KernelFacts: Equatable, Sendable {
     }
 }
 
-/// Whether a lease tells that a writer has a file open (man 2 fcntl, F_SETLEASE).
+/// Whether a lease detects that a writer has a file open (man 2 fcntl, F_SETLEASE).
 enum LeaseFacts: Equatable, Sendable {
     case work
     case refused(String)
-    /// The file system offers no way of trying without leaving a trace.
+    /// The file system offers no way to try a lease without leaving a trace.
     case untried
 
     var findings: [Finding] {
@@ -68,19 +68,19 @@ enum LeaseFacts: Equatable, Sendable {
     }
 }
 
-/// The limit of open files, and what the configuration may need.
+/// The limit of open files, and the number the configuration may need.
 struct OpenFilesFacts: Equatable, Sendable {
-    /// RLIMIT_NOFILE, the soft limit; nil: none.
+    /// RLIMIT_NOFILE, the soft limit; nil: unlimited.
     var limit: Int?
-    /// Whether it is that of the running agent, and not of this process.
+    /// Whether the limit is the running agent's, not this process's.
     var isAgents = false
     var filesInFlight: Int
     var fragmentsInFlight: Int
 
-    /// What the agent holds open before it sends anything, with room to spare.
+    /// Files the agent has open before it sends anything, with a reserve.
     static let base = 64
 
-    /// Each file under way is open, and so is a connection for each of its fragments.
+    /// Each file in flight needs a descriptor, and so does the connection of each of its fragments.
     var needed: Int { Self.base + filesInFlight * (1 + fragmentsInFlight) }
 
     var findings: [Finding] {

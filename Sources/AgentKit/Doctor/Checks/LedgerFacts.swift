@@ -1,4 +1,4 @@
-/// What is to be seen of the ledger without opening it.
+/// Observations about the ledger, made without opening it.
 struct LedgerFacts: Equatable, Sendable {
     /// The state directory.
     var state: String
@@ -6,7 +6,7 @@ struct LedgerFacts: Equatable, Sendable {
     /// Names of damaged ledgers that were moved aside.
     var aside: [String]
 
-    /// Looks at a state directory without changing anything.
+    /// Examines a state directory without changing anything.
     init(probing state: String) {
         self.init(
             state: state, traces: LedgerTraces(state: state), aside: DamagedLedgers(directory: state).names())
@@ -18,7 +18,7 @@ struct LedgerFacts: Equatable, Sendable {
         self.aside = aside
     }
 
-    /// Nothing is said of a ledger that is as it should be, or not there yet.
+    /// Empty for an intact ledger and for one that does not exist yet.
     var findings: [Finding] {
         var findings: [Finding] = []
         if traces.isLost {

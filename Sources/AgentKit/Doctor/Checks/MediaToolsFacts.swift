@@ -1,14 +1,14 @@
-/// Programs that measure and draw pictures and videos. Uploads need none of them.
+/// The programs that measure and draw pictures and videos. Uploads don't need them.
 struct MediaToolsFacts: Equatable, Sendable {
     /// The picture worker, outbox-media.
     enum Worker: Equatable, Sendable {
-        /// There is no such program.
+        /// The program does not exist.
         case missing(path: String)
-        /// It is there and was built without libvips.
+        /// The program exists, but was built without libvips.
         case withoutLibrary
-        /// It does not do what it should.
+        /// The program does not work.
         case broken(path: String, reason: String)
-        /// It measured a picture.
+        /// The program measured a picture.
         case works(library: String)
     }
 

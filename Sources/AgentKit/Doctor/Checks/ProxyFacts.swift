@@ -1,17 +1,17 @@
 import Transport
 
-/// The proxy that requests to a server go through, as the environment names it (man 1 curl, "ENVIRONMENT"). Requests to
-/// this machine go through none, whatever the environment says: see `CurlTransport`.
+/// The proxy for requests to a server, as configured in the environment (man 1 curl, "ENVIRONMENT"). Requests to this
+/// machine never use a proxy: see `CurlTransport`.
 struct ProxyFacts: Equatable, Sendable {
-    /// The variable that names it.
+    /// The environment variable that names the proxy.
     let variable: String
-    /// Its address without user name and password.
+    /// The proxy's address without user name and password.
     let address: String
 
-    /// The proxy in effect; nil where the server is asked directly.
+    /// Finds the proxy in effect; nil if requests go directly to the server.
     init?(host: String, isEncrypted: Bool, environment: [String: String]) {
         if LoopbackHost.isOne(host) { return nil }
-        // `HTTP_PROXY` in capitals is not looked at: in CGI programs a request could set it.
+        // Uppercase `HTTP_PROXY` is ignored: in CGI programs, a request could set it.
         let own = isEncrypted ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         let set = (own + ["all_proxy", "ALL_PROXY"]).first { !(environment[$0] ?? "").isEmpty }
         guard let set, let value = environment[set] else { return nil }
@@ -25,7 +25,7 @@ struct ProxyFacts: Equatable, Sendable {
         [Finding(.proxy, .note, "requests go through \(address) (\(variable))")]
     }
 
-    /// A list of hosts and domains, separated by commas or blanks; `*` stands for all.
+    /// Whether a list of hosts and domains, separated by commas or spaces, contains the host; `*` matches all.
     private static func isExcepted(_ host: String, by list: String) -> Bool {
         list.split(whereSeparator: { $0 == "," || $0 == " " }).contains { entry in
             let name = entry.drop { $0 == "." }.lowercased()

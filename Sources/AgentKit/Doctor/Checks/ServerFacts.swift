@@ -1,9 +1,9 @@
-/// What the server answered to a harmless question of the fileSection protocol.
+/// The server's answer to a harmless question of the fileSection protocol.
 struct ServerFacts: Equatable, Sendable {
-    /// What came back.
+    /// An HTTP answer.
     struct Answer: Equatable, Sendable {
         var status: Int
-        /// Whether the body is an object with a `code` or `data`, as the protocol has it.
+        /// Whether the body is an object with `code` or `data`, as the protocol specifies.
         var isEnvelope: Bool
         /// `code` of the body.
         var code: Int?
@@ -17,7 +17,7 @@ struct ServerFacts: Equatable, Sendable {
 
     enum Outcome: Equatable, Sendable {
         case answered(Answer)
-        /// The connection was made, and then no usable answer came.
+        /// The connection succeeded, but no usable answer came.
         case failed(String)
     }
 
@@ -37,7 +37,7 @@ struct ServerFacts: Equatable, Sendable {
         }
     }
 
-    /// The HTTP status first, on 2xx the `code` of the body (docs/protocol.md).
+    /// Judges the HTTP status first; for 2xx, the body's `code` (docs/protocol.md).
     private func judge(_ answer: Answer) -> [Finding] {
         switch answer.status {
         case 200...299 where answer.isEnvelope: judge(code: answer.code ?? 200, answer)
@@ -52,7 +52,8 @@ struct ServerFacts: Equatable, Sendable {
         case 200...299: return spoken + [accepted("is accepted")]
         case 401, 403: return spoken + [refused(code, answer)]
         case 404, 405, 407, 408, 410, 425, 429: return [trouble(code, answer)]
-        // No id was named, so a server may call the question itself a bad one: it understood it, and let us in.
+        // The question names no id, so a server may call it a bad request. The server understood the question and
+        // accepted the credentials.
         case 400...499 where answer.isEnvelope: return spoken + [accepted("was not refused")]
         default: return [trouble(code, answer)]
         }
@@ -122,6 +123,6 @@ struct ServerFacts: Equatable, Sendable {
 }
 
 extension ServerFacts.Answer {
-    /// The server's own words, where it has any.
+    /// The server's message, if any.
     fileprivate var said: String { message.map { ": " + $0.prefix(200) } ?? "" }
 }

@@ -1,7 +1,7 @@
-/// What starts the agent when nobody does.
+/// The services that start the agent automatically.
 struct ServiceFacts: Equatable, Sendable {
     enum Scope: Equatable, Sendable {
-        /// Of one user: started at login, or at boot where the user lingers.
+        /// One user's service: started at login, or at boot if the user lingers.
         case user
         case system
 
@@ -18,10 +18,10 @@ struct ServiceFacts: Equatable, Sendable {
     /// Whether systemd runs this machine (man 3 sd_booted).
     var hasSystemd: Bool
     var units: [Unit]
-    /// The unit that the running agent belongs to; nil where none runs, or it was started by hand.
+    /// The unit of the running agent; nil if none runs or it was started by hand.
     var runningUnit: String?
     var isRunning: Bool
-    /// Whether the user's services run without a login; nil where the user's name is not known.
+    /// Whether the user's services run without a login; nil if the user's name is unknown.
     var isLingering: Bool?
     var userName: String
 

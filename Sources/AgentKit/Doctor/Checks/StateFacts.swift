@@ -1,10 +1,10 @@
 extension DirectoryFacts {
-    /// Free space under which the ledger can't be relied on to grow: it needs room for a copy of the pages it changes,
-    /// a few megabytes at a time.
+    /// Below this free space, the ledger may fail to grow: it needs room for a copy of the pages it changes, a few
+    /// megabytes at a time.
     static let leastSpace: UInt64 = 16 << 20
-    /// Free space under which a person should act; the ledger of a million files takes less.
+    /// Below this free space, the user should act. The ledger of a million files takes less.
     static let scarceSpace: UInt64 = 200 << 20
-    /// The same for files that can be made.
+    /// Below this number of free inodes, the user should act.
     static let scarceInodes: UInt64 = 1000
 
     /// Findings for the state directory.

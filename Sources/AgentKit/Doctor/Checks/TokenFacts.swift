@@ -1,6 +1,6 @@
-/// Where a bearer token was looked for, and what was there.
+/// The places searched for a bearer token, and their contents.
 struct TokenFacts: Equatable, Sendable {
-    /// Where a token can come from, in the order they are asked.
+    /// The sources of a token, in the order of the search.
     enum Source: Equatable, Sendable {
         case environment
         case file(String)
@@ -15,34 +15,34 @@ struct TokenFacts: Equatable, Sendable {
         }
     }
 
-    /// What stands at the path of a token.
+    /// A token file.
     struct File: Equatable, Sendable {
         enum Content: Equatable, Sendable {
             case missing
             case unreadable(String)
-            /// Empty, or its first line can't stand in a header.
+            /// The file is empty, or its first line is invalid in a header.
             case noToken
             case token
         }
 
         var path: String
         var content: Content
-        /// Permission bits; 0 where there is no file.
+        /// Permission bits; 0 without a file.
         var permissions: UInt32 = 0
     }
 
-    /// Whether OUTBOX_TOKEN is set and holds a token; nil where it isn't set.
+    /// Whether OUTBOX_TOKEN holds a valid token; nil if the variable is not set.
     var environmentHoldsToken: Bool?
     /// `remote.token_file`.
     var tokenFile: File?
-    /// What `login` stored.
+    /// The token stored by `login`.
     var stored: File
     /// Whether a token may be sent to the server.
     var mayTravel: Bool
     /// `remote.url`.
     var url: String
 
-    /// The source the agent takes the token from; nil where there is none.
+    /// The source the agent takes the token from; nil if there is no token.
     var source: Source? {
         if environmentHoldsToken == true { return .environment }
         if let tokenFile, tokenFile.content == .token { return .file(tokenFile.path) }
@@ -80,8 +80,8 @@ struct TokenFacts: Equatable, Sendable {
             remedy: "use https:// in remote.url, or set remote.insecure_http = true if you trust the network to \(url)")
     }
 
-    /// A token file that the configuration names and that gives none: whether the server does without must not be
-    /// left to chance.
+    /// The finding for a configured token file without a token. The user asked for a token, so the agent must not rely
+    /// on a server that needs none.
     private func trouble(of file: File) -> Finding? {
         let isReplaced = environmentHoldsToken == true || stored.content == .token
         let level: Finding.Level = isReplaced ? .warning : .stop

@@ -1,13 +1,13 @@
-/// The kernel's limits on watching directories (man 7 inotify), and what of them is in use by this user.
+/// The kernel's limits on watching directories (man 7 inotify), and this user's present usage.
 struct WatchFacts: Equatable, Sendable {
-    /// Directories at and below the outbox, each of which takes a watch.
+    /// Directories at and below the outbox. Each needs a watch.
     var directories: Int
-    /// Whether all were counted; false where counting took too long.
+    /// Whether all directories were counted; false if counting took too long.
     var isCountComplete: Bool
     /// Watches and instances of this user's other processes.
     var watchesElsewhere: Int
     var instancesElsewhere: Int
-    /// `/proc/sys/fs/inotify/…`; nil where it can't be read.
+    /// `/proc/sys/fs/inotify/…`; nil if unreadable.
     var mostWatches: Int?
     var mostInstances: Int?
     var mostQueuedEvents: Int?

@@ -1,7 +1,7 @@
 import LinuxSystem
 
 extension AgentFacts {
-    /// Asks the agent, and the kernel who holds its lock.
+    /// Asks the agent for its health, and the kernel for the holder of its lock.
     static func probe(_ configuration: Configuration, environment: [String: String]) async -> AgentFacts {
         let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
         let state = configuration.state
@@ -19,8 +19,8 @@ extension AgentFacts {
         return AgentFacts(socket: socket, answer: answer ?? .late, lockHolder: holder ?? nil)
     }
 
-    /// Who holds the flock(2), by /proc/locks (man 5 proc_locks): to try the lock could turn away an agent that starts
-    /// at this moment.
+    /// Finds the holder of the flock(2) in /proc/locks (man 5 proc_locks). Trying the lock instead could turn away an
+    /// agent that starts at this moment.
     private static func lockHolder(of path: String) -> Int32? {
         guard let status = try? FileStatus(path: path), status.kind == .regular, let text = ProcFile.text(path),
             let pid = Int32(text.prefix { $0.isNumber }), let locks = ProcFile.text("/proc/locks")

@@ -2,7 +2,7 @@ import Glibc
 import LinuxSystem
 
 extension PlaceholderFacts {
-    /// Reads the file; nil means that none is configured.
+    /// Reads the file; a nil path means that no placeholder is configured.
     init(probing path: String?) {
         self = .usable
         guard let path else { return }
@@ -15,12 +15,12 @@ extension PlaceholderFacts {
 }
 
 extension CurrentPictureFacts {
-    /// Looks at the link and at what it leads to.
+    /// Examines the link and its target.
     init(probing path: String) {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path, &buffer, buffer.count)
         guard count >= 0 else {
-            // man 2 readlink, EINVAL: there is something, and it is no symbolic link.
+            // man 2 readlink, EINVAL: the name exists and is no symbolic link.
             self = errno == EINVAL ? .foreign : .none
             return
         }

@@ -3,7 +3,7 @@ import LinuxSystem
 import SystemPackage
 
 extension DirectoryFacts {
-    /// Looks at a directory without changing anything.
+    /// Examines a directory without changing anything.
     init(probing path: String) {
         self.path = path
         user = geteuid()
@@ -23,10 +23,10 @@ extension DirectoryFacts {
         }
     }
 
-    /// With the effective user id, as open(2) has it; a read-only mount counts (man 2 faccessat).
+    /// Checks access with the effective user id, as open(2) does; a read-only mount counts (man 2 faccessat).
     private static func may(_ mode: Int32, _ path: String) -> Bool { faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 }
 
-    /// Whether the agent could make the directory: the nearest one above it that is there must let it.
+    /// Whether the agent could create the directory: it must be able to write to the nearest existing parent.
     private static func prospect(of path: String) -> State {
         var parent = Substring(path)
         while let slash = parent.lastIndex(of: "/") {

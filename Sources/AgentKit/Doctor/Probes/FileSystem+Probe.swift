@@ -4,7 +4,7 @@ import LinuxSystem
 import SystemPackage
 
 extension FileSystem {
-    /// Asks for the file system that a directory stands on (man 3 fstatvfs, man 2 fstatfs).
+    /// Queries the file system of a directory (man 3 fstatvfs, man 2 fstatfs).
     ///
     /// - Throws: `Errno`.
     init(at path: String) throws(Errno) {
@@ -18,7 +18,7 @@ extension FileSystem {
         kind = identity.kind
         isReadOnly = UInt(room.f_flag) & UInt(ST_RDONLY) != 0
         available = UInt64(room.f_bavail) * UInt64(room.f_frsize)
-        // Btrfs and FAT make inodes as needed, and say 0 of 0.
+        // Btrfs and FAT create inodes as needed, and report 0 of 0.
         freeInodes = room.f_files == 0 ? nil : UInt64(room.f_favail)
     }
 }

@@ -4,7 +4,7 @@ import LinuxSystem
 import SystemPackage
 
 extension KernelFacts {
-    /// Asks the kernel.
+    /// Queries the kernel.
     init(probing: Void) {
         release = ProcFile.text("/proc/sys/kernel/osrelease")?.split(separator: "\n").first.map(String.init)
         hasProc = ProcFile.exists("/proc/self/fd")
@@ -22,7 +22,7 @@ extension KernelFacts {
 }
 
 extension LeaseFacts {
-    /// Tries a lease on a file without a name, which nobody can see and the kernel removes (man 2 open, O_TMPFILE).
+    /// Tries a lease on an unnamed file, which no process can see and the kernel removes (man 2 open, O_TMPFILE).
     init(probing directory: String) {
         let flags = outbox_o_tmpfile | O_WRONLY
         guard let file = try? SharedDescriptor(opening: directory, flags: flags, mode: 0o600),
@@ -34,7 +34,8 @@ extension LeaseFacts {
         self = withExtendedLifetime(file) { Self.lease(on: reader) }
     }
 
-    /// While a writer has the file open, a file system with leases says "not now" and any other something else.
+    /// Requests a read lease while a writer has the file open. A file system with leases returns EAGAIN, others
+    /// another error.
     private static func lease(on reader: SharedDescriptor) -> Self {
         _ = outbox_fcntl(reader.rawValue, outbox_f_setsig, SIGURG)
         guard outbox_set_lease(reader.rawValue, outbox_f_rdlck) != 0 else { return .refused("writers go unnoticed") }
@@ -43,7 +44,7 @@ extension LeaseFacts {
 }
 
 extension OpenFilesFacts {
-    /// Asks for the soft limit of the running agent, else of this process.
+    /// Reads the soft limit of the running agent, otherwise of this process.
     init(probing upload: Configuration.Upload, agent: Int32?) {
         let process = agent.map { "\($0)" } ?? "self"
         limit = ProcFile.text("/proc/\(process)/limits").flatMap(Self.limit)
@@ -52,7 +53,7 @@ extension OpenFilesFacts {
         fragmentsInFlight = upload.fragmentsInFlight
     }
 
-    /// Reads `Max open files  1024  524288  files` (man 5 proc_pid_limits); nil: unlimited, or not told.
+    /// Reads `Max open files  1024  524288  files` (man 5 proc_pid_limits); nil: unlimited or unknown.
     static func limit(in text: String) -> Int? {
         let name = "Max open files"
         let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
@@ -64,7 +65,7 @@ extension ClockFacts {
     /// Reads this machine's clock.
     ///
     /// - Parameters:
-    ///   - serverTime: seconds since 1970 by the server, at the moment `askedAt` of this machine's clock.
+    ///   - serverTime: The server's time in seconds since 1970, when this machine's clock showed `askedAt`.
     init(serverTime: Int64?, askedAt: Int64, isEncrypted: Bool) {
         now = wallTimeMilliseconds() / 1000
         let state = outbox_clock_is_synchronised()

@@ -6,9 +6,9 @@ import PictureJobs
 import SystemPackage
 
 extension MediaToolsFacts {
-    /// Runs each program; blocks but for the worker, which measures a small picture.
+    /// Runs each program, and lets the worker measure a small picture.
     ///
-    /// - Parameter limit: for each of them; one that hangs is broken.
+    /// - Parameter limit: Time limit for each program. A program that hangs counts as broken.
     static func probe(environment: [String: String], limit: Duration) async -> MediaToolsFacts {
         let tools = VideoTools.find(in: environment["PATH"])
         async let worker = worker(at: PictureWorker.find(environment: environment), environment, limit)
@@ -42,7 +42,7 @@ extension MediaToolsFacts {
         let version = await TimeLimit.run("doctor-worker", limit) {
             ChildCommandRunner(environment: environment).run([path, "--version"])
         }
-        // Nil twice over: it hangs, or can't be started.
+        // Nil at both levels: the program hangs, or can't be started.
         guard let outcome = version ?? nil, let library = library(in: outcome) else {
             return .broken(path: path, reason: "it does not tell its version")
         }
@@ -57,9 +57,10 @@ extension MediaToolsFacts {
         return String(parts[1].drop { $0 == " " })
     }
 
-    /// Has the built-in placeholder measured, which shows that it starts, can lock itself in, and decodes.
+    /// Lets the worker measure the built-in placeholder. Success proves that the worker starts, sandboxes itself and
+    /// decodes.
     ///
-    /// - Returns: why not; nil where all is well.
+    /// - Returns: The reason of a failure; nil on success.
     private static func measure(with path: String, _ limit: Duration) async -> String? {
         let worker = PictureWorker(
             program: path, processes: 1, logger: Logger(label: "doctor") { _ in SwiftLogNoOpLogHandler() })

@@ -2,12 +2,13 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// Small files that the kernel or an administrator writes, read as far as they can be.
+/// Reads small files of the kernel or an administrator, ignoring errors.
 enum ProcFile {
-    /// Most bytes that are read of one file.
+    /// Maximum number of bytes read from one file.
     private static let longest = 1 << 20
 
-    /// The text of a file; nil where it can't be read. Files of /proc don't tell their size, so they are read to the end.
+    /// Returns the text of a file; nil if unreadable. Files in /proc don't report their size, so they are read to the
+    /// end.
     static func text(_ path: String) -> String? {
         guard let file = try? SharedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK) else { return nil }
         var bytes: [UInt8] = []
@@ -22,13 +23,13 @@ enum ProcFile {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The names in a directory; none where it can't be read.
+    /// Returns the names in a directory; empty if unreadable.
     static func names(in path: String) -> [String] {
         guard let entries = try? Directory(path: path).entries() else { return [] }
         return entries.map { String(decoding: $0.name, as: UTF8.self) }
     }
 
-    /// Where a symbolic link points; nil where there is none.
+    /// Returns the target of a symbolic link; nil if there is none.
     static func link(_ path: String) -> String? {
         var bytes = [CChar](repeating: 0, count: 4096)
         let count = readlink(path, &bytes, bytes.count)

@@ -2,23 +2,23 @@ import Glibc
 import LinuxSystem
 import Transport
 
-/// Asks the server what it is, within a bounded time.
+/// Examines the server, within a bounded time.
 struct ServerProbe: Sendable {
     let configuration: Configuration
     let environment: [String: String]
     let token: TokenFacts
     let version: String
 
-    /// For each of: the name, the connection, the answer.
+    /// Time limit for each of: the name, the connection, the answer.
     private static let limit = Duration.seconds(10)
 
-    /// Findings about proxy, name, connection, certificate, answer, credentials, the header of fragments and clock.
+    /// Findings about proxy, name, connection, certificate, answer, credentials, fragment header and clock.
     func findings() async -> [Finding] {
         let url = configuration.remote.url
         guard let address = try? WebAddress(url) else { return [] }
         let proxy = ProxyFacts(host: address.host, isEncrypted: address.isEncrypted, environment: environment)
         var found = proxy?.findings ?? []
-        // Behind a proxy the name is the proxy's business.
+        // Behind a proxy, the proxy resolves the name.
         if proxy == nil, !Self.isLiteral(address.host) {
             let name = await lookUp(address.host)
             found += name.findings(host: address.host)
@@ -72,9 +72,9 @@ struct ServerProbe: Sendable {
 
     // MARK: Connection
 
-    /// Connects to a server, does the TLS handshake and sends nothing.
+    /// Connects to a server, completes the TLS handshake and sends nothing.
     ///
-    /// - Returns: nil where its URL is none.
+    /// - Returns: nil if the URL is invalid.
     static func connection(to remote: Configuration.Remote) async -> ConnectionFacts? {
         guard let address = try? WebAddress(remote.url) else { return nil }
         let outcome = await TimeLimit.run("server-connect", limit + .seconds(1)) { () -> ConnectionFacts.Outcome in
@@ -92,7 +92,7 @@ struct ServerProbe: Sendable {
 
     // MARK: Answer
 
-    /// Asks the server what changes nothing. A server that answers is asked about the header of fragments as well.
+    /// Asks the server a question without side effects. If the server answers, also checks the fragment header.
     private func ask(_ address: WebAddress) async -> [Finding] {
         let credentials = Credentials(
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
@@ -119,9 +119,9 @@ struct ServerProbe: Sendable {
 }
 
 extension ConnectionReport {
-    /// When the certificate ends, seconds since 1970.
+    /// Expiry of the certificate in seconds since 1970.
     var certificateExpiry: Int64? {
-        // `Nov 21 15:00:00 2026 GMT`, with a blank more before a day of one digit (man 3 ASN1_TIME_print).
+        // `Nov 21 15:00:00 2026 GMT`, with an additional space before a one-digit day (man 3 ASN1_TIME_print).
         let parts = (certificateEnd ?? "").split(separator: " ")
         guard parts.count == 5 else { return nil }
         return HTTPDate.secondsSince1970("Day, \(parts[1]) \(parts[0]) \(parts[3]) \(parts[2]) GMT")

@@ -4,26 +4,26 @@ import LinuxSystem
 import Remotes
 import Transport
 
-/// Asks the server what changes nothing there. Text of its answers is handed on without the token.
+/// Sends the server requests without side effects. Removes the token from the answers' text.
 struct ServerQuestion: Sendable {
     let remote: Configuration.Remote
-    /// The token to show, where it may travel.
+    /// The token to send, if it may be sent to this server.
     let token: String?
     let version: String
-    /// How long the connection may take, and how long the answer.
+    /// Time limit for the connection, and again for the answer.
     let limit: Duration
 
-    /// What came back.
+    /// The server's answer.
     struct Answer: Sendable {
         var outcome: ServerFacts.Outcome
-        /// `Date` of the reply.
+        /// `Date` header of the reply.
         var date: String?
     }
 
     private var mask: TokenMask { TokenMask(token: token) }
 
-    /// Asks whether no files at all are finished: the one question of the protocol that names nothing, so that no server,
-    /// whatever it is, has anything to change for it.
+    /// Asks for the status of an empty list of files. This is the protocol's only question that names no file, so no
+    /// server has anything to change.
     func ask() async -> Answer {
         let begun = bootTimeNanoseconds()
         let result = await send("isFinish.do", type: "application/json", body: #"{"fileIds":[]}"#)
@@ -40,8 +40,8 @@ struct ServerQuestion: Sendable {
 
     /// Sends a fragment of an upload that does not exist.
     ///
-    /// - Parameter withHeader: whether the request has the header `file_block`.
-    /// - Returns: nil where there is no answer.
+    /// - Parameter withHeader: Whether the request has the header `file_block`.
+    /// - Returns: nil without an answer.
     func sendFragment(withHeader: Bool) async -> ServerFacts.Answer? {
         let id = FragmentHeaderFacts.id
         let block = #"[{"id":"\#(id)","totalSize":1,"blockTotal":1,"blockNo":1}]"#
@@ -86,7 +86,7 @@ struct ServerQuestion: Sendable {
                     return .failure(error)
                 }
             }
-            // The program may end at once, and must not while libcurl's thread does: both would free what OpenSSL has.
+            // Wait for libcurl's thread: if the program exited at the same time, both would free OpenSSL's data.
             _ = await TimeLimit.run("question-end", .seconds(2)) { transport.shutdown() }
             return reply ?? .failure(.cancelled)
         } catch {
@@ -103,8 +103,8 @@ extension ServerFacts.Answer {
         var data: Anything?
     }
 
-    /// - Parameter mask: takes the token out of the server's words. A redirect is told without its query, which may
-    ///   hold secrets as well.
+    /// - Parameter mask: Removes the token from the server's text. A redirect is reported without its query, which may
+    ///   contain secrets too.
     init(_ reply: HTTPReply, milliseconds: Int64, mask: TokenMask) {
         let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(reply.body))
         let type = reply.headers.first(.contentType)?.lowercased() ?? ""

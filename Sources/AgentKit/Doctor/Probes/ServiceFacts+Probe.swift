@@ -2,7 +2,7 @@ import Glibc
 import LinuxSystem
 
 extension ServiceFacts {
-    /// Where the service of a user may stand (man 5 systemd.unit, "Unit File Load Path").
+    /// The directories of a user's services (man 5 systemd.unit, "Unit File Load Path").
     struct Places {
         var home: String
         var user: [String]
@@ -15,12 +15,12 @@ extension ServiceFacts {
         }
     }
 
-    /// Reads unit files; systemd itself is not asked.
+    /// Reads unit files, without asking systemd.
     ///
     /// - Parameters:
-    ///   - file: absolute path of the configuration; nil where the defaults apply.
-    ///   - places: where to look.
-    ///   - agent: the running agent; nil where none runs.
+    ///   - file: Absolute path of the configuration; nil if the defaults apply.
+    ///   - places: The directories to search.
+    ///   - agent: The running agent; nil if none runs.
     init(configurationFile file: String?, places: Places, agent: Int32?) {
         hasSystemd = ProcFile.exists("/run/systemd/system")
         let found = places.user.map { (Scope.user, $0) } + places.system.map { (Scope.system, $0) }
@@ -45,31 +45,32 @@ extension ServiceFacts {
         }
     }
 
-    /// The unit a process belongs to, by the last part of its control group: `0::/user.slice/…/outbox.service`.
+    /// The unit of a process, from the last part of its control group: `0::/user.slice/…/outbox.service`.
     static func unit(inCgroup text: String) -> String? {
         guard let line = text.split(separator: "\n").first(where: { $0.hasSuffix(".service") }) else { return nil }
         return line.split(separator: "/").last.map { String($0.dropLast(".service".count)) }
     }
 }
 
-/// A systemd unit file, as far as it says which program it runs.
+/// The command of a systemd unit file.
 struct UnitCommand {
     /// The words of ExecStart=.
     let command: [String]
 
-    /// Reads a unit file (man 5 systemd.service, "COMMAND LINES"): words may stand in quotes, a line that ends in a
-    /// backslash goes on, a backslash takes the next character as it is, `%%` stands for `%` and `$$` for `$`.
+    /// Reads a unit file (man 5 systemd.service, "COMMAND LINES"). Words may be quoted. A backslash at the end of a
+    /// line continues the line; elsewhere it makes the next character literal. `%%` stands for `%` and `$$` for `$`.
     init(_ text: String) {
         let joined = text.split(separator: "\\\n", omittingEmptySubsequences: false).joined(separator: " ")
         let line = joined.split(separator: "\n").last { $0.hasPrefix("ExecStart=") }
         command = Self.words(line?.dropFirst("ExecStart=".count) ?? "")
     }
 
-    /// Whether it runs the agent with a configuration; nil: without one.
+    /// Whether the unit runs the agent with this configuration; nil: without one.
     func runs(configuration: String?, home: String) -> Bool {
         guard let program = command.first, program.hasSuffix("outbox"), command.contains("run") else { return false }
         guard let named = namedConfiguration(home: home) else {
-            // Without --config the unit finds one by itself: not in a directory of the moment, but in these two.
+            // Without --config, the unit finds a configuration itself: only in these two places, not in a working
+            // directory.
             return configuration == nil || configuration == home + "/.config/outbox/agent.toml"
                 || configuration == "/etc/outbox/agent.toml"
         }

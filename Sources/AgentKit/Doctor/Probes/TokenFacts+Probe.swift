@@ -3,7 +3,7 @@ import LinuxSystem
 import SystemPackage
 
 extension TokenFacts {
-    /// Looks for tokens where the agent looks for them.
+    /// Searches for tokens in the same places as the agent.
     init(probing configuration: Configuration, environment: [String: String]) {
         environmentHoldsToken = environment["OUTBOX_TOKEN"].flatMap { value in
             value.isEmpty ? nil : Self.holdsToken(environment: value, file: nil)
@@ -26,9 +26,9 @@ extension TokenFacts {
         }
     }
 
-    /// Whether the agent's own way of reading finds a token.
+    /// Whether the agent's own `Credentials` find a token.
     private static func holdsToken(environment: String?, file: String?) -> Bool {
-        // The stored token must not answer for the others: below a device there is nothing.
+        // The stored token must not count here. /dev/null as state directory contains no files.
         Credentials(environmentToken: environment, tokenFile: file, stateDirectory: "/dev/null").bearerToken() != nil
     }
 }

@@ -3,12 +3,12 @@ import LinuxSystem
 import SystemPackage
 
 extension WatchFacts {
-    /// Counts directories, and what this user's processes hold.
+    /// Counts the outbox's directories, and the watches of this user's processes.
     ///
     /// - Parameters:
-    ///   - outbox: absolute path of the outbox.
-    ///   - agent: the process whose own watches don't count.
-    ///   - limit: how long to count directories.
+    ///   - outbox: Absolute path of the outbox.
+    ///   - agent: The process whose own watches don't count.
+    ///   - limit: Time limit for counting directories.
     init(probing outbox: String, agent: Int32?, limit: Duration) {
         (directories, isCountComplete) = Self.count(below: outbox, limit: limit)
         (watchesElsewhere, instancesElsewhere) = Self.inUse(besides: agent)
@@ -17,7 +17,7 @@ extension WatchFacts {
         mostQueuedEvents = Self.limit("fs/inotify/max_queued_events")
     }
 
-    /// The lowest of settings: a user namespace has limits of its own (man 7 namespaces, "/proc/sys/user").
+    /// The lowest of several settings: a user namespace has limits of its own (man 7 namespaces, "/proc/sys/user").
     private static func limit(_ names: String...) -> Int? {
         names.compactMap { ProcFile.text("/proc/sys/" + $0).flatMap { Int($0.prefix { $0.isNumber }) } }.min()
     }
@@ -29,7 +29,7 @@ extension WatchFacts {
         var count = 0
         while let path = rest.popLast() {
             if ContinuousClock.now > end { return (count, false) }
-            // What can't be opened can't be watched either.
+            // A directory that can't be opened can't be watched either.
             guard let directory = try? root.directory(path), let entries = try? directory.entries() else { continue }
             count += 1
             for entry in entries where entry.isDirectory ?? isDirectory(entry.name, in: directory) {
@@ -43,8 +43,8 @@ extension WatchFacts {
         (try? directory.status(name))?.kind == .directory
     }
 
-    /// Watches and instances of this user's processes (man 5 proc, "/proc/pid/fdinfo"); those that can't be looked
-    /// into are not seen.
+    /// Counts watches and instances of this user's processes (man 5 proc, "/proc/pid/fdinfo"). Skips unreadable
+    /// processes.
     private static func inUse(besides agent: Int32?) -> (watches: Int, instances: Int) {
         var (watches, instances) = (0, 0)
         for process in ProcFile.names(in: "/proc").compactMap({ Int32($0) }) where process != agent {

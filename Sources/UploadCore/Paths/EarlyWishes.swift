@@ -1,13 +1,13 @@
-/// What a user wanted of paths whose content was not known yet; carried out once it is.
+/// User actions on paths whose content is still unknown. `PathBook` applies them once the content is hashed.
 struct EarlyWishes: Sendable {
-    /// Paths to be held.
+    /// Paths to pause.
     var paused: Set<RelativePath> = []
-    /// Paths to go to the head of the queue.
+    /// Paths to move to the head of the queue.
     var first: Set<RelativePath> = []
-    /// Paths that were cancelled while they were being written: what is there once they are at rest is what was meant.
+    /// Paths cancelled while a writer had the file open. The cancellation applies to the file once it settles.
     var cancelled: Set<RelativePath> = []
 
-    /// Whether the ledger must hold something of a path on account of what is wanted of it.
+    /// Whether the ledger must hold a record of the path because of a pause or a move to the head of the queue.
     func areKept(for path: RelativePath) -> Bool { paused.contains(path) || first.contains(path) }
 
     mutating func rename(_ old: RelativePath, to new: RelativePath) {

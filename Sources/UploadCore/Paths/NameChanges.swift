@@ -1,11 +1,11 @@
-/// Names that went and names that came, so that a rename is known for one also where the kernel did not tell its two
-/// halves together (man 7 inotify, "Dealing with rename() events"): into a directory that was not watched yet, by a
-/// link and an unlink, or while events were lost.
+/// Pairs names that disappear with names that appear, to recognise a rename when inotify does not report its two halves
+/// together (man 7 inotify, "Dealing with rename() events"). This happens if a file moves into an unwatched directory,
+/// if a rename is done as link and unlink, or if events are lost.
 ///
-/// A name that went counts as removed after a grace. A name that came with the very same file puts that off until its
-/// content is known.
+/// A name that disappears counts as removed after a grace period. If a new name has the same file and its content is
+/// still unknown, the removal waits until the content is known.
 struct NameChanges: Sendable {
-    /// How long a name must be gone before its removal counts.
+    /// How long a name must be gone before the removal counts.
     let grace: Duration
 
     private struct Departure {
@@ -14,22 +14,23 @@ struct NameChanges: Sendable {
     }
 
     private var departures: [RelativePath: Departure] = [:]
-    // All have the same grace, so they become due in the order they came; entries of names that are back are stale.
+    // All departures have the same grace, so they become due in order of arrival. Entries of names that returned are
+    // stale.
     private var order: [(path: RelativePath, deadline: MonotonicTime)] = []
     private var head = 0
     private var departed: [FileIdentity: RelativePath] = [:]
     private var arrivals: [RelativePath: FileIdentity] = [:]
     private var arrived: [FileIdentity: RelativePath] = [:]
-    // How many of the arrivals have a size.
+    // The number of arrivals per file size.
     private var arrivedSizes: [UInt64: Int] = [:]
 
     init(grace: Duration) {
         self.grace = grace
     }
 
-    /// A name is gone.
+    /// Records that a name disappeared.
     ///
-    /// - Parameter file: the file that bore it, where that is known.
+    /// - Parameter file: the file that had the name, if known.
     mutating func leaves(_ path: RelativePath, file: FileIdentity?, now: MonotonicTime) {
         let deadline = now + grace
         departures[path] = Departure(deadline: deadline, file: file?.withoutChange)
@@ -37,13 +38,13 @@ struct NameChanges: Sendable {
         order.append((path, deadline))
     }
 
-    /// A name is there, again or still.
+    /// Records that the name exists, again or still.
     mutating func stays(_ path: RelativePath) {
         guard let departure = departures.removeValue(forKey: path), let file = departure.file else { return }
         if departed[file] == path { departed[file] = nil }
     }
 
-    /// A name came whose content is not known yet.
+    /// Records a new name whose content is still unknown.
     mutating func arrives(_ path: RelativePath, file: FileIdentity) {
         forgetArrival(path)
         arrivals[path] = file.withoutChange
@@ -51,7 +52,7 @@ struct NameChanges: Sendable {
         arrivedSizes[file.size, default: 0] += 1
     }
 
-    /// The content of a name that came is known, or is of no interest any more.
+    /// Forgets a new name: its content is known or no longer of interest.
     mutating func forgetArrival(_ path: RelativePath) {
         guard let file = arrivals.removeValue(forKey: path) else { return }
         if arrived[file] == path { arrived[file] = nil }
@@ -59,20 +60,20 @@ struct NameChanges: Sendable {
         arrivedSizes[file.size] = count > 1 ? count - 1 : nil
     }
 
-    /// Whether a name came whose content is not known yet and has this size.
+    /// Whether the content of some new name of this size is still unknown.
     func hasArrival(ofSize size: UInt64) -> Bool { arrivedSizes[size] != nil }
 
-    /// No name below a directory counts as gone any more: the directory itself is.
+    /// Cancels all pending departures below a directory, because the directory itself is gone.
     mutating func forgetDepartures(within directory: RelativePath) {
         for path in departures.keys where path.isWithin(directory) { stays(path) }
     }
 
     func isLeaving(_ path: RelativePath) -> Bool { departures[path] != nil }
 
-    /// The name that went and had this very file.
+    /// Returns the name that disappeared and had this file.
     func formerName(of file: FileIdentity) -> RelativePath? { departed[file.withoutChange] }
 
-    /// Takes out the names that have been gone for long enough.
+    /// Removes and returns the names whose grace period is over.
     mutating func takeDue(now: MonotonicTime) -> [RelativePath] {
         var due: [RelativePath] = []
         while head < order.count, order[head].deadline <= now {
@@ -93,12 +94,12 @@ struct NameChanges: Sendable {
         return due
     }
 
-    /// When the next name is due; nil when none is leaving.
+    /// When the next name is due; nil if no name is leaving.
     var nextDeadline: MonotonicTime? { departures.isEmpty || head >= order.count ? nil : order[head].deadline }
 }
 
 extension FileIdentity {
-    /// The identity as far as a rename leaves it alone.
+    /// The identity without ctime, which a rename changes.
     fileprivate var withoutChange: FileIdentity {
         var file = self
         file.changed = 0

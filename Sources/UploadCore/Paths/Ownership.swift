@@ -1,11 +1,11 @@
-/// Whose drops are whose: a file belongs to whoever was signed in when it was dropped, and is sent with nobody else's
-/// token.
+/// Decides which account owns a drop. A file belongs to the account that was signed in when the file was dropped; no
+/// other account's token may send it.
 package struct Ownership: Equatable, Sendable {
-    /// A time in which somebody else was signed in.
+    /// A period in which another account was signed in.
     package struct Turn: Equatable, Sendable {
-        /// As records name accounts: `nobody` where nobody was.
+        /// The account as records name it; `nobody` if no account was signed in.
         package var account: String
-        /// When the next one signed in, nanoseconds since 1970.
+        /// When the next account signed in, in nanoseconds since 1970.
         package var until: Int64
 
         package init(account: String, until: Int64) {
@@ -14,56 +14,57 @@ package struct Ownership: Equatable, Sendable {
         }
     }
 
-    /// Who is signed in, or was last; nil where nobody has ever signed in by name.
+    /// The account signed in now, or the last one; nil if no account ever signed in by name.
     package let present: String?
-    /// The turns before the present one, oldest first: whose files are those that are found at start and not known yet.
+    /// Earlier turns, oldest first. They decide who owns unknown files that the first scan finds.
     package let turns: [Turn]
 
-    /// What is known at start.
+    /// Creates the ownership as known at start.
     package init(present: String?, turns: [Turn] = [], legacy: String? = nil) {
         self.present = present
         self.turns = turns
         self.legacy = legacy
     }
 
-    /// Whose everything is that records name nobody for: they are of a time before they named accounts.
+    /// The owner of records that name no account. Such records were written before records named accounts.
     package let legacy: String?
 
-    /// What records say of a drop that came while nobody was signed in: it is taken by whoever signs in next.
+    /// The account in records of drops that came while nobody was signed in. The next account to sign in takes them.
     package static let nobody = ""
 
-    /// Who a record says owns its file; nil where that is whoever signs in.
+    /// Returns the owner named by a record; nil if the next account to sign in takes the file.
     package func owner(_ account: String?) -> String? { account == Self.nobody ? nil : account ?? legacy }
 
-    /// The account that has to sign in before a record's file can be sent; nil where it is the present one, or any.
+    /// Returns the account that must sign in before the file can be sent; nil if the present or any account can send
+    /// it.
     package func absentOwner(_ account: String?) -> String? { owner(account).flatMap { $0 == present ? nil : $0 } }
 
-    /// Whether something waits until its owner is back.
+    /// Whether the file waits until its owner signs in again.
     package func isParked(_ account: String?) -> Bool { absentOwner(account) != nil }
 
-    /// Who owns a file that is not known yet.
+    /// Returns the owner of a file that is not known yet.
     ///
     /// - Parameters:
-    ///   - changed: its ctime, nanoseconds since 1970; nil where it can't be told. It tells when the file came: renaming and
-    ///     linking change it as well.
-    ///   - isFound: whether the first scan found it: it may have come long before.
+    ///   - changed: the file's ctime in nanoseconds since 1970; nil if unknown. Renaming and linking change ctime too,
+    ///     so ctime says when the file arrived.
+    ///   - isFound: whether the first scan found the file. Such a file may have arrived long before.
     package func owner(changed: Int64?, isFound: Bool) -> String? {
         guard isFound, let changed, let turn = turns.first(where: { changed < $0.until }) else { return present }
         return owner(turn.account) ?? present
     }
 }
 
-// Turns as they are kept in a file: a line each, of a time and a name.
+// The text format of turns: one line each, with a time and an account name.
 extension Ownership {
-    /// Turns further back tell of no file that is still to be looked at for the first time.
+    /// The number of turns to write. No file still waiting for its first look is older.
     private static let mostTurns = 64
 
-    /// The lines of the last turns.
+    /// Returns the most recent turns as lines of text.
     package static func text(of turns: [Turn]) -> String {
         turns.suffix(mostTurns).map { "\($0.until) \($0.account)" }.joined(separator: "\n")
     }
 
-    /// Reads what `text` gave; what is not understood is left out.
+    /// Parses the output of `text(of:)`. Skips malformed lines.
     package static func turns(_ text: String) -> [Turn] {
         text.split(separator: "\n").compactMap { line in
             let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)

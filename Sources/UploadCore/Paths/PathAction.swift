@@ -1,57 +1,57 @@
-/// What `PathBook` wants done. Whoever carries it out makes all writes durable, together with what the upload machine
-/// decides, before anything outside the agent happens.
+/// Output of `PathBook`. The caller makes all writes durable, together with those of the upload machine, before any
+/// effect outside the agent.
 package enum PathAction: Equatable, Sendable {
-    /// The ledger is to change.
+    /// Change the ledger.
     case write(LedgerWrite)
-    /// The upload machine is to know. A path that the user did not pause may be held by its post all the same.
+    /// Send an event to the upload machine. A post may hold a path even if the user did not pause it.
     case upload(MachineEvent)
-    /// There is something new to tell of a path.
+    /// Report the new state of a path.
     case report(RelativePath)
-    /// The same, once all writes are durable.
+    /// Report the new state of a path once all writes are durable.
     case reportWhenDurable(RelativePath)
-    /// A path is known no more: those who follow it are to know.
+    /// Tell observers of a path that the path is forgotten.
     case announceGone(RelativePath)
-    /// The sidecar of a path is to go.
+    /// Remove the sidecar of a path.
     case removeSidecar(RelativePath)
-    /// The watch is to let a path settle again.
+    /// Let the watch settle a path again.
     case settle(RelativePath)
-    /// A file is to be hashed.
+    /// Hash a file.
     case hash(RelativePath, FileIdentity, job: UInt64)
-    /// A file got another name.
+    /// Record that a file was renamed.
     case renamed(RelativePath, to: RelativePath)
-    /// A file waits for an account that is not signed in.
+    /// Park a file until its account signs in.
     case park(DropRecord, account: String)
-    /// A path has left a content: nobody may need its thumbnail any more.
+    /// Record that a path left a content. Its thumbnail may be unused now.
     case releaseContent(ContentKey)
-    /// A file's size and thumbnail may still be to be had.
+    /// Examine a file: its size and thumbnail may still be missing.
     case examine(RelativePath)
-    /// The size of a content is known.
+    /// Record the media facts of a content.
     case learned(ContentKey, MediaFacts, isExamined: Bool)
-    /// A file of a post is no longer listed.
+    /// Tell the post that a file is no longer listed.
     case postLost(DropRecord)
-    /// A file of a post got another name.
+    /// Tell the post that a file was renamed.
     case postMoved(DropRecord, to: DropRecord)
-    /// A name has been gone for longer than the grace. Posts are to know before `PathEvent.removed`.
+    /// A name has been gone for longer than the grace. Tell posts before sending `PathEvent.removed`.
     case confirmRemoval(RelativePath)
-    /// The ledger was lost, and all that sidecars tell of it is known again.
+    /// The ledger was lost, and all information in sidecars is restored.
     case recovered
-    /// A profile picture.
+    /// Carry out a step of a profile picture.
     case portrait(PortraitStep)
-    /// Nothing was done that the user wanted, and why.
+    /// Tell the user why the request had no effect.
     case refuse(String)
 }
 
-/// What is to be done about a profile picture.
+/// Instruction about a profile picture.
 package enum PortraitStep: Equatable, Sendable {
-    /// These are to be sent, the newest first. `job`: the number of its hash where it came while the agent watched; nil
-    /// where a scan found it.
+    /// Send these pictures, newest first. `job` is the hash job of a picture that arrived while the agent watched; nil
+    /// for pictures found by a scan.
     case handOver([DropRecord], job: UInt64?)
-    /// Its file is gone, or is another one.
+    /// The picture's file is gone or was replaced.
     case removed(RelativePath, ContentKey)
     case renamed(RelativePath, to: RelativePath)
     case setPaused(RelativePath, Bool)
     case cancelled(RelativePath, ContentKey)
     case retry(RelativePath)
-    /// What was told of it last is of another file.
+    /// Drop the last report of the path: it is about another file.
     case forgetReport(RelativePath)
 }

@@ -1,6 +1,6 @@
-// Files that appear, come to rest and are hashed.
+// Handles files that appear, settle and are hashed.
 extension PathBook {
-    /// Something bears a name, and it is here.
+    /// Records that the name exists in this outbox.
     mutating func isThere(_ path: RelativePath) {
         names.stays(path)
         elsewhere.remove(path)
@@ -10,7 +10,8 @@ extension PathBook {
         isThere(path)
         if drops[path] != nil || wishes.cancelled.contains(path) { return }
         let look = facts.look(at: path)
-        // Gone again before anybody was told of it: thousands of short-lived files cost no record and no sidecar.
+        // The file vanished before anybody heard of it. Thousands of short-lived files thus cost no record and no
+        // sidecar.
         if look == .nothing { return }
         if let identity = look.identity {
             let known = record(of: path)
@@ -26,7 +27,7 @@ extension PathBook {
         isThere(path)
         if recoverWish(of: path, identity) { return }
         guard mayTake(path, identity) else { return }
-        // Scans and polls tell again of a file that is being hashed for longer than they pause.
+        // Scans and polls report a file again if its hash takes longer than their interval.
         if hashing[path]?.identity == identity { return }
         if followFile(to: path, identity) { return }
         let known = record(of: path)
@@ -34,7 +35,7 @@ extension PathBook {
             return
         }
         if let objection { return settle(path, as: .rejected, identity, type: nil, objection) }
-        // Where only attributes of a file changed that was dealt with, nothing is shown before its bytes turn out to differ.
+        // If only attributes of an already handled file changed, report nothing until its bytes turn out to differ.
         let isOld =
             drops[path] == nil && known?.key != nil && known?.hasFile == true
             && known.map { isShown($0, as: identity) } == true
@@ -48,18 +49,18 @@ extension PathBook {
         }
         lastJob += 1
         hashing[path] = HashJob(job: lastJob, identity: identity, isFound: !hasScanned, begun: now)
-        // Links to one file are read once.
+        // Hard links to one file are read once.
         if sharedHashes.join(identity, path, job: lastJob) { add(.hash(path, identity, job: lastJob)) }
     }
 
-    /// Whether what is known of a file is shown until its bytes turn out to differ. Of a file that waits for its owner also
-    /// where somebody else gave it another time.
+    /// Whether the known state stays visible until the bytes turn out to differ. For a file that waits for its owner,
+    /// this holds even if another account changed its times.
     private func isShown(_ known: DropRecord, as identity: FileIdentity) -> Bool {
         guard let old = known.identity, !known.wasRemoved else { return false }
         return old.isSameFile(as: identity) || (ownership.isParked(known.account) && old.isSameInode(as: identity))
     }
 
-    /// Whether a file is to be looked at: not while it is leaving the outbox, and not after the user cancelled it.
+    /// Whether to hash the file. Returns false if the file is leaving the outbox or the user cancelled it.
     private mutating func mayTake(_ path: RelativePath, _ identity: FileIdentity) -> Bool {
         if case .held = retiring[path] { return false }
         guard drops[path] == nil, var record = record(of: path) else { return true }
@@ -68,7 +69,7 @@ extension PathBook {
             retiring[path] = nil
         }
         guard record.state == .cancelled, !record.wasRemoved else { return true }
-        // Cancelled while it was being written: what is there once it is at rest is what was meant.
+        // The user cancelled the path while it was being written. The cancellation applies to the settled file.
         let isEarly = wishes.cancelled.remove(path) != nil && record.isAboutInode(of: identity)
         guard isEarly || record.isAbout(identity) else { return true }
         if record.identity != identity || !record.flags.isEmpty {
@@ -103,12 +104,12 @@ extension PathBook {
             if drops[path]?.key == nil { drops[path]?.state = .settling }
             if drops[path] != nil { add(.report(path)) }
             add(.settle(path))
-        // The watch tells whether it is gone, or the file system it was on.
+        // The watch finds out whether the file is gone or its file system.
         case .missing: add(.settle(path))
         }
     }
 
-    /// Gives the other names of a file what its hash found.
+    /// Gives the result of a hash to the other names of the file.
     mutating func share(_ finding: HashFinding, of identity: FileIdentity) {
         var others = sharedHashes.end(identity).filter { hashing[$0.path]?.job == $0.job }
         switch finding {
@@ -118,7 +119,7 @@ extension PathBook {
                 hashed(other.path, other.job, isSame ? finding : .changed)
             }
         case .changed: for other in others { hashed(other.path, other.job, .changed) }
-        // About a name, not about the file: the next one is read.
+        // The result concerns the name, not the file: read the file under its next name.
         case .missing, .unreadable:
             guard !others.isEmpty else { return }
             let next = others.removeFirst()
@@ -135,7 +136,7 @@ extension PathBook {
         }
     }
 
-    /// Takes a file whose content is known now.
+    /// Accepts a file whose content is known now.
     private mutating func accept(
         _ path: RelativePath, _ identity: FileIdentity, _ type: MediaType, _ content: DropContent, _ digests: [UInt64],
         _ hash: HashJob
@@ -162,7 +163,7 @@ extension PathBook {
         enqueue(record, content, digests)
     }
 
-    /// The record of a file whose content is known now, made of what was known before.
+    /// Returns the record of a file whose content is known now, based on its previous record.
     private func acceptedRecord(
         _ path: RelativePath, _ identity: FileIdentity, _ type: MediaType, _ key: ContentKey, instead old: DropRecord?
     ) -> DropRecord {
@@ -181,7 +182,7 @@ extension PathBook {
         return record
     }
 
-    /// Hands a file to the upload machine, unless the server is known to have its content.
+    /// Passes a file to the upload machine, unless the server is known to have the content.
     private mutating func enqueue(_ accepted: DropRecord, _ content: DropContent, _ digests: [UInt64]) {
         var record = accepted
         let path = record.path
@@ -191,7 +192,7 @@ extension PathBook {
         let known = facts.confirmation(of: content.key)
         if let known, rules.keepsFiles || known.seal != content.seal {
             confirmed(&record, known, content)
-            // It waited for its owner, who has the server's word already.
+            // The file waited for its owner, for whom the server already confirmed the content.
             if facts.isWaiting(path, for: content.key) { add(.upload(.leave(path, content.key))) }
             store(record)
             return add(.reportWhenDurable(path))
@@ -214,7 +215,7 @@ extension PathBook {
         if isFirst { add(.upload(.first(content.key))) }
     }
 
-    /// What is known of a content that is just being accepted: measured while it was hashed, or with another path.
+    /// Copies media facts of a newly accepted content: measured during the hash, or known from another path.
     private mutating func takeFacts(of key: ContentKey, into record: inout DropRecord) {
         let early = earlyFacts.removeValue(forKey: record.path)
         guard !record.isExamined, record.type?.kind != .other else { return }
@@ -227,7 +228,7 @@ extension PathBook {
         record.isExamined = other.isExamined
     }
 
-    /// A content that the server has already: nothing is sent.
+    /// Fills in the record of a content that the server already has. Nothing is sent.
     private func confirmed(_ record: inout DropRecord, _ known: Confirmation, _ content: DropContent) {
         if record.state != .done {
             record.deduplicated = true
@@ -244,11 +245,11 @@ extension PathBook {
         }
     }
 
-    /// A path just seen, or with another content.
+    /// Returns a new record for a path just seen, or with changed content.
     func newDrop(_ path: RelativePath, _ state: FileState, _ identity: FileIdentity?) -> DropRecord {
         var record = DropRecord(path: path, state: state, acceptedAt: now.wall)
         record.account = newOwner(changed: identity?.changed)
-        // What could not be read belongs to whom it did once it can be.
+        // A file that could not be read keeps its owner once it becomes readable.
         if let known = self.record(of: path), known.key == nil, let old = known.identity,
             identity?.isSameInode(as: old) == true
         {
@@ -257,7 +258,7 @@ extension PathBook {
         return record
     }
 
-    /// Gives a path a final state without a content.
+    /// Gives a path without content a final state.
     mutating func settle(
         _ path: RelativePath, as state: FileState, _ identity: FileIdentity?, type: MediaType?, _ error: FileError
     ) {
@@ -283,7 +284,7 @@ extension PathBook {
         if let key = old?.key { add(.releaseContent(key)) }
     }
 
-    /// A path is not on its way in any more.
+    /// Forgets everything about the intake of a path.
     package mutating func forgetIntake(of path: RelativePath) {
         hashing[path] = nil
         hashedBytes[path] = nil
@@ -292,7 +293,7 @@ extension PathBook {
         names.forgetArrival(path)
     }
 
-    /// Has a file settle and be hashed again, which is not the one that was hashed.
+    /// Re-queues a file for settling and hashing because it changed after it was hashed.
     mutating func lookAgain(at path: RelativePath) {
         guard var record = drops[path] else { return }
         if record.state == .paused { wishes.paused.insert(path) }
@@ -304,7 +305,7 @@ extension PathBook {
 
     // MARK: Accounts
 
-    /// Who owns something that is not known yet.
+    /// Returns the owner of a file that is not known yet.
     ///
     /// - Parameter changed: ctime of the file, nanoseconds since 1970.
     func newOwner(changed: Int64?) -> String? {
@@ -312,7 +313,7 @@ extension PathBook {
         return ownership.owner(changed: changed, isFound: !hasScanned)
     }
 
-    /// Takes a file whose content is known now and whose owner is not signed in.
+    /// Parks a file whose owner is not signed in. Its content is known now.
     private mutating func park(_ drop: DropRecord) {
         var record = drop
         record.state = isPaused(drop) ? .paused : .queued
@@ -322,7 +323,7 @@ extension PathBook {
         add(.reportWhenDurable(record.path))
     }
 
-    /// A file of somebody else's was hashed again and is what it was.
+    /// Keeps the record of another account's file that was hashed again and has the same content.
     private mutating func keepParked(_ old: DropRecord, _ identity: FileIdentity, _ type: MediaType) {
         var record = old
         record.identity = identity
@@ -334,16 +335,16 @@ extension PathBook {
 
     // MARK: After the ledger was lost
 
-    /// Keeps a file cancelled or paused that its sidecar calls so, where the ledger does not know the path any more.
+    /// Restores a cancellation or pause from the sidecar if the ledger has no record of the path.
     ///
-    /// - Returns: whether nothing more is to be done about the file.
+    /// - Returns: whether the file needs no further handling.
     private mutating func recoverWish(of path: RelativePath, _ file: FileIdentity) -> Bool {
         guard isRecovering, drops[path] == nil, record(of: path) == nil, let wish = facts.sidecarWish(of: path) else {
             return false
         }
         switch wish {
         case .cancelled(let size, let written):
-            // Written anew after it was cancelled: that is another file.
+            // Written after the cancellation, so another file.
             guard size.map({ $0 == file.size }) ?? true, file.modified <= written else { return false }
             var record = DropRecord(path: path, state: .cancelled, acceptedAt: now.wall)
             record.account = newOwner(changed: file.changed)

@@ -1,7 +1,8 @@
-// Files of the portrait folder: they are seen, hashed and told of as all others. What is sent, and when, others decide.
+// Handles files of the portrait folder. `PathBook` tracks, hashes and reports them; other parts decide what to send
+// when.
 extension PathBook {
-    /// Hands over the pictures that were dropped while no agent ran, once all of them are known: only the newest is to be
-    /// sent. They wait for a picture that settles or is hashed still, since it may be the newest.
+    /// Hands over the pictures dropped while no agent ran. Waits until all of them are hashed, since only the newest is
+    /// sent and a picture that is still settling may be the newest.
     mutating func sendFoundPortraits() {
         guard hasScanned, !foundPortraits.isEmpty, let folder = rules.portraitFolder,
             !hashing.contains(where: { $1.isFound && isPortrait($0) })
@@ -11,19 +12,19 @@ extension PathBook {
         }
         let found = foundPortraits.compactMap { drops[$0] }.filter { $0.key != nil && !$0.state.isFinal }
         foundPortraits = []
-        // The newest first: the others are superseded by it then before anything is done for them.
+        // The newest goes first, so that it supersedes the others before any work on them begins.
         let ordered = found.sorted { ($0.identity?.changed ?? 0, $0.path) > ($1.identity?.changed ?? 0, $1.path) }
         if !ordered.isEmpty { add(.portrait(.handOver(ordered, job: nil))) }
     }
 
-    /// Takes a picture of the portrait folder whose content is known now.
+    /// Accepts a picture of the portrait folder whose content is known now.
     mutating func accept(portrait drop: DropRecord, instead old: DropRecord?, _ hash: HashJob) {
         let path = drop.path
         if let key = old?.key, key == drop.key, facts.isWaiting(path, for: key) { add(.upload(.leave(path, key))) }
         if let old, old.key == drop.key, old.identity.map({ drop.identity?.isSameFile(as: $0) == true }) == true,
             old.state.isFinal, !old.wasRemoved
         {
-            // Only its attributes changed; it was dealt with.
+            // Only attributes of an already handled picture changed.
             var record = old
             record.identity = drop.identity
             store(record)
@@ -47,7 +48,7 @@ extension PathBook {
         add(.report(path))
     }
 
-    /// What becomes of a picture that was handed over.
+    /// Records the outcome of a picture that was handed over.
     mutating func portrait(_ path: RelativePath, _ key: ContentKey, _ outcome: PortraitOutcome) {
         guard var record = record(of: path), record.key == key, !record.state.isFinal, isPortrait(path) else { return }
         guard case .ended(let state, let error, let attempts, let startedAt, let finishedAt, let url) = outcome else {
@@ -65,7 +66,7 @@ extension PathBook {
         add(.reportWhenDurable(path))
     }
 
-    /// A path of the folder has left a content; any other path is none of its business.
+    /// Records that a path of the portrait folder left a content. Ignores other paths.
     mutating func leavePortrait(_ path: RelativePath, _ key: ContentKey) {
         guard isPortrait(path) else { return }
         foundPortraits.remove(path)
@@ -74,8 +75,8 @@ extension PathBook {
         add(.portrait(.removed(path, key)))
     }
 
-    /// Moves a file that is in the portrait folder, or will be: within it the file stays what it is, on the way in or out
-    /// it becomes another thing.
+    /// Renames a file within, into or out of the portrait folder. Within the folder the record stays; into or out of
+    /// it, the file starts over.
     mutating func move(portrait old: DropRecord, to path: RelativePath, wasHashing: Bool) {
         let wasFound = foundPortraits.remove(old.path) != nil
         let wasHandedOver = handedOver.remove(old.path) != nil
@@ -97,9 +98,9 @@ extension PathBook {
         settleAgain(old, as: path)
     }
 
-    /// Does what is wanted of a portrait whose content is known.
+    /// Applies a user action to a profile picture whose content is known.
     ///
-    /// - Returns: why not, where nothing was to be done.
+    /// - Returns: why nothing happened; nil on success.
     mutating func act(_ action: FileAction, onPortrait record: DropRecord) -> String? {
         switch action {
         case .pause, .resume:
@@ -113,7 +114,7 @@ extension PathBook {
         case .cancel:
             guard let key = record.key else { return nil }
             add(.portrait(.cancelled(record.path, key)))
-            // It may be on the server by now; who sends it tells.
+            // The picture may be on the server already; the sender reports its outcome.
             guard !handedOver.contains(record.path) else { return nil }
             foundPortraits.remove(record.path)
             var ended = record

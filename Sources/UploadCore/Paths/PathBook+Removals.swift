@@ -1,6 +1,6 @@
-// Files that go, and what a full scan tells of them.
+// Handles files that disappear, and the findings of full scans.
 extension PathBook {
-    /// A name is gone: a file, or a directory with everything below it.
+    /// Records that a name is gone: a file, or a directory with everything below it.
     mutating func gone(_ path: RelativePath) {
         guard !outboxIsLost, withdrawn.remove(path) == nil, retiring[path] == nil else { return }
         if let record = record(of: path) {
@@ -14,10 +14,10 @@ extension PathBook {
         }
     }
 
-    /// Acts on names that have been gone for long enough.
+    /// Confirms the removal of names whose grace period is over.
     mutating func confirmLeaving() {
         for path in names.takeDue(now: now.monotonic) {
-            // The outbox itself must be there, or nothing was removed.
+            // If the outbox itself is missing, nothing was removed.
             guard !isMissing(path), facts.look(at: .root).identity != nil else { continue }
             if mayTurnUp(path) {
                 names.leaves(path, file: record(of: path)?.identity, now: now.monotonic)
@@ -25,7 +25,7 @@ extension PathBook {
             }
             switch facts.look(at: path) {
             case .nothing, .there(.directory, _): add(.confirmRemoval(path))
-            // It is there; if its file was missed while it was to be hashed, it is looked at again.
+            // The name exists. If its file vanished before the hash, settle the path again.
             case .there: if let record = drops[path], record.key == nil, hashing[path] == nil { add(.settle(path)) }
             case .unknown: break
             }
@@ -36,7 +36,7 @@ extension PathBook {
         forgetIntake(of: path)
         guard var record = record(of: path) else { return }
         switch record.state {
-        // What the agent did itself.
+        // The agent removed the file itself.
         case .done where !record.hasFile || retiring[path] != nil: break
         case .done, .rejected: forget(path: path)
         case .failed, .cancelled:
@@ -46,7 +46,7 @@ extension PathBook {
             if let key = record.key {
                 if isPortrait(path) {
                     add(.portrait(.removed(path, key)))
-                    // It may be on the server by now; who sends it tells.
+                    // The picture may be on the server already; the sender reports its outcome.
                     if handedOver.contains(path) { return }
                     foundPortraits.remove(path)
                 }
@@ -61,7 +61,7 @@ extension PathBook {
         }
     }
 
-    /// Forgets a path, with its sidecar.
+    /// Forgets a path and removes its sidecar.
     mutating func forget(path: RelativePath) {
         let record = record(of: path)
         drops[path] = nil
@@ -73,7 +73,7 @@ extension PathBook {
         if let record { add(.postLost(record)) }
     }
 
-    /// Forgets a file that is gone for longer than its outcome is kept. What was moved keeps its sidecar.
+    /// Forgets a file whose retention is over. A moved file keeps its sidecar.
     mutating func forget(_ record: DropRecord) {
         guard case .moved = record.disposal else { return forget(path: record.path) }
         add(.announceGone(record.path))
@@ -81,7 +81,7 @@ extension PathBook {
         if let key = record.key { add(.releaseContent(key)) }
     }
 
-    /// A file that was removed before it was done, of which only its sidecar tells any more.
+    /// Records as cancelled a file that was removed before it was done and has only a sidecar left.
     mutating func cancelRemoved(_ path: RelativePath) {
         var record = DropRecord(path: path, state: .cancelled, acceptedAt: now.wall)
         record.account = newOwner(changed: nil)
@@ -91,7 +91,7 @@ extension PathBook {
         add(.reportWhenDurable(path))
     }
 
-    /// After a full scan: what is known and was not found is gone, and what is gone for long enough is forgotten.
+    /// Handles the end of a full scan: known files that were not found are leaving; expired records are forgotten.
     mutating func scanned(_ findings: any ScanFindings) {
         hasScanned = true
         guard !outboxIsLost else { return }
@@ -119,48 +119,48 @@ extension PathBook {
         }
     }
 
-    /// Before the rest of a scan: what it found is here.
+    /// Runs before the rest of a scan's findings: a path that the scan found is in this outbox.
     ///
-    /// - Parameter isPost: whether a path is the description of a post that is known.
+    /// - Parameter isPost: whether a path is the description of a known post.
     package mutating func findElsewhere(_ findings: any ScanFindings, isPost: (RelativePath) -> Bool) {
         elsewhere = elsewhere.filter { (drops[$0] != nil || isPost($0)) && !findings.found($0) }
     }
 
-    /// The description of a post is gone, until it counts.
+    /// Records that the description of a post disappeared. The removal counts after the grace.
     package mutating func leaves(_ description: RelativePath, now: MonotonicTime) {
         names.leaves(description, file: nil, now: now)
     }
 
-    /// A name is there, again or still.
+    /// Records that the name exists, again or still.
     package mutating func stays(_ path: RelativePath) { names.stays(path) }
 
-    /// Whether a name is gone and that does not count yet.
+    /// Whether a name is gone and the removal does not count yet.
     package func isLeaving(_ path: RelativePath) -> Bool { names.isLeaving(path) }
 
     /// Whether a path is being hashed.
     package func isHashing(_ path: RelativePath) -> Bool { hashing[path] != nil }
 
-    /// How many paths are being hashed, or are to be.
+    /// The number of paths being hashed or waiting for it.
     package var hashCount: Int { hashing.count }
 
-    /// How many bytes of a large file are hashed.
+    /// Returns how many bytes of a large file are hashed.
     package func bytesHashed(of path: RelativePath) -> UInt64? { hashedBytes[path] }
 }
 
 extension DropRecord {
-    /// Whether a file in this state was dealt with: its content is known, or it was decided not to take it.
+    /// Whether the file was handled in this state: its content is known, or the file was rejected, failed or cancelled.
     package func isSettled(for identity: FileIdentity) -> Bool {
         self.identity == identity && disposal == nil && !wasRemoved
             && (key != nil || state == .rejected || state == .failed || state == .cancelled)
     }
 
-    /// Whether the file is, as far as the agent knows, in the outbox under this path.
+    /// Whether the agent believes the file to be in the outbox under this path.
     package var hasFile: Bool { disposal == nil || disposal == .pending }
 
-    /// Whether the record only leads from an old path to where the file was moved.
+    /// Whether the record is only a pointer from an old path to the file's new place.
     package var isTrace: Bool { if case .movedAway = disposal { true } else { false } }
 
-    /// Whether the outcome is told for a while after the file is gone.
+    /// Whether the outcome stays visible for a while after the file is gone.
     var outlivesFile: Bool {
         switch state {
         case .cancelled, .failed: true
@@ -169,27 +169,28 @@ extension DropRecord {
         }
     }
 
-    /// Whether the user cancelled the file and nobody has missed it so far: it may be found under another name.
+    /// Whether the user cancelled the file and its removal is not confirmed yet. The file may appear under another
+    /// name.
     var mayStandElsewhere: Bool { isCancelledByUser && !flags.contains(.fileIsGone) }
 
-    /// Whether nothing of a file that vanished need be kept any longer.
+    /// Whether the record of a vanished file can be deleted.
     package func isPrunable(at now: WallTime, retention: Duration) -> Bool {
         state.isFinal && (!outlivesFile || isOver(at: now, retention: retention))
     }
 
-    /// Whether that while is over.
+    /// Whether the retention of the outcome is over.
     func isOver(at now: WallTime, retention: Duration) -> Bool {
         (finishedAt ?? now).advanced(by: retention).milliseconds <= now.milliseconds
     }
 }
 
 extension FileError {
-    /// Why a file that vanished before it was done is cancelled.
+    /// The error of a file that vanished before it was done.
     package static var removed: FileError {
         FileError(code: "removed", message: "the file was removed before it was uploaded", retryable: false)
     }
 
-    /// Why a file is cancelled that the user gave up.
+    /// The error of a file that the user cancelled.
     package static var cancelledByUser: FileError {
         FileError(code: "cancelled", message: "cancelled by the user", retryable: false)
     }

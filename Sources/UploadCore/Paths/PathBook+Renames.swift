@@ -1,13 +1,13 @@
-// Files that get another name.
+// Handles renamed files.
 extension PathBook {
-    /// The files of a directory, or the file, that bear a name: each of them gets another one.
+    /// Returns the paths of all files in a directory, or of the file itself. A rename changes each of them.
     package func paths(within directory: RelativePath, facts: any PathFacts) -> [RelativePath] {
         var paths = drops.paths(within: directory)
         facts.forEachStoredRecord(within: directory) { if drops[$0.path] == nil { paths.append($0.path) } }
         return paths
     }
 
-    /// Whether a file that was found under a new name is one whose old name is gone; then it takes its upload along.
+    /// Follows a rename: if the file's old name is gone, moves its upload to the new name. Returns whether it did.
     mutating func followRename(to path: RelativePath, _ identity: FileIdentity, _ key: ContentKey) -> Bool {
         guard let old = formerName(of: path, identity, key) else { return false }
         follow(old, to: path)
@@ -16,20 +16,20 @@ extension PathBook {
 
     private func formerName(of path: RelativePath, _ identity: FileIdentity, _ key: ContentKey) -> RelativePath? {
         if let old = names.formerName(of: identity), old != path, record(of: old)?.key == key { return old }
-        // Found before its old name was missed.
+        // The new name was found before the old name was missed.
         return facts.waiters(of: key).first {
             $0 != path && drops[$0]?.identity?.isSameFile(as: identity) == true && facts.look(at: $0).isGone
         }
     }
 
-    /// Moves record, upload and wishes from a name that a file has left to the one it has now.
+    /// Moves record, upload and wishes from the file's old name to its present name.
     mutating func follow(_ old: RelativePath, to path: RelativePath) {
         let (isPaused, isFirst) = (wishes.paused.contains(path), wishes.first.contains(path))
         forgetIntake(of: path)
         names.stays(old)
         let isTaken = !facts.look(at: old).isGone
         if isTaken, drops[old]?.key == nil, storedRecord(of: old)?.state.isFinal == true {
-            // Only the file that bears the old name now is known there; the record is about the one before.
+            // `drops` describes the file that has the old name now; the stored record describes the earlier file.
             drops[old] = nil
         }
         move(old, to: path)
@@ -38,7 +38,7 @@ extension PathBook {
         if isTaken { add(.settle(old)) }
     }
 
-    /// A name changed within the outbox: record, upload and sidecar go along.
+    /// Renames a path within the outbox, with its record, upload and sidecar.
     mutating func move(_ old: RelativePath, to new: RelativePath) {
         guard old != new, let record = record(of: old) else { return }
         add(.renamed(old, to: new))
@@ -75,8 +75,8 @@ extension PathBook {
         }
     }
 
-    /// Whether what is known under the new name is about this very file already: it was found under another name for a
-    /// while, or the user cancelled it under the new one before its rename was told. Then only the old name is forgotten.
+    /// Whether the new name already has a record of this very file. Either a scan found the file there earlier, or the
+    /// user cancelled it there before the rename was reported. If so, forgets only the old name.
     private mutating func isBack(_ record: DropRecord, under path: RelativePath) -> Bool {
         guard let file = record.identity, let known = self.record(of: path), known.isDecided,
             known.identity?.mark == file.mark, !record.isDecided || known.isCancelledByUser
@@ -98,7 +98,7 @@ extension PathBook {
         return true
     }
 
-    /// Not hashed yet, or to be hashed again: it settles under its new name.
+    /// Lets a file settle under its new name, because its hash is missing or outdated.
     mutating func settleAgain(_ old: DropRecord, as path: RelativePath) {
         var record = DropRecord(path: path, state: .settling, acceptedAt: old.acceptedAt)
         record.account = old.account
@@ -109,12 +109,12 @@ extension PathBook {
         add(.settle(path))
     }
 
-    /// Upload, record and sidecar go along.
+    /// Moves upload, record and sidecar to the new name.
     mutating func carry(_ old: DropRecord, to path: RelativePath, wasHashing: Bool) {
         var record = old
         record.path = path
         record.flags.remove(.fileIsGone)
-        // A rename changes ctime; where nothing else changed the hash still holds.
+        // A rename changes ctime. If nothing else changed, the hash still holds.
         let current = facts.look(at: path).identity
         if !wasHashing, let current, let identity = record.identity, identity.isSameFile(as: current) {
             record.identity = identity.isUntrusted ? current.untrusted : current
@@ -126,7 +126,7 @@ extension PathBook {
         store(record)
         if let key = record.key, !record.state.isFinal {
             add(.upload(.rename(old.path, to: path, key)))
-            // What held it under the old name need not hold it under the new one, and the other way round.
+            // A post may hold the file under one name and not under the other.
             add(.upload(.setPaused(path, key, isPaused(record))))
         }
         add(.report(path))
@@ -134,7 +134,7 @@ extension PathBook {
 }
 
 extension DropRecord {
-    /// Whether a new name changes nothing in what is known of the file.
+    /// Whether the record stays valid under a new name.
     fileprivate var isDecided: Bool {
         state != .settling && (key != nil || state == .cancelled || state == .rejected)
     }

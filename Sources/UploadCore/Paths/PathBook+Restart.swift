@@ -1,24 +1,24 @@
-// From the ledger at start, and for the next owner at the end.
+// Restores paths from the ledger at start, and prepares the ledger for the next owner at the end.
 extension PathBook {
-    /// What becomes of a record that the ledger held when the agent ended.
+    /// The result of restoring a record from the ledger.
     package enum Restored: Equatable, Sendable {
-        /// Its path waits for an upload.
+        /// The path waits for an upload.
         case waits(RestoredWaiter)
-        /// Its path waits for an account that is not signed in.
+        /// The path waits for an account that is not signed in.
         case parked(account: String)
-        /// Its path is taken up again: it was not hashed yet, or is a profile picture.
+        /// The path continues: it was not hashed yet, or is a profile picture.
         case underWay
-        /// It is in a final state, and stays so.
+        /// The path stays in its final state.
         case ended
-        /// It is judged anew: the ledger is to forget it.
+        /// The path is judged again; the ledger must forget it.
         case forgotten
     }
 
-    /// Takes up what the ledger holds of a path.
+    /// Restores the ledger's record of a path.
     ///
     /// - Parameters:
-    ///   - isOtherServer: whether the last run was with another server, which knows nothing of this outcome.
-    ///   - judgesAgain: whether the rules changed by which files are rejected.
+    ///   - isOtherServer: whether the last run used another server, which makes this outcome meaningless.
+    ///   - judgesAgain: whether the rules for rejecting files changed.
     package mutating func restore(_ record: DropRecord, isOtherServer: Bool, judgesAgain: Bool) -> Restored {
         wishIndex.update(record)
         if record.key != nil, !record.state.isFinal {
@@ -44,7 +44,7 @@ extension PathBook {
         return .ended
     }
 
-    /// Takes up a path whose content was not known when the agent ended; the scan finds it.
+    /// Restores a path whose content was unknown when the agent ended. The scan finds its file.
     private mutating func restoreWishes(of record: DropRecord) {
         if record.state == .paused { wishes.paused.insert(record.path) }
         if record.flags.contains(.first) { wishes.first.insert(record.path) }
@@ -57,7 +57,7 @@ extension PathBook {
         drops[record.path] = early
     }
 
-    /// Has paths hashed again whose upload this server and account know nothing of.
+    /// Queues paths for a new hash because this server and account have no upload of them.
     package mutating func startOver(_ paths: [RelativePath], now: Now, facts: any PathFacts) -> [PathAction] {
         step(now, facts) { book in
             for path in paths {
@@ -76,7 +76,8 @@ extension PathBook {
         }
     }
 
-    /// Whose the files are whose content is not known yet, for the ledger: the next start finds them under another account.
+    /// Returns records with the owners of files whose content is still unknown, since the next start runs under another
+    /// account.
     package func recordsOfOwners() -> [LedgerWrite] {
         drops.values.filter { $0.key == nil && !wishes.paused.contains($0.path) }.map { old in
             var record = old
@@ -87,9 +88,9 @@ extension PathBook {
         }
     }
 
-    /// Gives what came while nobody was signed in to an account.
+    /// Gives files that arrived while nobody was signed in to an account.
     ///
-    /// - Returns: how the ledger must change.
+    /// - Returns: the changes to the ledger.
     package mutating func giveNobodys(to account: String) -> [LedgerWrite] {
         var writes: [LedgerWrite] = []
         for var record in drops.values where ownership.owner(record.account) == nil {
@@ -100,9 +101,9 @@ extension PathBook {
         return writes
     }
 
-    /// A path's first fragment is sent.
+    /// Records that the path's first fragment was sent.
     ///
-    /// - Returns: how the ledger must change; nil where it was sent before.
+    /// - Returns: the change to the ledger; nil if a fragment was sent before.
     package mutating func begin(_ path: RelativePath, at time: WallTime) -> LedgerWrite? {
         guard var record = drops[path], record.startedAt == nil else { return nil }
         record.startedAt = time
@@ -110,10 +111,10 @@ extension PathBook {
         return .drop(record)
     }
 
-    /// The upload that a path waited for is over.
+    /// Records the outcome of the upload that a path waited for.
     ///
-    /// - Parameter known: what is known of the path.
-    /// - Returns: how the ledger must change.
+    /// - Parameter known: the present record of the path.
+    /// - Returns: the change to the ledger.
     package mutating func end(
         _ known: DropRecord, _ outcome: DropOutcome, attempts: Int, at time: WallTime
     ) -> LedgerWrite {
@@ -135,6 +136,6 @@ extension PathBook {
         return keep(record)
     }
 
-    /// Whether the ledger changed as to a path: what is wanted of it is found by it.
+    /// Updates the wish index after a change of the ledger.
     package mutating func note(_ write: LedgerWrite) { wishIndex.take(write) }
 }

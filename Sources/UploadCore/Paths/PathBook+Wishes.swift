@@ -1,18 +1,18 @@
-// What users want of files.
+// Applies the wishes of users: pause, resume, cancel, retry, first.
 //
-// It belongs to the file, not to its name: it follows the file to a name that nobody saw it get. A file is known again by
-// inode, birth time, size and modification time. Where it has become another file, moved to another file system or
-// restored from a copy, its content tells, as long as the old name has not been missed yet. While the old name is still
-// there, the other file is a copy, and a file of its own.
+// A wish belongs to the file, not to its name, and follows the file through renames that nobody reported. Inode, birth
+// time, size and modification time identify a file. If the file was rewritten, moved to another file system or restored
+// from a copy, its content identifies it until the removal of the old name is confirmed. If the old name still exists,
+// the other file is a copy and a file of its own.
 extension PathBook {
-    /// Most names that are looked at for one file.
+    /// The maximum number of names to check for one file.
     private static let mostNames = 100
 
     // MARK: Actions
 
-    /// Does what is wanted of one path.
+    /// Applies a user action to one path.
     ///
-    /// - Returns: why not, where nothing was to be done.
+    /// - Returns: why nothing happened; nil on success.
     mutating func act(_ action: FileAction, on path: RelativePath) -> String? {
         guard let record = record(of: path) else { return "it is gone" }
         if action == .retry || action == .first, let account = ownership.absentOwner(record.account) {
@@ -39,7 +39,7 @@ extension PathBook {
             store(record)
             add(.upload(.setPaused(old.path, key, true)))
         } else {
-            // Its content is not known yet. A restart finds the wish in the ledger.
+            // The content is still unknown. After a restart the ledger restores the wish.
             wishes.paused.insert(old.path)
             if old.key == nil { rememberWishes(for: old) } else { add(write: .drop(record)) }
         }
@@ -71,9 +71,9 @@ extension PathBook {
         record.state = .cancelled
         record.finishedAt = now.wall
         record.error = .cancelledByUser
-        // The file that is there now is not taken again; one that is written anew is.
+        // Ignores the present file from now on; a file written later is taken.
         if let identity = facts.look(at: old.path).identity {
-            // Written into since it was hashed: what it holds now is not known.
+            // The file changed after its hash, so its present content is unknown.
             if old.identity?.isSameFile(as: identity) != true { record.key = nil }
             record.identity = identity
         }
@@ -123,12 +123,12 @@ extension PathBook {
 
     // MARK: Names that nobody saw change
 
-    /// Whether some file's name may change without what is wanted of it being lost: only then it need be looked for.
+    /// Whether a renamed file could carry a wish. If not, the search for one can be skipped.
     package var mayFollow: Bool { !wishIndex.isEmpty || displaced.count > 0 }
 
-    /// Takes along what the user wanted of a file that came under another name.
+    /// Moves the user's wishes from a file's old name to its new name.
     ///
-    /// - Returns: whether there was such a wish. There is nothing more to do with the file then.
+    /// - Returns: whether there was a wish. If so, the file needs no further handling.
     mutating func followFile(to path: RelativePath, _ file: FileIdentity) -> Bool {
         if let known = record(of: path), known.key != nil || known.state.isFinal, known.identity != nil,
             known.isAboutInode(of: file)
@@ -142,7 +142,7 @@ extension PathBook {
         return followDisplaced(to: path, file)
     }
 
-    /// The same where another file took the old name and was dealt with first.
+    /// Does the same if another file took the old name and was handled first.
     private mutating func followDisplaced(to path: RelativePath, _ file: FileIdentity) -> Bool {
         guard var record = displaced[file.mark], isAlike(record.path, path) else { return false }
         displaced[file.mark] = nil
@@ -164,7 +164,7 @@ extension PathBook {
         return true
     }
 
-    /// Another file has the name of a file that the user cancelled or paused, which may turn up under another one.
+    /// Remembers a cancelled or paused file whose name another file took. The file may appear under another name.
     mutating func noteDisplaced(at path: RelativePath, by file: FileIdentity?) {
         guard let record = storedRecord(of: path), record.isCancelledByUser || record.state == .paused,
             let old = record.identity, old.inode != file?.inode || old.born != file?.born
@@ -172,9 +172,9 @@ extension PathBook {
         displaced[old.mark] = record
     }
 
-    /// Takes along what the user wanted of a content whose file is gone, under whatever name it is found.
+    /// Moves the user's wishes for a content whose file is gone to the new name of that content.
     ///
-    /// - Returns: whether there was such a wish.
+    /// - Returns: whether there was a wish.
     mutating func followContent(to path: RelativePath, _ file: FileIdentity, _ key: ContentKey) -> Bool {
         let names = wishIndex.paths(of: key)
         guard !names.isEmpty, record(of: path)?.key != key, !isPortrait(path) else { return false }
@@ -182,7 +182,7 @@ extension PathBook {
             $0 != path && !isPortrait($0) && !isAway($0) && facts.look(at: $0).isGone
         }
         guard let old else { return false }
-        // Should the very file turn up all the same, it is not forgotten what was wanted of it.
+        // Keeps the wish in case the original file reappears.
         noteDisplaced(at: old, by: file)
         follow(old, to: path)
         if var record = record(of: path), record.key == key {
@@ -192,7 +192,7 @@ extension PathBook {
         return true
     }
 
-    /// A name that a user acts on may be the new one of a file that is on its way: then the file is meant.
+    /// Follows a pending rename if the user acts on the file's new name, so that the action applies to the file.
     mutating func recogniseRename(to path: RelativePath) {
         guard let new = drops[path], new.key == nil, !new.state.isFinal,
             case .there(.regular, let file) = facts.look(at: path)
@@ -207,14 +207,14 @@ extension PathBook {
             ?? drops.values.first { $0.key != nil && $0.identity?.mark == file.mark && isIt($0.path) }?.path
     }
 
-    /// The name whose record says what the user wants of a file that has left that name.
+    /// Returns a name that the file left and whose record holds a wish for the file.
     private func bearer(of file: FileIdentity, except path: RelativePath) -> RelativePath? {
         wishIndex.paths(of: file).prefix(Self.mostNames).first {
             $0 != path && hasLeft($0, file) && isAlike($0, path)
         }
     }
 
-    /// Whether a file is not under a name any more.
+    /// Whether the file no longer has this name.
     private func hasLeft(_ path: RelativePath, _ file: FileIdentity) -> Bool {
         if isAway(path) { return false }
         switch facts.look(at: path) {
@@ -224,14 +224,14 @@ extension PathBook {
         }
     }
 
-    /// Whether both names are in the portrait folder or neither is: on the way in or out a file becomes another thing.
+    /// Whether both names or neither are in the portrait folder. A file that crosses the folder's border starts over.
     private func isAlike(_ old: RelativePath, _ new: RelativePath) -> Bool { isPortrait(old) == isPortrait(new) }
 
     // MARK: Files that are cancelled
 
-    /// Whether a file was cancelled under the name it has: it was only touched, or restored from a copy.
+    /// Keeps a file cancelled if it was cancelled under its present name and was only touched or restored from a copy.
     ///
-    /// - Returns: whether it was. Nothing more becomes of it.
+    /// - Returns: whether it stays cancelled. If so, the file needs no further handling.
     mutating func staysCancelled(
         _ path: RelativePath, _ file: FileIdentity, _ type: MediaType, _ content: DropContent
     ) -> Bool {
@@ -248,7 +248,7 @@ extension PathBook {
         return true
     }
 
-    /// A file that the user cancelled has been gone for long enough.
+    /// Records that a file cancelled by the user is confirmed as gone.
     mutating func noteGone(_ record: DropRecord) {
         guard record.mayStandElsewhere else { return }
         var record = record
@@ -256,14 +256,13 @@ extension PathBook {
         store(record)
     }
 
-    /// Whether a name that is gone may be found under a new one whose content is not known yet, as far as sizes tell.
+    /// Whether the file of a missing name may be an arrival of equal size whose content is still unknown.
     func mayTurnUp(_ path: RelativePath) -> Bool {
         guard wishIndex.followsContent(of: path), let size = record(of: path)?.identity?.size else { return false }
         return names.hasArrival(ofSize: size)
     }
 
-    /// Has the ledger remember what is wanted of a path whose content is not known yet: it forgets the path where nothing
-    /// is.
+    /// Stores the wishes for a path whose content is still unknown. Without wishes, deletes the path's record.
     mutating func rememberWishes(for record: DropRecord) {
         guard wishes.areKept(for: record.path) else { return add(write: .forgetDrop(record.path)) }
         var record = record
@@ -276,13 +275,13 @@ extension PathBook {
 }
 
 extension DropRecord {
-    /// Whether a record is about this file, whatever was written into the file since.
+    /// Whether the record is about this file, even if the file was rewritten since.
     func isAboutInode(of file: FileIdentity) -> Bool {
         identity.map { $0.inode == file.inode && $0.born == file.born } ?? true
     }
 
-    /// Whether a record whose path a file has is about that file. A file that was put back from a copy has another inode;
-    /// where its content was never known, size and modification time tell.
+    /// Whether the record is about this file, which has the record's path. A file restored from a copy has another
+    /// inode. If its content was never known, size and modification time decide.
     func isAbout(_ file: FileIdentity) -> Bool {
         guard let identity else { return false }
         if identity.mark == file.mark { return true }

@@ -1,17 +1,17 @@
-/// Everything that is decided about paths: a file appears, comes to rest, is hashed, gets another name, is overwritten,
-/// goes, is cancelled, waits for its owner. Events in, actions out.
+/// The life of every path: a file appears, settles, is hashed, renamed, overwritten, removed or cancelled, or waits for
+/// its owner. Events in, actions out.
 ///
-/// A plain value without I/O, clock or randomness. It holds what is on its way, and asks `PathFacts` for everything else:
-/// the ledger has the records of what is done, the disk tells what is there. What it decides about contents it hands to
+/// A plain value without I/O, clock or randomness. It holds only paths that are not in a final state. For the rest it
+/// asks `PathFacts`: the ledger has the final records, the disk has the files. Decisions about contents go to
 /// `UploadMachine`.
 package struct PathBook: Sendable {
-    /// What the configuration says of paths.
+    /// The part of the configuration that concerns paths.
     package struct Rules: Sendable {
-        /// Pictures in this folder are profile pictures; nil where none are.
+        /// The folder whose pictures are profile pictures; nil if there is none.
         package var portraitFolder: RelativePath?
         /// Whether files stay in the outbox after their upload.
         package var keepsFiles: Bool
-        /// How long an outcome is told after its file is gone.
+        /// How long an outcome stays visible after its file is gone.
         package var retention: Duration
 
         package init(portraitFolder: RelativePath? = nil, keepsFiles: Bool = true, retention: Duration) {
@@ -21,9 +21,9 @@ package struct PathBook: Sendable {
         }
     }
 
-    /// A hash under way.
+    /// A hash in progress.
     struct HashJob: Sendable {
-        /// Which of several hashes of one path counts.
+        /// Tells several hashes of one path apart; only the latest counts.
         var job: UInt64
         var identity: FileIdentity
         /// Whether the first scan found the file.
@@ -33,76 +33,77 @@ package struct PathBook: Sendable {
 
     /// A file on its way out of the outbox (`intake.after_upload`).
     package enum Retirement: Sendable {
-        /// It is taken aside and being looked at.
+        /// The file is in the holding area and is checked.
         case held(DropRecord)
-        /// It could not be moved; tried again after each full scan.
+        /// The move failed. Retried after each full scan.
         case stuck
     }
 
-    /// How long a name must be gone before its removal counts.
+    /// How long a name must be gone before the removal counts.
     package static let removalGrace = Duration.seconds(2)
 
     let rules: Rules
-    /// What is known of every path that is not in a final state; the ledger has the others.
+    /// Records of all paths not in a final state. The ledger holds the others.
     package internal(set) var drops = PathMap<DropRecord>()
-    /// Whose files are whose.
+    /// Decides which account owns a file.
     package var ownership = Ownership(present: nil)
     var hashing: [RelativePath: HashJob] = [:]
     var lastJob: UInt64 = 0
     /// Other names of files that are being hashed.
     var sharedHashes = SharedHashes()
-    /// Files that were read so soon after their last change that their times may not tell of the next.
+    /// Files read so soon after their last change that the next change may leave the times as they are.
     var racyFiles = RacyFiles()
-    /// How many bytes of a large file that is being hashed are.
+    /// The number of bytes hashed so far, for large files.
     var hashedBytes: [RelativePath: UInt64] = [:]
-    /// What was learned of files before their hash was known.
+    /// Media facts learned before the hash ended.
     var earlyFacts: [RelativePath: (identity: FileIdentity, facts: MediaFacts)] = [:]
-    /// Names that are gone, until it counts, and names that may be theirs now.
+    /// Missing names within their grace, and new names that may belong to the same files.
     var names = NameChanges(grace: PathBook.removalGrace)
-    /// What users want of paths whose content is not known yet.
+    /// Wishes for paths whose content is still unknown.
     var wishes = EarlyWishes()
-    /// Which files the user cancelled, paused or moved to the head of the queue.
+    /// Index of files that the user cancelled, paused or moved to the head of the queue.
     var wishIndex = WishIndex()
-    /// What the user cancelled or paused and another file took the name of.
+    /// Files that the user cancelled or paused and whose names other files took.
     var displaced = RecentTable<FileIdentity.Mark, DropRecord>(generation: 256)
     /// Files on their way out of the outbox.
     package var retiring: [RelativePath: Retirement] = [:]
-    /// Names that went because their files were taken aside; the watch is still to tell it.
+    /// Names removed by the agent when it moved their files to the holding area. The watch has yet to report them.
     package var withdrawn: Set<RelativePath> = []
-    /// Mount points below the outbox whose file system is away: nothing below them counts as removed.
+    /// Mount points below the outbox whose file system is not mounted. Nothing below them counts as removed.
     package internal(set) var lostMounts: Set<RelativePath> = []
-    /// Paths of an outbox that was another directory: that they are not in this one does not mean they were removed.
+    /// Paths of a former outbox, which was another directory. Their absence from this outbox is not a removal.
     package internal(set) var elsewhere: Set<RelativePath> = []
     package internal(set) var outboxIsLost = false
     /// Whether the outbox was scanned in this run.
     package internal(set) var hasScanned = false
-    /// Whether the ledger began anew and the outbox was not scanned since: sidecars tell what was cancelled or paused.
+    /// Whether the ledger is new and no full scan has ended since. Sidecars then tell which files were cancelled or
+    /// paused.
     package var isRecovering = false
-    /// Profile pictures that were there before the agent, until all of them are known: only the newest is to be sent.
+    /// Profile pictures older than this run. Only the newest is sent, once all are hashed.
     var foundPortraits: Set<RelativePath> = []
-    /// Profile pictures on their way: what became of them only who sends them knows.
+    /// Profile pictures handed to the sender. Only the sender knows their state.
     var handedOver: Set<RelativePath> = []
 
-    // Of the event that is being handled.
+    // State of the event in progress.
     var facts: any PathFacts = NoFacts()
     var now = Now(monotonic: MonotonicTime(nanoseconds: 0), wall: WallTime(milliseconds: 0))
     private var actions: [PathAction] = []
-    /// What this event changes in the ledger.
+    /// Changes of the ledger made by this event.
     private var changes: [RelativePath: DropRecord?] = [:]
 
-    /// A book in which nothing stands.
+    /// Creates an empty book.
     package init(rules: Rules) {
         self.rules = rules
     }
 
-    /// Takes an event in.
+    /// Handles an event.
     ///
-    /// - Returns: what is to be done, in order.
+    /// - Returns: the actions to perform, in order.
     package mutating func handle(_ event: PathEvent, now: Now, facts: any PathFacts) -> [PathAction] {
         step(now, facts) { $0.take(event) }
     }
 
-    /// Lets something happen at a moment, with the facts of that moment.
+    /// Runs a step with the given time and facts.
     mutating func step(_ now: Now, _ facts: any PathFacts, _ work: (inout PathBook) -> Void) -> [PathAction] {
         self.now = now
         self.facts = facts
@@ -111,7 +112,7 @@ package struct PathBook: Sendable {
         sendFoundPortraits()
         let actions = self.actions
         self.actions = []
-        // What the facts hold on to is let go before it changes.
+        // Releases the objects behind the facts before they change.
         self.facts = NoFacts()
         return actions
     }
@@ -170,7 +171,7 @@ package struct PathBook: Sendable {
         }
     }
 
-    /// When something is to be done by itself.
+    /// When the next `tick` is due.
     package var nextDeadline: MonotonicTime? {
         [names.nextDeadline, racyFiles.nextDeadline].compactMap(\.self).min()
     }
@@ -179,23 +180,23 @@ package struct PathBook: Sendable {
 
     // MARK: Records
 
-    /// What is known of a path; during an event only.
+    /// Returns the record of a path. Only valid during an event.
     func record(of path: RelativePath) -> DropRecord? { drops[path] ?? storedRecord(of: path) }
 
-    /// What the ledger holds of a path, or will hold after this event.
+    /// Returns the ledger's record of a path, including the changes of this event.
     func storedRecord(of path: RelativePath) -> DropRecord? {
         if let change = changes[path] { return change }
         return facts.storedRecord(of: path)
     }
 
-    /// Takes a record over and stores it.
+    /// Keeps a record and writes it to the ledger.
     mutating func store(_ record: DropRecord) {
         add(.write(keep(record)))
     }
 
-    /// Takes a record over.
+    /// Keeps a record.
     ///
-    /// - Returns: how the ledger must change.
+    /// - Returns: the change to the ledger.
     package mutating func keep(_ record: DropRecord) -> LedgerWrite {
         drops[record.path] = record.state.isFinal ? nil : record
         if let file = record.identity { noteDisplaced(at: record.path, by: file) }
@@ -205,7 +206,7 @@ package struct PathBook: Sendable {
         return write
     }
 
-    /// Has the ledger change as to one path.
+    /// Adds a change of the ledger for one path.
     mutating func add(write: LedgerWrite) {
         switch write {
         case .drop(let record):
@@ -218,35 +219,35 @@ package struct PathBook: Sendable {
         add(.write(write))
     }
 
-    /// Every drop as it is now, or those within a directory.
+    /// Calls `body` with every present drop, or with those in a directory.
     func forEachDrop(within directory: RelativePath = .root, _ body: (DropRecord) -> Void) {
         for path in drops.paths(within: directory) { if let record = drops[path] { body(record) } }
         facts.forEachStoredRecord(within: directory) { if drops[$0.path] == nil { body($0) } }
     }
 
-    /// Whether the profile-picture folder holds a path.
+    /// Whether the path is in the portrait folder.
     package func isPortrait(_ path: RelativePath) -> Bool {
         guard let folder = rules.portraitFolder else { return false }
         return path != folder && path.isWithin(folder)
     }
 
-    /// Whether the file system that a path was on is not mounted now.
+    /// Whether the path's file system is not mounted.
     package func isAway(_ path: RelativePath) -> Bool {
         lostMounts.contains { path.isWithin($0) }
     }
 
-    /// Whether a file is not where its path says: its file system, or the whole outbox, is away or another one.
+    /// Whether the file can't be at its path: its file system or the whole outbox is missing or was replaced.
     package func isMissing(_ path: RelativePath) -> Bool {
         outboxIsLost || elsewhere.contains(path) || isAway(path)
     }
 
-    /// Whether the user paused the path itself, as opposed to everything.
+    /// Whether the user paused this path itself, not everything.
     package func isPaused(_ record: DropRecord) -> Bool {
         record.state == .paused || wishes.paused.contains(record.path)
     }
 }
 
-/// Between two events nobody may ask.
+/// Stands in between two events, when facts must not be used.
 private struct NoFacts: PathFacts {
     func look(at path: RelativePath) -> FileLook { .unknown }
     func storedRecord(of path: RelativePath) -> DropRecord? { nil }

@@ -1,49 +1,50 @@
-/// What `PathBook` asks while it handles an event: the disk, the ledger and the uploads, as they are at that moment.
+/// What `PathBook` may ask while handling an event: the present state of the disk, the ledger and the uploads.
 package protocol PathFacts: Sendable {
-    /// What stands under a path.
+    /// Looks at the file with this path.
     func look(at path: RelativePath) -> FileLook
-    /// What the ledger holds of a path, or is about to hold.
+    /// Returns the ledger's record of a path, including pending changes.
     func storedRecord(of path: RelativePath) -> DropRecord?
-    /// What the ledger holds, or is about to hold, of a directory and everything below it, in no particular order.
+    /// Calls `body` with each record of the ledger at or below a directory, including pending changes, in no particular
+    /// order.
     func forEachStoredRecord(within directory: RelativePath, _ body: (DropRecord) -> Void)
-    /// The server's word that it has a content.
+    /// Returns the server's confirmation of a content.
     func confirmation(of key: ContentKey) -> Confirmation?
-    /// What the ledger holds, or is about to hold, of one of the paths that have a content.
+    /// Returns the ledger's record of any path that has this content, including pending changes.
     func anyStoredRecord(of key: ContentKey) -> DropRecord?
-    /// What a sidecar tells that the user wanted of a path. Asked only after the ledger was lost.
+    /// Returns the user's wish as the path's sidecar states it. Called only after the ledger was lost.
     func sidecarWish(of path: RelativePath) -> SidecarWish?
-    /// The paths that wait for the upload of a content, in no particular order; empty where there is no such upload.
+    /// Returns the paths that wait for the upload of a content, in no particular order; empty if no such upload exists.
     func waiters(of key: ContentKey) -> [RelativePath]
-    /// Whether there is an upload of a content.
+    /// Whether an upload of the content exists.
     func hasUpload(of key: ContentKey) -> Bool
-    /// Whether a path waits for the upload of a content.
+    /// Whether the path waits for the upload of the content.
     func isWaiting(_ path: RelativePath, for key: ContentKey) -> Bool
-    /// Whether the user has paused everything.
+    /// Whether the user paused everything.
     var isAllPaused: Bool { get }
     /// Whether nobody is signed in.
     var isSignedOut: Bool { get }
 }
 
-/// What stands under a path.
+/// The result of looking at a path.
 package enum FileLook: Equatable, Sendable {
-    /// What kind of thing it is.
+    /// The kind of file.
     package enum Kind: Equatable, Sendable {
         case regular, directory, other
     }
 
-    /// Something does.
+    /// The path exists.
     case there(Kind, FileIdentity)
-    /// Nothing does.
+    /// The path does not exist.
     case nothing
-    /// Nobody can tell: the directory can't be read, or the outbox is away.
+    /// Unknown: the directory can't be read, or the outbox is missing.
     case unknown
 
-    /// The file, or whatever it is; nil where nothing is there, or nobody can tell.
+    /// The identity of the file; nil if the path is missing or unknown.
     package var identity: FileIdentity? {
         if case .there(_, let identity) = self { identity } else { nil }
     }
 
-    /// Whether no file bears the name any more. A directory in its place is another thing.
+    /// Whether no file has this name any more. A directory of the same name is not the file.
     package var isGone: Bool {
         switch self {
         case .there(let kind, _): kind == .directory
@@ -53,20 +54,20 @@ package enum FileLook: Equatable, Sendable {
     }
 }
 
-/// What a sidecar tells of the user's wishes.
+/// A user's wish as stated in a sidecar.
 package enum SidecarWish: Equatable, Sendable {
-    /// The file was cancelled when it had this size, where that was known. The sidecar was written at `written`,
+    /// The user cancelled the file, which had this size if known. `written` is the time the sidecar was written, in
     /// nanoseconds since 1970.
     case cancelled(size: UInt64?, written: Int64)
     case paused
 }
 
-/// What a full scan found.
+/// The findings of a full scan.
 package protocol ScanFindings: Sendable {
-    /// Whether a file was there at some time during the scan, or nobody can tell.
+    /// Whether a file existed at some time during the scan, or may have.
     func contains(_ path: RelativePath) -> Bool
-    /// Whether a file was there at some time during the scan.
+    /// Whether a file certainly existed at some time during the scan.
     func found(_ path: RelativePath) -> Bool
-    /// Whether the scan saw everything: each directory could be listed, each file system was there.
+    /// Whether the scan was complete: it listed every directory, and every file system was mounted.
     var isWhole: Bool { get }
 }

@@ -1,24 +1,25 @@
-/// Files that were hashed so soon after their last change that another change could leave size and times as they are.
+/// Files hashed so soon after their last change that another change might leave size and times as they are.
 ///
-/// Each is hashed once more, when every later change shows. Until then its record bears an untrusted identity, which fits no
-/// file: a scan, or the next start, hashes it again as well.
+/// Each file is hashed once more, at a time when any later change shows. Until then its record has an untrusted
+/// identity, which matches no file, so a scan or the next start hashes the file too.
 struct RacyFiles: Sendable {
-    /// Longer than the coarsest times last (vfat: 2 s).
+    /// Longer than the coarsest timestamp granularity (vfat: 2 s).
     static let delay = Duration.milliseconds(2100)
 
     private var files: [RelativePath: (file: FileIdentity, due: MonotonicTime)] = [:]
-    // All wait equally long, so they become due in the order they came.
+    // All files wait equally long, so they become due in order of arrival.
     private var order: [(path: RelativePath, due: MonotonicTime)] = []
 
-    /// Judges a file that was hashed.
+    /// Judges a file after its hash.
     ///
     /// - Parameters:
-    ///   - file: the file, the same before and after it was read.
-    ///   - begun: a moment before the reading began.
-    /// - Returns: its identity, untrusted where it must be hashed once more.
+    ///   - file: the identity before and after the hash.
+    ///   - begun: a moment before the hash began.
+    /// - Returns: the identity, marked as untrusted if the file needs another hash.
     mutating func judge(_ path: RelativePath, _ file: FileIdentity, _ begun: Now) -> FileIdentity {
         let isRacy = file.isRacy(readAt: begun.wall.milliseconds * 1_000_000)
-        // Seen in this state long enough ago: its times tell of all later changes, whatever the wall clock says.
+        // The file was in this state long enough ago that its times show all later changes, whatever the wall clock
+        // says.
         if !isRacy || files[path].map({ $0.file == file && $0.due <= begun.monotonic }) == true {
             files[path] = nil
             return file
@@ -34,7 +35,7 @@ struct RacyFiles: Sendable {
     /// Forgets a path.
     mutating func forget(_ path: RelativePath) { files[path] = nil }
 
-    /// The paths that are to be hashed again now.
+    /// Removes and returns the paths to hash again now.
     mutating func takeDue(now: MonotonicTime) -> [RelativePath] {
         let count = order.prefix { $0.due <= now }.count
         let due = order.prefix(count).filter { files[$0.path]?.due == $0.due }

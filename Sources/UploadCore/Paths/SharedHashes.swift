@@ -1,13 +1,14 @@
-/// Several names of one file that are to be hashed: the first is read, the others wait for its result.
+/// Hard links that wait for the hash of one file. The file is read under its first name; the other names share the
+/// result.
 ///
-/// Only names whose file is the same in every respect share a hash, ctime included. So a change between two looks, which
-/// changes ctime at least, leads to a hash of its own.
+/// Names share a hash only if their identities are equal, including ctime. A change between two looks alters at least
+/// ctime, so it leads to a separate hash.
 struct SharedHashes: Sendable {
     private var waiting: [FileIdentity: [(path: RelativePath, job: UInt64)]] = [:]
 
-    /// Notes that a name is to be hashed.
+    /// Adds a name to be hashed.
     ///
-    /// - Returns: whether it is to be read; otherwise another name of the file is being read.
+    /// - Returns: whether to read the file; false if another name of the file is being read.
     mutating func join(_ file: FileIdentity, _ path: RelativePath, job: UInt64) -> Bool {
         guard waiting[file] != nil else {
             waiting[file] = []
@@ -17,12 +18,12 @@ struct SharedHashes: Sendable {
         return false
     }
 
-    /// Notes that a file is being read again, for these names.
+    /// Records that the file is being read again, on behalf of these names.
     mutating func begin(_ file: FileIdentity, _ others: [(path: RelativePath, job: UInt64)]) {
         waiting[file] = others
     }
 
-    /// Takes out the names that wait for a file that was read.
+    /// Removes and returns the names that waited for a file.
     mutating func end(_ file: FileIdentity) -> [(path: RelativePath, job: UInt64)] {
         waiting.removeValue(forKey: file) ?? []
     }

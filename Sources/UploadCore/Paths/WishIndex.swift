@@ -1,12 +1,11 @@
-/// Finds the paths whose files the user cancelled, paused or moved to the head of the queue: by the file, and by its
-/// content.
+/// Finds the paths that the user cancelled, paused or moved to the head of the queue, by file or by content.
 ///
-/// A path is in it as long as its record says so. There are as many entries as the user has wishes.
+/// The index holds a path while the path's record has such a wish. Its size is the number of these paths.
 struct WishIndex: Sendable {
-    /// What tells a file from others, whatever its name.
+    /// What identifies a file regardless of its name.
     private enum Trait: Hashable, Sendable {
         case file(FileIdentity.Mark)
-        /// Of a file whose content is not known: it may still be written.
+        /// A file whose content is unknown and may still be written.
         case inode(UInt64, born: Int64)
         case content(ContentKey)
     }
@@ -14,10 +13,10 @@ struct WishIndex: Sendable {
     private var traits: [RelativePath: [Trait]] = [:]
     private var paths: [Trait: Set<RelativePath>] = [:]
 
-    /// Whether nobody wants anything.
+    /// Whether there are no wishes.
     var isEmpty: Bool { traits.isEmpty }
 
-    /// Follows a change of the ledger.
+    /// Updates the index after a change of the ledger.
     mutating func take(_ write: LedgerWrite) {
         switch write {
         case .drop(let record): update(record)
@@ -26,7 +25,7 @@ struct WishIndex: Sendable {
         }
     }
 
-    /// Takes a record in that is new or another.
+    /// Adds or updates the entry of a record.
     mutating func update(_ record: DropRecord) {
         forget(record.path)
         let new = Self.traits(of: record)
@@ -49,25 +48,25 @@ struct WishIndex: Sendable {
         if let identity = record.identity {
             traits.append(.file(identity.mark))
             let isAtRest = record.key != nil || (record.state == .cancelled && !record.flags.contains(.cancelledEarly))
-            // Without a birth time an inode number says little: it is used again soon.
+            // Without a birth time an inode number proves little, since file systems soon reuse it.
             if !isAtRest, identity.born != 0 { traits.append(.inode(identity.inode, born: identity.born)) }
         }
-        // What is dropped after the file was removed is another file, even with the same content.
+        // A file dropped after the removal is another file, even with the same content.
         if let key = record.key, !record.flags.contains(.fileIsGone) { traits.append(.content(key)) }
         return traits
     }
 
-    /// The paths whose records are about this very file, ordered.
+    /// Returns the paths whose records are about this file, sorted.
     func paths(of file: FileIdentity) -> [RelativePath] {
         if paths.isEmpty { return [] }
         let same = paths[.file(file.mark)] ?? []
         return same.union(paths[.inode(file.inode, born: file.born)] ?? []).sorted()
     }
 
-    /// The paths whose records are about a content, in no particular order.
+    /// Returns the paths whose records are about this content, in no particular order.
     func paths(of key: ContentKey) -> Set<RelativePath> { paths[.content(key)] ?? [] }
 
-    /// Whether what is wanted of a path is wanted of its content.
+    /// Whether the wish for a path applies to its content as well.
     func followsContent(of path: RelativePath) -> Bool {
         traits[path]?.contains { if case .content = $0 { true } else { false } } ?? false
     }

@@ -1,5 +1,5 @@
-/// The pauses between attempts: doubling from one second to a ceiling, each shortened at random by up to a quarter, so
-/// that many agents that lost the same server do not come back in step.
+/// The pauses between attempts. They double from one second up to a ceiling. Random jitter shortens each pause by up to
+/// a quarter, so that many agents do not retry in step after an outage.
 public struct Backoff: Equatable, Sendable {
     /// The first pause.
     public static let first = Duration.seconds(1)
@@ -8,21 +8,21 @@ public struct Backoff: Equatable, Sendable {
     public var ceiling: Duration
     private var random: UInt64
 
-    /// Makes a policy.
+    /// Creates a policy.
     ///
     /// - Parameters:
     ///   - ceiling: the longest pause.
-    ///   - seed: start of the pseudo-random sequence; equal seeds give equal pauses.
+    ///   - seed: seeds the pseudo-random sequence. Equal seeds give equal pauses.
     public init(ceiling: Duration, seed: UInt64) {
         self.ceiling = ceiling
         random = seed
     }
 
-    /// The pause after so many failures in a row.
+    /// Returns the pause after a number of consecutive failures.
     ///
     /// - Parameters:
-    ///   - failures: from 1 on.
-    ///   - longest: a lower ceiling for this pause; nil for the usual one.
+    ///   - failures: the number of consecutive failures, from 1 on.
+    ///   - longest: a lower ceiling for this pause; nil for the usual ceiling.
     public mutating func pause(afterFailures failures: Int, atMost longest: Duration? = nil) -> Duration {
         let doublings = min(max(failures, 1) - 1, 20)
         let ceiling = min(ceiling, longest ?? ceiling)
@@ -30,7 +30,7 @@ public struct Backoff: Equatable, Sendable {
         return full * (1 - nextFraction() / 4)
     }
 
-    /// A pseudo-random number in 0..<1 (SplitMix64).
+    /// Returns a pseudo-random number in 0..<1 (SplitMix64).
     private mutating func nextFraction() -> Double {
         random &+= 0x9E37_79B9_7F4A_7C15
         var bits = random

@@ -1,15 +1,16 @@
-/// What is to be seen of a source's commit.
+/// The visible state of a source's commit.
 public struct CommitView: Equatable, Sendable {
-    /// `verifying` while it is being sent or is about to be, `waiting`, `signedOut`, or `paused` with everything else.
+    /// `verifying` while the commit is being sent or about to be; `waiting`; `signedOut`; `paused` along with
+    /// everything else.
     public var state: FileState
     /// When the next attempt is due, while `waiting`.
     public var nextAttemptAt: WallTime?
-    /// What went wrong last, while it matters.
+    /// The last error, while it matters.
     public var error: FileError?
 }
 
 extension UploadMachine {
-    /// What is to be seen of a source's commit; nil when none is on its way.
+    /// Returns the visible state of a source's commit; nil if the source has no pending commit.
     public func commitView(of sourceID: String) -> CommitView? {
         guard let pending = commits[sourceID] else { return nil }
         if allPaused { return CommitView(state: .paused) }

@@ -1,12 +1,12 @@
-/// Whether requests are let through.
+/// Lets requests through or holds them back.
 ///
-/// A failure that is not one file's fault closes the gate for everybody: a server that is down gets one request per
-/// backoff and not one per file. When the pause is over a single request is let through as a probe; its success opens
-/// the gate again, its failure closes it for longer.
+/// A failure that is not one file's fault closes the gate for all files, so an unavailable server gets one request per
+/// backoff, not one per file. After the pause the gate lets a single request through as a probe. If the probe succeeds,
+/// the gate opens; if it fails, the gate closes for longer.
 struct Gate: Equatable, Sendable {
     /// Why the gate is closed.
     enum Reason: Equatable, Sendable {
-        /// The server can't be reached or is in trouble.
+        /// The server is unreachable or in trouble.
         case unreachable
         /// The server refused the credentials.
         case signedOut
@@ -22,17 +22,17 @@ struct Gate: Equatable, Sendable {
     private(set) var reason = Reason.unreachable
     private(set) var error: FileError?
     private(set) var nextAttemptAt: WallTime?
-    /// Failures in a row of requests that the gate let through.
+    /// Consecutive failures of requests that the gate let through.
     private(set) var failures = 0
 
     var isOpen: Bool { state == .open }
 
-    /// When a probe is let through; nil unless closed.
+    /// When the gate lets a probe through; nil unless closed.
     var deadline: MonotonicTime? {
         if case .closed(let until) = state { until } else { nil }
     }
 
-    /// How many requests may begin now; nil is no limit.
+    /// Returns how many requests may begin now; nil for no limit.
     func allowance(at now: MonotonicTime) -> Int? {
         switch state {
         case .open: nil
@@ -41,22 +41,23 @@ struct Gate: Equatable, Sendable {
         }
     }
 
-    /// A request begins.
+    /// Records the start of a request.
     mutating func begin() {
         if case .closed = state { state = .probing }
     }
 
-    /// A request was answered, whatever the answer says of its file.
+    /// Records an answer of the server, regardless of its meaning for the file.
     mutating func succeed() {
-        // What was on its way when the credentials were refused may still be answered; that tells nothing of the next request.
+        // Requests sent before the credentials were refused may still be answered. Such an answer does not predict the
+        // next.
         if reason == .signedOut, case .closed = state { return }
         if state != .open { self = Gate() }
     }
 
-    /// A request failed in a way that is not its file's fault.
+    /// Records a failure that is not the file's fault.
     ///
-    /// - Parameter wasProbe: whether it was the probe; a straggler begun before the gate closed does not lengthen the
-    ///   pause.
+    /// - Parameter wasProbe: whether the request was the probe. A straggler that began before the gate closed does not
+    ///   lengthen the pause.
     mutating func fail(_ reason: Reason, error: FileError, pause: (Int) -> Duration, wasProbe: Bool, now: Now) {
         if case .closed = state, self.reason == reason { return }
         if state == .probing && !wasProbe && self.reason == reason { return }
@@ -68,15 +69,15 @@ struct Gate: Equatable, Sendable {
         nextAttemptAt = now.wall.advanced(by: duration)
     }
 
-    /// The probe was given up before it was answered: the next request is the probe.
+    /// Records that the probe was abandoned without an answer. The next request becomes the probe.
     mutating func abandonProbe(now: Now) {
         if state == .probing { state = .closed(until: now.monotonic) }
     }
 
-    /// Something changed that may have mended the cause (a network, new credentials): the next request probes at once.
+    /// Lets the next request probe at once, because a new network or new credentials may have removed the cause.
     ///
-    /// A probe that is under way may hang in the old network, or bear the old credentials: it is not waited for. A
-    /// network may need a moment more until it carries anything, so the pauses begin anew as well.
+    /// Does not wait for a probe in progress, which may hang in the old network or carry the old credentials. The
+    /// pauses start over as well, since a new network may need a moment before it works.
     mutating func hurry(now: Now) {
         if isOpen { return }
         failures = 0
@@ -85,22 +86,23 @@ struct Gate: Equatable, Sendable {
     }
 }
 
-/// The kinds of request a remote is asked for.
+/// The kinds of request to a remote.
 enum RequestKind: Int, CaseIterable, Sendable {
     case register, resume, send, finish, remove, commit
 }
 
 /// One gate for the server as a whole and one for each kind of request.
 ///
-/// Every temporary failure closes both. Any answer opens the first, only an answer to the same kind opens the second:
-/// so a server whose uploads fail while its registrations succeed is not asked in a hot loop either.
+/// Every temporary failure closes both. Any answer opens the server's gate; only an answer to the same kind opens the
+/// gate of that kind. Thus a server that accepts registrations but fails uploads is not asked in a hot loop.
 struct Gates: Equatable, Sendable {
     private(set) var server = Gate()
-    /// When the server last answered anything.
+    /// When the server last answered any request.
     private(set) var lastAnswer: MonotonicTime?
     private var kinds = Array(repeating: Gate(), count: RequestKind.allCases.count)
 
-    /// The gate that keeps a kind of request waiting, the one that waits longest; nil when none does.
+    /// Returns the gate that holds back this kind of request, and of two the one that waits longer; nil if both are
+    /// open.
     func closed(for kind: RequestKind) -> Gate? {
         let kindGate = kinds[kind.rawValue]
         guard !server.isOpen, !kindGate.isOpen else { return [server, kindGate].first { !$0.isOpen } }
@@ -108,7 +110,7 @@ struct Gates: Equatable, Sendable {
         return mine > all ? kindGate : server
     }
 
-    /// How many requests of this kind may begin now; nil is no limit.
+    /// Returns how many requests of this kind may begin now; nil for no limit.
     func allowance(for kind: RequestKind, at now: MonotonicTime) -> Int? {
         switch (server.allowance(at: now), kinds[kind.rawValue].allowance(at: now)) {
         case (nil, nil): nil
@@ -117,12 +119,12 @@ struct Gates: Equatable, Sendable {
         }
     }
 
-    /// The gate that tells why not everything is let through, the server's own first; nil when everything is open.
+    /// The first gate that is not open, the server's own first; nil if all are open.
     var trouble: Gate? { ([server] + kinds).first { !$0.isOpen } }
 
-    /// A request begins.
+    /// Records the start of a request.
     ///
-    /// - Returns: whether it is a probe.
+    /// - Returns: whether the request is a probe.
     mutating func begin(_ kind: RequestKind) -> Bool {
         let probe = !server.isOpen || !kinds[kind.rawValue].isOpen
         server.begin()
@@ -130,14 +132,14 @@ struct Gates: Equatable, Sendable {
         return probe
     }
 
-    /// A request was answered.
+    /// Records an answer of the server.
     mutating func succeed(_ kind: RequestKind, at now: MonotonicTime) {
         lastAnswer = now
         server.succeed()
         kinds[kind.rawValue].succeed()
     }
 
-    /// A request failed in a way that is not its file's fault.
+    /// Records a failure that is not the file's fault.
     mutating func fail(
         _ kind: RequestKind, _ reason: Gate.Reason, error: FileError, pause: (Int) -> Duration, wasProbe: Bool, now: Now
     ) {
@@ -149,17 +151,17 @@ struct Gates: Equatable, Sendable {
         }
     }
 
-    /// A batch was answered without saying which of its uploads was meant: the server is there, and whether the kind of
-    /// request works again is told by the next one.
+    /// Records an answer to a batch that does not say which of its uploads it means. The answer shows that the server
+    /// is up. Whether this kind of request works again remains for the next request to show.
     mutating func answerBatch(_ kind: RequestKind, wasProbe: Bool, now: Now) {
         lastAnswer = now.monotonic
         server.succeed()
         if wasProbe { kinds[kind.rawValue].abandonProbe(now: now) }
     }
 
-    /// A request led nowhere though the server is not in trouble: only requests of its kind are held back.
+    /// Records a request without result although the server is not in trouble. Holds back only requests of this kind.
     ///
-    /// - Parameter answered: whether the server answered it at all.
+    /// - Parameter answered: whether the server answered the request at all.
     mutating func holdBack(
         _ kind: RequestKind, error: FileError, pause: (Int) -> Duration, answered: Bool, wasProbe: Bool, now: Now
     ) {
@@ -172,24 +174,24 @@ struct Gates: Equatable, Sendable {
         }
     }
 
-    /// A probe was given up before it was answered.
+    /// Records that a probe was abandoned without an answer.
     mutating func abandonProbe(_ kind: RequestKind, now: Now) {
         server.abandonProbe(now: now)
         kinds[kind.rawValue].abandonProbe(now: now)
     }
 
-    /// Something changed that may have mended the cause.
+    /// Lets the next requests probe at once, because the cause may be gone.
     mutating func hurry(now: Now) {
         server.hurry(now: now)
         for index in kinds.indices { kinds[index].hurry(now: now) }
     }
 
-    /// Nothing waits for requests of this kind any more: why they were held back is of no concern.
+    /// Opens the gate of a kind of request because nothing waits for such requests any more.
     mutating func open(_ kind: RequestKind) {
         kinds[kind.rawValue] = Gate()
     }
 
-    /// When the next gate lets a probe through; nil when none is waiting.
+    /// When the next gate lets a probe through; nil if no gate waits.
     func nextDeadline(after now: MonotonicTime) -> MonotonicTime? {
         ([server] + kinds).compactMap(\.deadline).filter { $0 > now }.min()
     }

@@ -1,16 +1,16 @@
-/// Names one request of the machine; never used twice within a run.
+/// Identifies one request of the machine. Unique within a run.
 public typealias RequestID = UInt64
 
-/// What a path brings along when it asks for its content to be uploaded.
+/// The content of a path that wants to upload it.
 public struct DropContent: Equatable, Sendable {
     /// The content's key.
     public var key: ContentKey
-    /// Size and digest; they must agree with the upload's before the path joins.
+    /// Size and digest. They must equal the upload's before the path may join.
     public var seal: ContentSeal
-    /// What the server compares before it calls the content existing; nil where it was not computed.
+    /// The digest that the server compares before it reports the content as existing; nil if not computed.
     public var sha256: StrongDigest?
 
-    /// Puts a content together.
+    /// Creates a description of a content.
     public init(key: ContentKey, seal: ContentSeal, sha256: StrongDigest? = nil) {
         self.key = key
         self.seal = seal
@@ -18,32 +18,32 @@ public struct DropContent: Equatable, Sendable {
     }
 }
 
-/// How far the server says it has got with an upload.
+/// The server's statement of how much of an upload it has.
 public enum ResumePoint: Equatable, Sendable {
-    /// As the ledger says: the protocol has no question for it, or the answer agrees (fileSection, S3).
+    /// As in the ledger: the protocol can't ask for it, or the answer agrees (fileSection, S3).
     case asRecorded
-    /// The server has exactly so many bytes from the start; its word overrides the ledger (tus, Upload-Offset).
+    /// The server has exactly this many bytes from the start. This overrides the ledger (tus, Upload-Offset).
     case offset(UInt64)
 }
 
-/// What the server said about a finished upload.
+/// The server's answer about a finished upload.
 public enum FinishOutcome: Equatable, Sendable {
-    /// The content is there, whole and verified.
+    /// The server has the content, whole and verified.
     case confirmed(RemoteObject)
-    /// Still being assembled: ask again.
+    /// The server is still assembling the content: ask again.
     case assembling
-    /// It could not be assembled: all fragments must be sent again.
+    /// The server failed to assemble the content: send all fragments again.
     case failed(FileError)
 }
 
-/// What the machine is told.
+/// Input of the machine.
 public enum MachineEvent: Equatable, Sendable {
-    /// A path holds this content and wants it uploaded.
+    /// A path has this content and wants it uploaded.
     case join(RelativePath, DropContent, paused: Bool)
-    /// A path holds a content that the server confirmed earlier, and something is about to be done to the file that
-    /// can't be undone: the server is asked again, and where it has lost the content it is sent anew.
+    /// A path has a content that the server confirmed earlier, and its file is about to be changed irreversibly. The
+    /// machine asks the server again; if the server lost the content, the machine sends it anew.
     case verify(RelativePath, DropContent, RemoteObject, paused: Bool)
-    /// A path no longer wants its content uploaded: removed, superseded, cancelled.
+    /// A path no longer wants its content uploaded: its file was removed, superseded or cancelled.
     case leave(RelativePath, ContentKey)
     /// A path was renamed.
     case rename(RelativePath, to: RelativePath, ContentKey)
@@ -51,98 +51,98 @@ public enum MachineEvent: Equatable, Sendable {
     case setPaused(RelativePath, ContentKey, Bool)
     /// The user pauses or resumes everything, new paths included.
     case setAllPaused(Bool)
-    /// The user wants this content next.
+    /// The user moves this content to the head of the queue.
     case first(ContentKey)
-    /// The user wants a waiting upload tried now.
+    /// The user retries a waiting upload now.
     case retry(ContentKey)
 
     /// A registration request ended for one of its uploads.
     case registered(RequestID, ContentKey, remoteID: String, ResumePoint)
-    /// The server said, when asked to register, that it has the content already.
+    /// The server answered a registration: it has the content already.
     case existing(RequestID, ContentKey, RemoteObject)
-    /// The server said how far it has got.
+    /// The server said how much of the upload it has.
     case resumed(RequestID, ContentKey, ResumePoint)
-    /// The server acknowledged a fragment. `receipt` is what the protocol wants back at the end (S3: the ETag).
+    /// The server acknowledged a fragment. `receipt` is what the protocol must return at the end (S3: the ETag).
     case acknowledged(RequestID, ContentKey, fragment: Int, receipt: String?, took: Duration)
-    /// The server answered the question whether an upload is finished.
+    /// The server answered whether an upload is finished.
     case finished(RequestID, ContentKey, FinishOutcome)
     /// The server deleted uploads.
     case removed(RequestID)
-    /// A request failed, for one of the uploads it was about.
+    /// A request failed for one of its uploads.
     case failed(RequestID, ContentKey, RemoteFailure)
     /// A request to delete uploads failed.
     case removalFailed(RequestID, RemoteFailure)
 
-    /// These uploads belong together, as the files of the source with this id: they are registered in one request and asked
-    /// about in one. Replaces what was said before of that source; an empty list takes it back.
+    /// These uploads are the files of the source with this id. The machine registers them in one request and asks about
+    /// them in one. Replaces the earlier list of the source; an empty list removes the group.
     case gather(String, [ContentKey])
-    /// Tell the server of a source's revision; replaces an earlier commit of the source. `forgotten` says how often in a row
-    /// the server did not know the files' ids: above 0 it waits before, longer each time.
+    /// Commit a source's revision; replaces an earlier commit of the source. `forgotten` is how often in a row the
+    /// server did not know the files' ids. Above 0 the machine waits before the commit, longer each time.
     case commit(SourceCommit, forgotten: Int)
-    /// The commit of the source with this id is not wanted any more.
+    /// The commit of the source with this id is no longer wanted.
     case withdrawCommit(String)
-    /// The user wants a source's commit tried now.
+    /// The user retries a source's commit now.
     case retryCommit(String)
-    /// The server confirmed a commit; with the post's address where it gives one.
+    /// The server confirmed a commit. `url` is the post's address, if the server returns it.
     case committed(RequestID, url: String?)
     /// A commit failed.
     case commitFailed(RequestID, RemoteFailure)
-    /// What the server has confirmed under these ids is not wanted any more: it is to be deleted there.
+    /// Delete on the server the confirmed contents with these ids, which are no longer wanted.
     case discard([String])
-    /// The user signed out, for the reason shown, or (nil) signed in again: while signed out nothing is sent, not even to
-    /// probe.
+    /// The user signed out, for the reason given, or signed in again (nil). While signed out, the machine sends
+    /// nothing, not even a probe.
     case setSignedOut(FileError?)
 
     /// A deadline passed.
     case tick
-    /// New credentials are at hand.
+    /// New credentials are available.
     case credentialsChanged
     /// A network came, went or changed.
     case networkChanged
-    /// Limits were changed by a reload.
+    /// A reload changed the limits.
     case setLimits(UploadLimits)
-    /// No further request may begin.
+    /// Begin no further request.
     case stop
 }
 
-/// How a path's upload ended.
+/// The outcome of a path's upload.
 public enum DropOutcome: Equatable, Sendable {
-    /// The server confirmed the content; `deduplicated` where nothing was sent for this path.
+    /// The server confirmed the content. `deduplicated`: nothing was sent for this path.
     case done(RemoteObject, deduplicated: Bool)
-    /// The server refused for good, or the file can't be read.
+    /// The server refused the content for good, or the file can't be read.
     case failed(FileError)
 }
 
-/// What the machine wants done. Writes come first: they must be durable before anything after them begins.
+/// Output of the machine. Writes come first and must be durable before any later action begins.
 public enum MachineAction: Equatable, Sendable {
     /// Change the ledger.
     case write(LedgerWrite)
     /// Ask the server for ids.
     case register(RequestID, [ContentKey])
-    /// Ask the server how far it has got.
+    /// Ask the server how much of an upload it has.
     case resume(RequestID, ContentKey)
-    /// Send one fragment. The server has `skip` bytes of it already (in-order protocols only).
+    /// Send one fragment. The server already has its first `skip` bytes (in-order protocols only).
     case send(RequestID, ContentKey, fragment: Int, skip: UInt32)
     /// Ask the server whether uploads are finished.
     case finish(RequestID, [ContentKey])
     /// Delete uploads on the server, by id.
     case remove(RequestID, [String])
-    /// Tell the server of a source's revision.
+    /// Commit a source's revision.
     case commit(RequestID, SourceCommit)
-    /// The commit of a source ended.
+    /// A source's commit ended.
     case commitEnded(sourceID: String, revision: Int, CommitOutcome)
-    /// What is to be seen of a source's commit changed.
+    /// The visible state of a source's commit changed.
     case commitChanged(String)
-    /// Give up requests that are under way.
+    /// Cancel requests in progress.
     case cancel([RequestID])
-    /// A path's upload ended, after so many attempts.
+    /// A path's upload ended after this many attempts.
     case ended(RelativePath, ContentKey, DropOutcome, attempts: Int)
-    /// A path's bytes are no longer those of its key: it left the upload and must be hashed again.
+    /// A path's bytes no longer match its key. The path left the upload; hash it again.
     case takeAgain(RelativePath, ContentKey)
-    /// What is to be seen of an upload changed.
+    /// The visible state of an upload changed.
     case changed(ContentKey)
-    /// What is to be seen of every upload changed (the server went away or came back, all was paused).
+    /// The visible state of every upload changed: the server went away or came back, or everything was paused.
     case allChanged
-    /// The server became unreachable, refused the credentials, or (nil) is back: said once, not per fragment.
+    /// The server became unreachable, refused the credentials, or works again (nil). Reported once, not per fragment.
     case serverTrouble(FileError?)
 }

@@ -1,19 +1,19 @@
-/// How many fragments go at once over the link, learned from how long they take.
+/// Limits how many fragments are in flight at once. Learns the limit from the time fragments take.
 ///
-/// A fragment that took over 15 s while others shared the link tells how many there should have been: as many as would
-/// have taken 15 s each. So a link of 10 KB/s, where a fragment of 512 KiB takes 52 s by itself, carries one at a time,
-/// and what breaks off every few minutes gets something through in between. Quick fragments widen it again, by half for
-/// each eight in a row. It begins narrower than the limits allow, which costs a fast link some dozen fragments' time and
-/// spares a slow one its first half hour.
+/// A fragment that takes over 15 s while sharing the link narrows the window: to as many fragments as would have taken
+/// 15 s each. On a link of 10 KB/s, where one fragment of 512 KiB takes 52 s, the window is one, so a link that breaks
+/// every few minutes still makes progress. Each eight quick fragments in a row widen the window by half. The window
+/// starts narrower than the limits allow. A fast link loses the time of some dozen fragments, and a slow link keeps its
+/// first half hour.
 struct Pace: Equatable, Sendable {
-    /// A fragment that takes longer narrows the window.
+    /// A slower fragment narrows the window.
     static let slow = Duration.seconds(15)
-    /// Fragments that take less widen it.
+    /// A faster fragment counts towards widening.
     static let quick = Duration.seconds(5)
-    /// So many quick ones in a row widen it once.
+    /// This many quick fragments in a row widen the window once.
     static let quickOnesToRise = 8
 
-    /// Fragments that may be on their way at once, over all files; at least 1.
+    /// The number of fragments that may be in flight at once, over all files; at least 1.
     private(set) var window: Int
     private var limit: Int
     private var quickOnes = 0
@@ -24,17 +24,17 @@ struct Pace: Equatable, Sendable {
         limit = Self.most(limits)
     }
 
-    /// Takes new limits over; what was learned of the link stays.
+    /// Applies new limits. Keeps what was learned about the link.
     mutating func setLimits(_ limits: UploadLimits) {
         limit = Self.most(limits)
         window = min(wasSlow ? window : max(window, Self.start(limits)), limit)
     }
 
-    /// A fragment was acknowledged.
+    /// Records an acknowledged fragment.
     ///
     /// - Parameters:
-    ///   - took: from its request's beginning to its answer.
-    ///   - sharing: how many fragments were on their way at the end of it, itself among them.
+    ///   - took: the time from the start of its request to the answer.
+    ///   - sharing: how many fragments were in flight when the answer came, including this fragment.
     mutating func observe(_ took: Duration, sharing: Int) {
         if took > Self.slow {
             quickOnes = 0

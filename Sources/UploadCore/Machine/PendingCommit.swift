@@ -1,9 +1,9 @@
-/// A source's revision on its way to the server. In memory only: the source's own record has it.
+/// A source's revision on its way to the server. In memory only; the source's record stores it.
 struct PendingCommit: Equatable, Sendable {
     enum Phase: Equatable, Sendable {
-        /// To be sent when requests are let through.
+        /// Ready to send once the gates allow it.
         case ready
-        /// Sent and not yet answered.
+        /// Sent and not answered yet.
         case asking(RequestID)
         /// Waiting for the next attempt.
         case waiting(until: MonotonicTime)
@@ -11,14 +11,14 @@ struct PendingCommit: Equatable, Sendable {
 
     let commit: SourceCommit
     var phase = Phase.ready
-    /// Failures in a row.
+    /// Consecutive failures.
     var failures = 0
     var error: FileError?
     var nextAttemptAt: WallTime?
 
     init(_ commit: SourceCommit) { self.commit = commit }
 
-    /// When the next attempt is due; nil unless it waits for one.
+    /// When the next attempt is due; nil unless waiting.
     var deadline: MonotonicTime? {
         if case .waiting(let until) = phase { until } else { nil }
     }
@@ -27,7 +27,7 @@ struct PendingCommit: Equatable, Sendable {
         if case .asking = phase { true } else { false }
     }
 
-    /// The next attempt may be made at once.
+    /// Allows the next attempt at once.
     mutating func hurry() {
         guard deadline != nil else { return }
         failures = 0

@@ -1,4 +1,4 @@
-/// A binary heap: the smallest element first. Entries that went stale are dropped by whoever takes them out.
+/// A binary heap with the smallest element first. Callers skip stale entries when they remove them.
 struct PriorityQueue<Element: Comparable & Sendable>: Sendable {
     private var elements: [Element] = []
 

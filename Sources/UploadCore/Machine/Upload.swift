@@ -1,31 +1,31 @@
-/// One content on its way to the server, for every path that holds it.
+/// One content on its way to the server, on behalf of every path that has the content.
 struct Upload: Equatable, Sendable {
-    /// What an upload is doing. Where it may go on from is not kept but derived, see `UploadMachine.rest`.
+    /// The activity of an upload. `UploadMachine.rest` derives the phase to continue from; nothing stores it.
     enum Phase: Equatable, Sendable {
-        /// Wants an id from the server.
+        /// Needs an id from the server.
         case unregistered
-        /// Asking for an id.
+        /// Requesting an id.
         case registering
-        /// Has an id, wants a slot.
+        /// Has an id, waits for a slot.
         case ready
-        /// Has a slot, asking the server how far it has got.
+        /// Has a slot, asks the server how much it has.
         case resuming
-        /// Has a slot, fragments are on their way.
+        /// Has a slot, sends fragments.
         case sending
-        /// All fragments acknowledged; to be asked about when the time has come.
+        /// All fragments are acknowledged. The next question to the server is due at `notBefore`.
         case verifying(notBefore: MonotonicTime)
-        /// Asking whether it is finished.
+        /// Asking the server whether the upload is finished.
         case asking
         /// Waiting for the next attempt after a failure.
         case waiting(until: MonotonicTime)
-        /// Every path that waits for it is paused.
+        /// All waiters are paused.
         case held
     }
 
-    /// One path that waits for the content.
+    /// One path that waits for the upload.
     struct Waiter: Equatable, Sendable {
         var paused: Bool
-        /// Whether it came when the upload was there already.
+        /// Whether the path joined an existing upload.
         var joinedLater: Bool
     }
 
@@ -34,27 +34,27 @@ struct Upload: Equatable, Sendable {
     var waiters: [RelativePath: Waiter]
     var acknowledged = FragmentSet()
     var receipts: [Int: String] = [:]
-    /// Fragments on their way and the requests that carry them.
+    /// Fragments in flight and the requests that carry them.
     var inFlight: [Int: RequestID] = [:]
     /// The first fragment that may still be unsent.
     var cursor = 0
-    /// Bytes of the first missing fragment that the server has already (in-order protocols).
+    /// The number of bytes of the first missing fragment that the server already has (in-order protocols).
     var partial: UInt32 = 0
-    /// The server must be asked how far it has got before anything is sent.
+    /// Whether to ask the server how much it has before sending anything.
     var mustResume = false
-    /// The server had confirmed the content, and is only asked whether it still has it.
+    /// Whether the server confirmed the content earlier and is only asked whether it still has the content.
     var isVerification = false
-    /// Goes into a request of its own, because a batch it was in was refused as a whole.
+    /// Whether the upload goes into a request of its own, because the server refused a batch that contained it.
     var alone = false
-    /// Failures in a row.
+    /// Consecutive failures.
     var failures = 0
-    /// How often the server forgot it in this run.
+    /// How often the server forgot the upload in this run.
     var timesForgotten = 0
-    /// How often it was asked about while the server was assembling.
+    /// How often the server was asked while still assembling.
     var questions = 0
-    /// Fragments acknowledged since it got its slot.
+    /// Fragments acknowledged since the upload got its slot.
     var turn = 0
-    /// A fragment of it has been sent in this run or an earlier one.
+    /// Whether any fragment was sent, in this run or earlier.
     var started = false
     var error: FileError?
     var nextAttemptAt: WallTime?
@@ -71,11 +71,11 @@ struct Upload: Equatable, Sendable {
         }
     }
 
-    /// Uploads of at most so many fragments count as small when slots are shared out.
+    /// Uploads of at most this many fragments count as small in the allocation of slots.
     static let smallFragments = 16
     var isSmall: Bool { record.plan.count <= Self.smallFragments }
 
-    /// The next fragment to be sent; nil when all are acknowledged or on their way.
+    /// Returns the next fragment to send; nil if all are acknowledged or in flight.
     mutating func nextFragment() -> Int? {
         cursor = acknowledged.firstMissing(from: cursor)
         var index = cursor
@@ -85,25 +85,25 @@ struct Upload: Equatable, Sendable {
         return index < record.plan.count ? index : nil
     }
 
-    /// The page of the fragment states that a fragment belongs to, as it is stored.
+    /// Returns the stored page of fragment states that contains a fragment.
     func page(of fragment: Int) -> FragmentPage {
         FragmentPage(of: fragment, in: acknowledged, receipts: receipts)
     }
 
-    /// The server has lost what it had confirmed: from now on this is an upload like any other.
+    /// Turns a verification into an ordinary upload because the server lost the confirmed content.
     mutating func endVerification() {
         guard isVerification else { return }
         isVerification = false
         findFirst()
     }
 
-    /// Where those who were first have left, the content is sent for one of those who joined later.
+    /// If every waiter joined later, marks one of them as the first: the content is now sent on its behalf.
     mutating func findFirst() {
         guard !isVerification, waiters.values.allSatisfy(\.joinedLater), let first = waiters.keys.min() else { return }
         waiters[first]?.joinedLater = false
     }
 
-    /// Forgets every fragment: all of them must be sent again.
+    /// Marks all fragments as unsent.
     mutating func forgetFragments() {
         acknowledged = FragmentSet()
         receipts = [:]
@@ -111,7 +111,7 @@ struct Upload: Equatable, Sendable {
         partial = 0
     }
 
-    /// Bytes the server acknowledged.
+    /// The number of bytes that the server acknowledged.
     var acknowledgedBytes: UInt64 {
         let plan = record.plan
         guard plan.count > 0 else { return 0 }

@@ -1,20 +1,20 @@
-/// Which uploads belong together, as the files of one source. In memory only: the source's own record has it.
+/// Groups the uploads of each source. In memory only; the source's record stores the list.
 struct UploadGroups: Equatable, Sendable {
     private var lists: [String: [ContentKey]] = [:]
     private var names: [ContentKey: String] = [:]
-    /// Groups whose turn to be registered, or asked about, came too early: they are left alone until something happens
-    /// to one of their members.
+    /// Groups that were not complete when their turn for a kind of request came. They are skipped until one of their
+    /// members changes.
     private var tooEarly: [RequestKind: Set<String>] = [:]
 
-    /// The group an upload belongs to.
+    /// Returns the group of an upload.
     func name(of key: ContentKey) -> String? { names[key] }
 
-    /// The members of a group, in the order they were named.
+    /// Returns the members of a group, in the order given.
     func members(of name: String) -> [ContentKey] { lists[name] ?? [] }
 
-    /// Says who belongs to a group; an empty list ends it.
+    /// Replaces the members of a group. An empty list removes the group.
     ///
-    /// - Parameter live: groups that keep what belongs to them already.
+    /// - Parameter live: groups that keep the members they already have.
     mutating func set(_ name: String, to keys: [ContentKey], live: Set<String>) {
         for key in members(of: name) { names[key] = nil }
         lists[name] = nil
@@ -36,9 +36,9 @@ struct UploadGroups: Equatable, Sendable {
 
     mutating func cameTooEarly(_ name: String, for kind: RequestKind) { tooEarly[kind, default: []].insert(name) }
 
-    /// The group's turn may come again.
+    /// Lets the group have its turn again.
     ///
-    /// - Returns: whether it had come too early before.
+    /// - Returns: whether the group was skipped before.
     @discardableResult
     mutating func wake(_ name: String) -> Bool {
         var was = false

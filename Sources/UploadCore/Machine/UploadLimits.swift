@@ -1,15 +1,15 @@
-/// How much may be under way at once, and how long to wait (`[upload]` of the configuration).
+/// Limits for concurrency and waiting (`[upload]` of the configuration).
 public struct UploadLimits: Equatable, Sendable {
-    /// Files whose fragments are on their way at once; at least 1.
+    /// The number of files sent at once; at least 1.
     public var filesInFlight: Int
-    /// Fragments of one file on their way at once; at least 1.
+    /// The number of fragments of one file in flight at once; at least 1.
     public var fragmentsInFlight: Int
-    /// Ceiling of the backoff between attempts.
+    /// The ceiling of the backoff between attempts.
     public var retryInterval: Duration
-    /// How long an upload may make no progress before it fails; nil for ever.
+    /// How long an upload may go without progress before it fails; nil for ever.
     public var fileTimeout: Duration?
 
-    /// Sets the limits; counts under 1 are taken as 1, a `fileTimeout` of 0 as none.
+    /// Creates limits. Raises counts below 1 to 1; a `fileTimeout` of 0 means none.
     public init(filesInFlight: Int, fragmentsInFlight: Int, retryInterval: Duration, fileTimeout: Duration? = nil) {
         self.filesInFlight = max(1, filesInFlight)
         self.fragmentsInFlight = max(1, fragmentsInFlight)
@@ -18,17 +18,17 @@ public struct UploadLimits: Equatable, Sendable {
     }
 }
 
-/// What a protocol can do, as far as scheduling depends on it.
+/// The properties of a protocol that scheduling depends on.
 public struct RemoteTraits: Equatable, Sendable {
-    /// Uploads in one register or finish request: 50 with fileSection, 1 with tus and S3.
+    /// The number of uploads in one register or finish request: 50 with fileSection, 1 with tus and S3.
     public var batch: Int
-    /// Fragments must arrive one after the other from the server's offset on (tus).
+    /// Whether fragments must arrive one after the other from the server's offset on (tus).
     public var inOrder: Bool
-    /// After an interruption the server is asked how far it has got before anything is sent (tus).
+    /// Whether to ask the server how much it has before sending after an interruption (tus).
     public var asksBeforeResuming: Bool
-    /// Size of a fragment in bytes for a content of the given size, a multiple of 512 KiB.
+    /// The default size of a fragment in bytes, a multiple of 512 KiB.
     public var fragmentSize: UInt32
-    /// Most fragments an upload may have; fragments grow until it fits (S3: 10,000). Nil for no limit.
+    /// The maximum number of fragments per upload; fragments grow to respect it (S3: 10,000). Nil for no limit.
     public var maximumFragments: Int?
 
     /// Describes a protocol.
@@ -43,7 +43,7 @@ public struct RemoteTraits: Equatable, Sendable {
         self.maximumFragments = maximumFragments
     }
 
-    /// How a content of this size is cut: fragments double until there are few enough.
+    /// Returns the division of a content of this size. The fragment size doubles until there are few enough fragments.
     public func plan(for size: UInt64) -> FragmentPlan {
         var plan = FragmentPlan(size: size, fragmentSize: fragmentSize)
         while let most = maximumFragments, plan.count > most, plan.fragmentSize < 1 << 31 {

@@ -1,4 +1,4 @@
-// Revisions of sources that the server is to be told of.
+// Sends commits, which tell the server about revisions of sources.
 extension UploadMachine {
     mutating func commit(_ commit: SourceCommit, forgotten: Int, now: Now) {
         let id = commit.sourceID
@@ -15,7 +15,7 @@ extension UploadMachine {
         guard commits[id] != nil else { return }
         giveUpCommit(of: id, now: now)
         commits[id] = nil
-        // What the server had against it is no trouble of anybody else.
+        // This gate holds back only commits, and none remains.
         if commits.isEmpty { gates.open(.commit) }
         actions.append(.commitChanged(id))
     }
@@ -34,7 +34,7 @@ extension UploadMachine {
         }
     }
 
-    /// Sees to commits whose next attempt has become due.
+    /// Marks commits as ready when their next attempt is due.
     mutating func passCommitDeadlines(now: Now) {
         let due = commits.filter { $0.value.deadline.map { $0 <= now.monotonic } ?? false }
         for id in due.keys.sorted() {
@@ -43,7 +43,7 @@ extension UploadMachine {
         }
     }
 
-    /// The commits that may be sent, of the oldest source first.
+    /// The commits that may be sent, oldest first.
     var readyCommits: [SourceCommit] {
         commits.values.filter { $0.phase == .ready }.map(\.commit)
             .sorted { ($0.createdAt.milliseconds, $0.sourceID) < ($1.createdAt.milliseconds, $1.sourceID) }
@@ -77,16 +77,16 @@ extension UploadMachine {
         }
     }
 
-    /// The server does not know a file that it had confirmed.
+    /// The server does not know a file that it confirmed earlier.
     private static let forgottenFiles = FileError(
         code: "forgotten",
         message:
             "the server does not know one of the source's files any more; each is asked about, and sent again where "
             + "it is lost", retryable: true)
 
-    /// Takes a commit out of the request that was answered.
+    /// Removes an answered request and returns its commit.
     ///
-    /// - Returns: nil when the request was given up: the answer is stale and means nothing.
+    /// - Returns: nil for the stale answer of a cancelled request.
     private mutating func answer(_ id: RequestID) -> (Request, SourceCommit)? {
         guard let request = requests[id], let source = request.source else { return nil }
         requests[id] = nil

@@ -1,12 +1,12 @@
-// Uploads that belong together: registered in one request, and asked about in one once all of them are complete.
+// Handles uploads of one source: registers them together, and asks about them together once all are complete.
 extension UploadMachine {
-    /// What an upload means for the next request of its group.
+    /// The effect of a member on the next request of its group.
     private enum Part {
-        /// It goes along.
+        /// The member is part of the request.
         case goes
-        /// The others wait for it.
+        /// The request waits for the member.
         case holdsUp
-        /// The others don't mind it.
+        /// The request ignores the member.
         case none
     }
 
@@ -18,19 +18,19 @@ extension UploadMachine {
                 groups.members(of: name).contains { uploads[$0] != nil }
             })
         groups.set(source, to: keys, live: live)
-        // Whoever waited for the group he was in has his turn again.
+        // Members that waited for their former group get another turn.
         for key in touched { enqueue(key) }
     }
 
-    /// Something happened to an upload: where its group waited for that, the group's turn comes again.
+    /// Gives a group another turn because one of its members changed.
     mutating func wakeGroup(of key: ContentKey) {
         guard let group = groups.name(of: key), groups.wake(group) else { return }
         for member in groups.members(of: group) { enqueue(member) }
     }
 
-    /// The members of a group that go into its next request of a kind.
+    /// Returns the members of a group for its next request of a kind.
     ///
-    /// - Returns: nil while the group has to wait for one of them, or none is left to go; otherwise never empty.
+    /// - Returns: nil if the group must wait for a member or has none left to send; otherwise never empty.
     mutating func together(_ group: String, for kind: RequestKind, now: Now) -> [ContentKey]? {
         if groups.isTooEarly(group, for: kind) { return nil }
         var batch: [ContentKey] = []
@@ -46,7 +46,7 @@ extension UploadMachine {
         return batch.isEmpty ? nil : Array(batch.prefix(traits.batch))
     }
 
-    /// Whether a complete upload is not asked about because another of its group is not complete yet.
+    /// Whether a complete upload waits for an incomplete upload of its group.
     func waitsForGroup(_ upload: Upload) -> Bool {
         guard case .verifying = upload.phase, let group = groups.name(of: upload.key) else { return false }
         return groups.members(of: group).contains { uploads[$0].map(isIncomplete) ?? false }
@@ -66,18 +66,18 @@ extension UploadMachine {
         }
     }
 
-    /// Whether there is something to be sent of an upload, or to be learned, before it can be asked about.
+    /// Whether an upload must send fragments or ask the server something before its group can be asked about.
     private func isIncomplete(_ upload: Upload) -> Bool {
         guard !upload.isHeld, !isStuck(upload) else { return false }
         return upload.record.remoteID == nil || !upload.isComplete || upload.mustResume
     }
 
-    /// Whether an upload has failed for a while: other paths may wait for what is in its group, and need not wait for it.
+    /// Whether an upload has failed several times in a row. Its group stops waiting for it, since other paths wait too.
     private func isStuck(_ upload: Upload) -> Bool {
         guard case .waiting = upload.phase else { return false }
         return upload.failures >= Self.patience
     }
 
-    /// Failures in a row of one member after which the others are asked about without it.
+    /// The number of consecutive failures of a member after which its group proceeds without it.
     private static var patience: Int { 4 }
 }

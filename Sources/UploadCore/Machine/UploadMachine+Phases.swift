@@ -1,6 +1,6 @@
-// Where an upload stands, and the queues that follow from it.
+// Moves uploads between phases and the queues of these phases.
 extension UploadMachine {
-    /// Puts an upload where it can go on from, derived from what is known of it: the one place that decides this.
+    /// Derives the phase from which an upload continues. No other place decides this.
     mutating func rest(_ key: ContentKey, now: Now) {
         guard let upload = uploads[key] else { return }
         if upload.isHeld {
@@ -14,12 +14,12 @@ extension UploadMachine {
         }
     }
 
-    /// Whether a request of this kind is under way for an upload: it was begun before the upload was held.
+    /// Whether a request of this kind is in progress for an upload. It may have begun before the upload was held.
     private func isAsked(_ kind: RequestKind, about key: ContentKey) -> Bool {
         requests.values.contains { $0.kind == kind && $0.keys.contains(key) }
     }
 
-    /// Changes an upload's phase and puts it into the queue that belongs to it.
+    /// Changes an upload's phase and adds the upload to the queue of that phase.
     mutating func move(_ key: ContentKey, to phase: Upload.Phase) {
         guard let old = uploads[key]?.phase else { return }
         if old == .ready { readyCount -= 1 }
@@ -31,7 +31,7 @@ extension UploadMachine {
         actions.append(.changed(key))
     }
 
-    /// Puts an upload into the queue of its phase; an older entry goes stale.
+    /// Adds an upload to the queue of its phase. An older entry becomes stale.
     mutating func enqueue(_ key: ContentKey) {
         guard let upload = uploads[key] else { return }
         let place = Place(order: upload.record.order, key: key)
@@ -57,7 +57,7 @@ extension UploadMachine {
         if uploads[key]?.inFlight.isEmpty == false { lingering.insert(key) }
     }
 
-    /// Gives up the requests of one upload; a batch goes on for its other uploads.
+    /// Cancels the requests of one upload. A batch continues for its other uploads.
     mutating func giveUpRequests(of key: ContentKey, now: Now) {
         guard let upload = uploads[key] else { return }
         var given: [RequestID] = upload.inFlight.values.sorted()
@@ -75,7 +75,7 @@ extension UploadMachine {
         if traits.asksBeforeResuming, upload.record.remoteID != nil { uploads[key]?.mustResume = true }
     }
 
-    /// Takes an upload that ends out of all requests: what is still answered for it means nothing.
+    /// Removes an ending upload from all requests. Later answers for it are ignored.
     mutating func detach(_ key: ContentKey, now: Now) {
         for id in requests.filter({ $0.value.keys.contains(key) }).keys.sorted() {
             requests[id]?.keys.remove(key)
@@ -86,7 +86,7 @@ extension UploadMachine {
         }
     }
 
-    /// Sees to what has become due.
+    /// Handles all deadlines that have passed.
     mutating func passDeadlines(now: Now) {
         while let next = deadlines.first, next.at <= now.monotonic {
             _ = deadlines.removeFirst()
@@ -101,7 +101,7 @@ extension UploadMachine {
         failTimedOut(now: now)
     }
 
-    /// Looks at an upload again when `file_timeout` may have run out.
+    /// Schedules a check of the upload for the time its `file_timeout` may expire.
     mutating func watchTimeout(_ key: ContentKey) {
         guard let timeout = limits.fileTimeout, let upload = uploads[key], !upload.isHeld else { return }
         timeouts.insert(Deadline(at: upload.lastProgress + timeout, key: key))
@@ -123,7 +123,8 @@ extension UploadMachine {
         }
     }
 
-    /// Whether an upload could not have made progress whatever the server did: it counts as no fault of its own.
+    /// Whether an upload could not have made progress, whatever the server did. Such waiting is not a fault of the
+    /// upload.
     private func waitsItsTurn(_ upload: Upload) -> Bool {
         if !gates.server.isOpen && gates.server.reason == .signedOut { return true }
         if waitsForGroup(upload) { return true }
@@ -131,7 +132,7 @@ extension UploadMachine {
         return upload.phase == .unregistered || upload.phase == .ready
     }
 
-    /// Ends an upload for good; what the server has of it is deleted.
+    /// Fails an upload for good and deletes it on the server.
     mutating func fail(_ key: ContentKey, _ error: FileError, now: Now) {
         guard let upload = uploads[key] else { return }
         for path in upload.waiters.keys.sorted() {
@@ -143,8 +144,8 @@ extension UploadMachine {
     /// Ends an upload that the server confirmed.
     ///
     /// - Parameters:
-    ///   - sent: whether anything was sent for the path that began it.
-    ///   - byMD5Alone: whether the server recognised the content by nothing stronger.
+    ///   - sent: whether anything was sent for the path that began the upload.
+    ///   - byMD5Alone: whether the server recognised the content by MD5 only.
     mutating func confirm(_ key: ContentKey, _ remote: RemoteObject, sent: Bool, byMD5Alone: Bool = false, now: Now) {
         guard let upload = uploads[key] else { return }
         var confirmation = Confirmation(

@@ -1,8 +1,8 @@
-// What comes back from the server.
+// Handles the server's answers.
 extension UploadMachine {
-    /// Takes one upload out of a request that was answered for it.
+    /// Removes one upload from a request that was answered for it.
     ///
-    /// - Returns: nil when the request was given up or the upload is gone: the answer is stale and means nothing.
+    /// - Returns: nil for a stale answer: the machine cancelled the request, or the upload is gone.
     private mutating func answer(_ id: RequestID, _ key: ContentKey, kind: RequestKind) -> Request? {
         guard let request = requests[id], request.kind == kind, request.keys.contains(key) else { return nil }
         if request.keys.count == 1 { requests[id] = nil } else { requests[id]?.keys.remove(key) }
@@ -20,7 +20,7 @@ extension UploadMachine {
     mutating func registered(_ id: RequestID, _ key: ContentKey, remoteID: String, _ point: ResumePoint, now: Now) {
         succeed(.register)
         guard answer(id, key, kind: .register) != nil, var upload = uploads[key] else {
-            // Nobody wants it any more, but the server has made room for it.
+            // Nobody wants the upload any more, but the server allocated an id for it.
             if uploads[key]?.record.remoteID != remoteID { remove(remoteID) }
             return
         }
@@ -53,7 +53,7 @@ extension UploadMachine {
         if upload.isComplete { rest(key, now: now) } else { move(key, to: .sending) }
     }
 
-    /// Takes over how far the server says it has got.
+    /// Applies the server's statement of how much it has.
     private mutating func settle(_ point: ResumePoint, in upload: inout Upload) {
         guard case .offset(let bytes) = point else { return }
         let size = UInt64(upload.record.plan.fragmentSize)
@@ -138,7 +138,7 @@ extension UploadMachine {
         guard let request = requests.removeValue(forKey: id) else { return }
         switch failure {
         case .permanent, .forgotten:
-            // A server that refuses to delete will not change its mind; the ids expire there.
+            // A server that refuses to delete won't change its mind; the ids expire there.
             succeed(.remove)
             for name in request.removals { actions.append(.write(.setting(Self.removalSetting(name), nil))) }
         case .temporary, .signedOut, .source, .cancelled:
@@ -186,13 +186,13 @@ extension UploadMachine {
         }
     }
 
-    /// A request was given up, and not by the machine.
+    /// The error of a request cancelled by something other than the machine.
     static let interrupted = FileError(
         code: "interrupted", message: "a request was given up before it was answered", retryable: true)
 
     /// Closes the gates after a failure that is not one file's fault.
     ///
-    /// - Returns: the pause until the next attempt, where it is no ordinary one.
+    /// - Returns: the pause until the next attempt; nil for the ordinary pause.
     @discardableResult
     mutating func close(
         _ kind: RequestKind, _ failure: RemoteFailure, request: Request, now: Now
@@ -202,7 +202,7 @@ extension UploadMachine {
         let ceiling = limits.retryInterval
         switch failure {
         case .temporary(let error, let retryAfter, let outlook):
-            // A server that wants to be asked again at once gets the ordinary pauses.
+            // A server that requests an immediate retry gets the ordinary pauses.
             let wanted = retryAfter.flatMap { $0 < Backoff.first ? nil : $0 } ?? (outlook == .lasting ? ceiling : nil)
             let longest = outlook == .away ? longestAbsence(now: now) : ceiling
             let pause = { (failures: Int) in wanted ?? backoff.pause(afterFailures: failures, atMost: longest) }
@@ -219,8 +219,8 @@ extension UploadMachine {
         return nil
     }
 
-    /// How long to wait at most for a server that does not answer: less where it answered a while ago, since it is
-    /// probably being started again.
+    /// Returns the longest pause for a server that does not answer. The pause is shorter if the server answered
+    /// recently, since it is probably restarting.
     private func longestAbsence(now: Now) -> Duration {
         guard let last = gates.lastAnswer, now.monotonic - last < Self.memoryOfAnswer else {
             return limits.retryInterval
@@ -228,19 +228,20 @@ extension UploadMachine {
         return min(limits.retryInterval, Self.absencePause)
     }
 
-    /// How long one upload or commit waits at most after a failure that closed the gates. While nobody gets an answer,
-    /// it waits no longer than the server is waited for; a single failure between answers may be its own fault.
+    /// Returns the longest pause of one upload or commit after a failure that closed the gates. While the server
+    /// answers nobody, an upload waits no longer than the gate. A single failure between answers may be the upload's
+    /// own fault.
     func longestWait(after failure: RemoteFailure, now: Now) -> Duration? {
         guard case .temporary(_, _, .away) = failure, gates.server.failures > 1 else { return nil }
         return longestAbsence(now: now)
     }
 
-    /// What an interruption means for what is known of the server's side.
+    /// Updates the assumptions about the server's side after an interruption.
     mutating func interrupt(_ key: ContentKey) {
         if traits.asksBeforeResuming, uploads[key]?.record.remoteID != nil { uploads[key]?.mustResume = true }
     }
 
-    /// A temporary failure of one upload: it waits. Its other fragments on their way may still arrive.
+    /// Lets one upload wait after a temporary failure. Its other fragments in flight may still arrive.
     private mutating func failLater(
         _ key: ContentKey, _ error: FileError, pause: Duration? = nil, atMost longest: Duration? = nil, now: Now
     ) {
@@ -263,13 +264,13 @@ extension UploadMachine {
         }
     }
 
-    /// A batch was refused as a whole: each of its uploads is asked for by itself.
+    /// Marks an upload to go into a request of its own, because the server refused the whole batch.
     private mutating func askAlone(_ key: ContentKey, now: Now) {
         uploads[key]?.alone = true
         rest(key, now: now)
     }
 
-    /// The server does not know the upload's id any more: everything starts over, at once the first time.
+    /// Starts an upload over because the server no longer knows its id. The first time this happens at once.
     private mutating func forgotten(_ key: ContentKey, request: Request, now: Now) {
         giveUpRequests(of: key, now: now)
         guard var upload = uploads[key] else { return }
@@ -286,7 +287,7 @@ extension UploadMachine {
             succeed(request.kind)
             return rest(key, now: now)
         }
-        // A server that forgets everything it is sent is not to be fed in a loop.
+        // Prevents a loop with a server that forgets everything it receives.
         let error = FileError(code: "forgotten", message: "the server forgot the upload again", retryable: true)
         var backoff = self.backoff
         gates.holdBack(
@@ -296,7 +297,7 @@ extension UploadMachine {
         wait(key, error, pause: self.backoff.pause(afterFailures: upload.timesForgotten - 1), now: now)
     }
 
-    /// The bytes could not be had from one path; another path with the content may serve.
+    /// Handles a path whose bytes are unavailable. Another path with the same content may supply them.
     private mutating func sourceFailed(_ key: ContentKey, _ problem: SourceProblem, now: Now) {
         interrupt(key)
         guard let upload = uploads[key], upload.waiters[problem.path] != nil else {

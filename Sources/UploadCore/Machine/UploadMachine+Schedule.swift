@@ -1,6 +1,6 @@
-// Which requests begin now.
+// Decides which requests begin now.
 extension UploadMachine {
-    /// Begins every request that may begin.
+    /// Begins every request that may begin now.
     mutating func schedule(now: Now) {
         guard !stopped, signedOut == nil else { return }
         if !removals.isEmpty { scheduleRemovals(now: now) }
@@ -18,7 +18,7 @@ extension UploadMachine {
         gates.allowance(for: kind, at: now.monotonic) != 0
     }
 
-    /// How many requests of a kind are not answered yet.
+    /// Returns the number of unanswered requests of a kind.
     func isUnderWay(_ kind: RequestKind) -> Int {
         requests.values.reduce(0) { $0 + ($1.kind == kind ? 1 : 0) }
     }
@@ -57,7 +57,7 @@ extension UploadMachine {
             let batch = takeBatch(.finish, from: \.dueForQuestion, now: now)
             if batch.isEmpty { return }
             for key in batch {
-                // While it waited for the others of its group, nothing could be expected of it.
+                // While the upload waited for its group, it could make no progress.
                 if groups.name(of: key) != nil, uploads[key]?.questions == 0, uploads[key]?.failures == 0 {
                     uploads[key]?.lastProgress = now.monotonic
                 }
@@ -67,8 +67,8 @@ extension UploadMachine {
         }
     }
 
-    /// Takes the uploads of the next request of a kind: a group, one that goes by itself, or as many as there are of the
-    /// others, in order.
+    /// Takes the uploads for the next request of a kind from the queue: a group, a single upload that must go alone, or
+    /// as many of the others as fit, in order.
     private mutating func takeBatch(
         _ kind: RequestKind, from queue: WritableKeyPath<UploadMachine, PriorityQueue<Place>>, now: Now
     ) -> [ContentKey] {
@@ -84,7 +84,8 @@ extension UploadMachine {
                     _ = self[keyPath: queue].removeFirst()
                     continue
                 }
-                // Its entries go stale with the request; where it is too large for one, they are there for the next.
+                // The group's entries become stale with the request. A group too large for one request keeps entries
+                // for the next.
                 return batch.isEmpty ? members : batch
             }
             if upload.alone && !batch.isEmpty { return batch }
@@ -95,7 +96,7 @@ extension UploadMachine {
         return batch
     }
 
-    /// Whether an entry of a queue is still true.
+    /// Whether an entry of a queue is still valid.
     private func isDue(_ upload: Upload, _ place: Place, for kind: RequestKind, now: Now) -> Bool {
         switch upload.phase {
         case .unregistered: kind == .register && upload.record.order == place.order
@@ -104,14 +105,15 @@ extension UploadMachine {
         }
     }
 
-    /// How many batches of one kind go at once: one where a batch holds many, so that the next fills meanwhile.
+    /// How many batches of a kind are in flight at once: one if a batch holds many uploads, so that the next one fills
+    /// up.
     private var parallelBatches: Int { traits.batch > 1 ? 1 : limits.filesInFlight }
 
-    /// How many files' fragments may be on their way at once: on a slow link, where few fragments go at once, one file
-    /// after the other gets through.
+    /// How many files may send fragments at once. On a slow link, which carries few fragments at once, this lets one
+    /// file finish after the other.
     private var slots: Int { min(limits.filesInFlight, pace.window) }
 
-    /// Takes slots back where there are fewer than before; fragments on their way are let arrive.
+    /// Takes slots back when their number shrinks. Fragments in flight may still arrive.
     private mutating func leaveExcessSlots(now: Now) {
         while active.count > slots || active.count + lingering.count > limits.filesInFlight, let key = active.last {
             if uploads[key]?.phase == .resuming { giveUpRequests(of: key, now: now) }
@@ -119,8 +121,8 @@ extension UploadMachine {
         }
     }
 
-    /// Gives free slots to uploads: in order of arrival, but neither small nor large ones get all of them while the
-    /// others wait.
+    /// Gives free slots to uploads in order of arrival. Small and large uploads never take all slots while the other
+    /// class waits.
     private mutating func fillSlots(now: Now) {
         while active.count + lingering.count < slots, let key = takeNextForSlot() {
             takeSlot(key, as: uploads[key]?.mustResume == true ? .resuming : .sending)
@@ -150,7 +152,7 @@ extension UploadMachine {
         return takeSmall ? small?.key : large?.key
     }
 
-    /// The first entry of a queue that is still true.
+    /// Returns the first entry of a queue that is still valid.
     private func freshest(_ queue: inout PriorityQueue<Place>) -> Place? {
         while let place = queue.first {
             if let upload = uploads[place.key], upload.phase == .ready, upload.record.order == place.order {
@@ -161,8 +163,8 @@ extension UploadMachine {
         return nil
     }
 
-    /// Begins fragments as the link carries them: one of each upload with a slot before a second of any, so that on a
-    /// slow link none of them holds its slot in vain.
+    /// Begins as many fragments as the link carries. Each upload with a slot sends one fragment before any sends a
+    /// second, so that on a slow link no upload holds its slot idle.
     private mutating func scheduleFragments(now: Now) {
         for share in 1...(traits.inOrder ? 1 : limits.fragmentsInFlight) {
             for key in active {
@@ -183,12 +185,12 @@ extension UploadMachine {
         actions.append(.send(id, key, fragment: fragment, skip: skip))
     }
 
-    /// Lets an upload that had its turn step back where every slot is held by its class while the other class waits.
+    /// Takes the slot of an upload that had its turn if one class holds every slot while the other class waits.
     private mutating func yieldTurns() {
         guard active.count >= slots, slotIsForSmall == nil else { return }
         let classes = Set(active.compactMap { uploads[$0]?.isSmall })
         guard classes.count == 1, let held = classes.first else { return }
-        // With a single slot on a slow link, the others would wait for hours.
+        // With a single slot on a slow link, the other class would wait for hours.
         let turn = slots == 1 && limits.filesInFlight > 1 ? Upload.smallFragments : Self.turnLength
         let otherWaits = held ? freshest(&readyLarge) != nil : freshest(&readySmall) != nil
         guard otherWaits, let key = active.first(where: { (uploads[$0]?.turn ?? 0) >= turn }) else { return }

@@ -1,4 +1,4 @@
-// What it means that nobody is signed in.
+// Handles signing out and signing in.
 extension UploadMachine {
     mutating func setSignedOut(_ error: FileError?, now: Now) {
         guard signedOut != error else { return }
@@ -13,7 +13,7 @@ extension UploadMachine {
         actions.append(.allChanged)
     }
 
-    /// Gives up every request; what they were about rests where it can go on from.
+    /// Cancels every request and puts the affected uploads into the phase from which they can continue.
     private mutating func giveUpAllRequests(now: Now) {
         let given = requests.sorted { $0.key < $1.key }
         guard !given.isEmpty else { return }

@@ -1,4 +1,4 @@
-// Paths that come, go, pause and want to be first.
+// Handles paths that join, leave, pause and move to the head of the queue.
 extension UploadMachine {
     mutating func join(_ path: RelativePath, _ content: DropContent, paused: Bool, now: Now) {
         let key = content.key
@@ -27,10 +27,10 @@ extension UploadMachine {
         actions.append(.changed(key))
     }
 
-    /// Asks the server again whether it has a content, before a file is given up on the word of an old confirmation.
+    /// Asks the server whether it still has a content, before the file is disposed of because of an old confirmation.
     ///
-    /// To the protocol it is an upload of which everything was acknowledged: what to do when the server knows nothing
-    /// of it follows from that. It is not stored before that: a restart finds the file and asks again.
+    /// For the protocol this is an upload with all fragments acknowledged, so the usual handling applies if the server
+    /// knows nothing of it. The ledger stores the upload only then. A restart before finds the file and asks again.
     mutating func verify(
         _ path: RelativePath, _ content: DropContent, _ remote: RemoteObject, paused: Bool, now: Now
     ) {
@@ -99,14 +99,14 @@ extension UploadMachine {
         actions.append(.allChanged)
     }
 
-    /// A file with the content bears another name: where it was missed under the old one, the upload goes on.
+    /// Continues an upload whose file was missing under its old name and was found under a new name.
     private mutating func fileIsFound(_ key: ContentKey, now: Now) {
         guard case .waiting = uploads[key]?.phase, uploads[key]?.error?.code == Self.fileMissing else { return }
         uploads[key]?.failures = 0
         rest(key, now: now)
     }
 
-    /// The code of the error of an upload whose file can't be found just now.
+    /// The error code of an upload whose file is missing at the moment.
     static let fileMissing = "file_missing"
 
     mutating func moveFirst(_ key: ContentKey) {
@@ -126,7 +126,7 @@ extension UploadMachine {
         rest(key, now: now)
     }
 
-    /// Holds an upload whose last unpaused waiter paused, and lets it go on when one is back.
+    /// Holds an upload whose last unpaused waiter paused, and continues it once a waiter resumes.
     private mutating func settleHold(_ key: ContentKey, wasHeld: Bool, now: Now) {
         guard let upload = uploads[key], upload.isHeld != wasHeld else { return }
         if upload.isHeld { giveUpRequests(of: key, now: now) }
@@ -135,22 +135,22 @@ extension UploadMachine {
         if !upload.isHeld { watchTimeout(key) }
     }
 
-    /// Ends an upload that nobody waits for any more and deletes on the server what it has of it.
+    /// Ends an upload without waiters and deletes it on the server.
     mutating func drop(_ key: ContentKey, now: Now) {
         giveUpRequests(of: key, now: now)
         detach(key, now: now)
-        // What the server confirmed earlier stays there, whatever becomes of a file that holds it.
+        // Contents that the server confirmed earlier stay there, whatever happens to the file.
         if let upload = uploads[key], let id = upload.record.remoteID, !upload.isVerification { remove(id) }
         forget(key)
     }
 
-    /// Has an upload stored as it is now.
+    /// Stores the upload's present record in the ledger.
     mutating func store(_ key: ContentKey) {
         guard let upload = uploads[key], !upload.isVerification else { return }
         actions.append(.write(.upload(upload.record)))
     }
 
-    /// Takes an upload out of everything.
+    /// Removes an upload from all queues and from the ledger.
     mutating func forget(_ key: ContentKey) {
         leaveSlot(key)
         if uploads[key]?.phase == .ready { readyCount -= 1 }
@@ -159,19 +159,19 @@ extension UploadMachine {
         actions.append(.write(.forgetUpload(key)))
     }
 
-    /// Plans the deletion of an id on the server, over restarts.
+    /// Schedules the deletion of an id on the server. The schedule survives restarts.
     mutating func remove(_ id: String) {
         removals.append(id)
         actions.append(.write(.setting(Self.removalSetting(id), Array(scope.description.utf8))))
     }
 
-    /// Plans the deletion of what the server had confirmed.
+    /// Schedules the deletion of confirmed contents.
     mutating func discard(_ ids: [String]) {
         let underWay = requests.values.flatMap(\.removals)
         for id in ids where !removals.contains(id) && !underWay.contains(id) { remove(id) }
     }
 
-    /// The server gave out an id that was to be deleted, or is just being deleted: it is in use again.
+    /// Cancels the deletion of an id because the server issued the id again.
     mutating func keep(_ id: String, now: Now) {
         let isPlanned = removals.contains(id)
         let isUnderWay = requests.filter { $0.value.removals.contains(id) }.keys.sorted()
@@ -186,9 +186,10 @@ extension UploadMachine {
         actions.append(.write(.setting(Self.removalSetting(id), nil)))
     }
 
-    /// Name of the ledger's setting that remembers an id to be deleted on the server; its value is the scope.
+    /// Returns the name of the ledger setting that stores an id to delete on the server. The setting's value is the
+    /// scope.
     public static func removalSetting(_ id: String) -> String { removalPrefix + id }
 
-    /// What the names of all settings that remember ids to be deleted begin with.
+    /// The prefix of all settings that store ids to delete.
     public static let removalPrefix = "removal/"
 }

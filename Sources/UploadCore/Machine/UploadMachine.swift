@@ -1,13 +1,13 @@
 /// A path that waited for an upload when the agent ended.
 public struct RestoredWaiter: Equatable, Sendable {
-    /// Where the file is.
+    /// The file's path.
     public var path: RelativePath
     /// Whether the user paused it.
     public var paused: Bool
-    /// Whether it came when the upload was there already.
+    /// Whether the path joined an existing upload.
     public var joinedLater: Bool
 
-    /// Describes a waiting path.
+    /// Creates a description of a waiting path.
     public init(path: RelativePath, paused: Bool, joinedLater: Bool) {
         self.path = path
         self.paused = paused
@@ -15,30 +15,29 @@ public struct RestoredWaiter: Equatable, Sendable {
     }
 }
 
-/// Everything that is decided about uploads: events in, actions out.
+/// Makes all decisions about uploads: slots, order, retries and backoff. Events in, actions out.
 ///
-/// A plain value without I/O, clock or randomness: the same events at the same times always give the same actions.
-/// One content is one upload, whoever waits for it; slots, order, retries and backoff are all decided here. Every
-/// `write` among the actions must be durable before any action that comes with it begins; a fragment's slot is given
-/// to the next one only in the very actions that record its acknowledgement, so a crash repeats no more than what was
-/// in flight.
+/// A plain value without I/O, clock or randomness: the same events at the same times always give the same actions. A
+/// content has one upload, however many paths wait for it. Every `write` must be durable before any other action of the
+/// same list begins. A fragment's slot becomes free only in the list that records its acknowledgement, so a crash
+/// repeats only the fragments in flight.
 public struct UploadMachine: Sendable {
-    /// A request that was handed out and not yet answered for all its uploads.
+    /// A request in progress that is not answered for all its uploads yet.
     struct Request: Equatable, Sendable {
         var kind: RequestKind
-        /// The uploads it was not yet answered for.
+        /// The uploads without an answer so far.
         var keys: Set<ContentKey>
         var fragment: Int?
         var wasProbe: Bool
-        /// It was about several uploads; a refusal may be about any of them.
+        /// Whether the request was about several uploads. A refusal may then concern any of them.
         var wasBatch: Bool
-        /// Ids to be deleted (`remove` only).
+        /// The ids to delete (`remove` only).
         var removals: [String] = []
-        /// The source that the server is told of (`commit` only).
+        /// The source to commit (`commit` only).
         var source: String?
     }
 
-    /// An upload's place in a queue; stale once the upload's order or phase is another.
+    /// An upload's place in a queue. Stale once the upload's order or phase changes.
     struct Place: Comparable, Sendable {
         var order: Int64
         var key: ContentKey
@@ -47,7 +46,7 @@ public struct UploadMachine: Sendable {
         }
     }
 
-    /// Something to look at when its time has come; stale once the upload's phase is another.
+    /// A time at which to check an upload. Stale once the upload's phase changes.
     struct Deadline: Comparable, Sendable {
         var at: MonotonicTime
         var key: ContentKey
@@ -56,21 +55,21 @@ public struct UploadMachine: Sendable {
         }
     }
 
-    /// How many uploads are registered ahead of the slots, so that small files go in batches.
+    /// How many uploads are registered ahead of free slots, so that small files go in batches.
     static let lookahead = 50
-    /// Fragments a large upload sends before it yields its slot to waiting small ones, and the other way round.
+    /// The number of fragments a large upload sends before it yields its slot to waiting small ones, and vice versa.
     static let turnLength = 64
-    /// A server that answered within `memoryOfAnswer` and is away now is asked at least this often.
+    /// A missing server that answered within `memoryOfAnswer` is asked at least this often.
     static let absencePause = Duration.seconds(15)
     static let memoryOfAnswer = Duration.seconds(3600)
-    /// How often the server may fail to assemble unchanged bytes.
+    /// How often the server may fail to assemble the same bytes.
     static let assemblyAttempts = 3
 
     var limits: UploadLimits
     let traits: RemoteTraits
     let scope: RemoteScope
     var backoff: Backoff
-    /// How many fragments the link carries at once.
+    /// Learns how many fragments the link carries at once.
     var pace: Pace
     var gates = Gates()
     var uploads: [ContentKey: Upload] = [:]
@@ -80,41 +79,41 @@ public struct UploadMachine: Sendable {
     var readyLarge = PriorityQueue<Place>()
     var deadlines = PriorityQueue<Deadline>()
     var timeouts = PriorityQueue<Deadline>()
-    /// Complete uploads that the server may be asked about now.
+    /// Complete uploads to ask the server about now.
     var dueForQuestion = PriorityQueue<Place>()
-    /// Uploads that hold a slot, in the order they got it.
+    /// Uploads with a slot, in the order they got it.
     var active: [ContentKey] = []
-    /// Uploads that left their slot while fragments were on their way: the slot is free once those are answered.
+    /// Uploads that left their slot with fragments in flight. The slot becomes free once these are answered.
     var lingering: Set<ContentKey> = []
-    /// Whether the next free slot is for a small upload, or for a large one, because one of the others yielded it.
+    /// Whether the next free slot is for a small or a large upload, because an upload of the other class yielded it.
     var slotIsForSmall: Bool?
-    /// How many uploads have an id and no slot yet.
+    /// The number of uploads with an id and without a slot.
     var readyCount = 0
-    /// Ids to be deleted on the server.
+    /// Ids to delete on the server.
     var removals: [String] = []
     var groups = UploadGroups()
-    /// Revisions that the server is to be told of, by their sources' ids.
+    /// Pending commits by source id.
     var commits: [String: PendingCommit] = [:]
-    /// Why nothing is sent, not even to probe: the user signed out. Nil while signed in.
+    /// Why the machine sends nothing, not even a probe: the user signed out. Nil while signed in.
     public internal(set) var signedOut: FileError?
     var allPaused = false
     var stopped = false
     var lastRequest: RequestID = 0
-    /// Requests up to this one went out with older credentials: that those were refused means nothing any more.
+    /// The last request sent with older credentials. Refusals of requests up to this one are ignored.
     var lastWithOldCredentials: RequestID = 0
-    /// When events were last taken in.
+    /// The time of the last `handle`.
     var handledAt = MonotonicTime(nanoseconds: 0)
     var lastOrder: Int64 = 0
     var firstOrder: Int64 = 0
     var actions: [MachineAction] = []
 
-    /// An idle machine.
+    /// Creates an idle machine.
     ///
     /// - Parameters:
-    ///   - limits: how much may be under way at once.
-    ///   - traits: what the remote's protocol can do.
-    ///   - scope: the server and account; uploads of others are not restored.
-    ///   - seed: of the backoff's jitter.
+    ///   - limits: limits for concurrency and waiting.
+    ///   - traits: the properties of the remote's protocol.
+    ///   - scope: the server and account. Uploads of other scopes are not restored.
+    ///   - seed: seeds the backoff's jitter.
     public init(limits: UploadLimits, traits: RemoteTraits, scope: RemoteScope, seed: UInt64) {
         self.limits = limits
         self.traits = traits
@@ -123,13 +122,13 @@ public struct UploadMachine: Sendable {
         backoff = Backoff(ceiling: limits.retryInterval, seed: seed)
     }
 
-    /// Puts back an upload as the ledger holds it; `handle` then goes on with it.
+    /// Restores an upload from the ledger. The next `handle` continues it.
     ///
     /// - Parameters:
-    ///   - record: the stored upload; ignored when it belongs to another server or account.
-    ///   - acknowledged: its fragment states.
-    ///   - receipts: what the server gave for them.
-    ///   - waiters: the paths that wait for it; without any it is not put back.
+    ///   - record: the stored upload; ignored if it belongs to another server or account.
+    ///   - acknowledged: the upload's fragment states.
+    ///   - receipts: the server's receipts for fragments.
+    ///   - waiters: the paths that wait for the upload. Without waiters the upload is not restored.
     ///   - now: the clocks.
     public mutating func restore(
         _ record: UploadRecord, acknowledged: FragmentSet, receipts: [Int: String], waiters: [RestoredWaiter], now: Now
@@ -153,17 +152,17 @@ public struct UploadMachine: Sendable {
         watchTimeout(record.key)
     }
 
-    /// Puts back ids that were to be deleted on the server.
+    /// Restores ids to delete on the server.
     public mutating func restoreRemovals(_ ids: [String]) {
         removals.append(contentsOf: ids)
     }
 
-    /// Takes events in and says what is to be done.
+    /// Handles events.
     ///
     /// - Parameters:
-    ///   - events: what happened, in order.
+    ///   - events: the events, in order.
     ///   - now: the clocks.
-    /// - Returns: writes first, then everything else, each group in the order it was decided.
+    /// - Returns: the actions to perform: writes first, then all others, each group in the order of the decisions.
     public mutating func handle(_ events: [MachineEvent], now: Now) -> [MachineAction] {
         let oldTrouble = gates.trouble?.reason
         handledAt = now.monotonic
@@ -179,11 +178,11 @@ public struct UploadMachine: Sendable {
         return actions.filter(isWrite) + actions.filter { !isWrite($0) }
     }
 
-    /// The next moment at which `tick` has something to do; nil when only events can bring anything.
+    /// Returns when the next `tick` is due; nil if only other events can cause actions.
     public func nextDeadline(after now: MonotonicTime) -> MonotonicTime? {
         if stopped || signedOut != nil { return nil }
         let timeout = limits.fileTimeout == nil || allPaused ? nil : timeouts.first?.at
-        // A gate's time that passed since events were last taken in has not been made use of yet.
+        // Includes gates whose time passed after the last `handle`, since no event has used them yet.
         let gate = gates.nextDeadline(after: min(now, handledAt))
         let commit = commits.values.compactMap(\.deadline).min()
         return [gate, deadlines.first?.at, timeout, commit].compactMap(\.self).min()

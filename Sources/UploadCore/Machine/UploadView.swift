@@ -1,27 +1,27 @@
-/// What is to be seen of an upload from one of the paths that wait for it.
+/// The visible state of an upload for one of its waiters.
 public struct UploadView: Equatable, Sendable {
-    /// The state the path is shown in.
+    /// The visible state of the path.
     public var state: FileState
-    /// Number of fragments.
+    /// The number of fragments.
     public var fragmentsTotal: Int
-    /// Number of fragments the server acknowledged.
+    /// The number of fragments that the server acknowledged.
     public var fragmentsFinished: Int
-    /// Bytes the server acknowledged.
+    /// The number of bytes that the server acknowledged.
     public var acknowledgedBytes: UInt64
     /// The server's id for the upload.
     public var remoteID: String?
-    /// Attempts begun so far.
+    /// The number of attempts begun.
     public var attempts: Int
     /// When the next attempt is due, while `waiting`.
     public var nextAttemptAt: WallTime?
-    /// What went wrong last, while it matters.
+    /// The last error, while it matters.
     public var error: FileError?
-    /// Whether the content was under way already when this path came.
+    /// Whether the path joined an existing upload.
     public var joinedLater: Bool
 }
 
 extension UploadMachine {
-    /// The paths that wait for a content, in no particular order.
+    /// Returns the paths that wait for a content, in no particular order.
     public func waiters(of key: ContentKey) -> some Collection<RelativePath> {
         uploads[key].map { Array($0.waiters.keys) } ?? []
     }
@@ -32,16 +32,16 @@ extension UploadMachine {
     /// The keys of all uploads, in no particular order.
     public var keys: some Collection<ContentKey> { uploads.keys }
 
-    /// What is needed to talk to the server about an upload; nil when there is none.
+    /// Returns the stored record of an upload, which requests to the server need; nil if there is no such upload.
     public func record(of key: ContentKey) -> UploadRecord? { uploads[key]?.record }
 
-    /// Whether a path's own wait for an upload is paused, whatever holds for all of them; nil where it waits for none.
+    /// Whether a path itself is paused, regardless of a pause of everything; nil if the path waits for no upload.
     public func isPaused(_ path: RelativePath, of key: ContentKey) -> Bool? { uploads[key]?.waiters[path]?.paused }
 
-    /// What the server gave for each fragment and wants back at the end.
+    /// Returns the server's receipts for fragments, which the protocol returns at the end.
     public func receipts(of key: ContentKey) -> [Int: String] { uploads[key]?.receipts ?? [:] }
 
-    /// What is to be seen of a path's upload; nil when it does not wait for one.
+    /// Returns the visible state of a path's upload; nil if the path waits for none.
     public func view(of key: ContentKey, from path: RelativePath) -> UploadView? {
         guard let upload = uploads[key], let waiter = upload.waiters[path] else { return nil }
         var view = UploadView(

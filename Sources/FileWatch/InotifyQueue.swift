@@ -32,7 +32,7 @@ final class InotifyQueue: Sendable {
     /// - Parameters:
     ///   - wakeup: signalled when events arrive in an empty queue.
     ///   - hasReader: false leaves events with the kernel until a call of `drain`, so that a test can overflow the
-    /// kernel's queue.
+    ///     kernel's queue.
     /// - Throws: `Errno` of inotify_init1(2); `.tooManyOpenFiles` at the limit of instances.
     init(wakeup: Wakeup, hasReader: Bool = true) throws(Errno) {
         let raw = try retryingOnInterrupt { inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)) }

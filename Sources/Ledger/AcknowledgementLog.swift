@@ -5,12 +5,12 @@ import Synchronization
 public import SystemPackage
 public import UploadCore
 
-/// Fragments that the server acknowledged and whose states the ledger does not hold yet, in a file that survives a kill.
+/// Stores acknowledged fragments that the ledger does not hold yet, in a file that survives a kill.
 ///
-/// A ledger commit waits for the disk; a fragment's slot need not. An entry is one write(2), which a kill of the process
-/// can't take back, so the next fragment may be sent at once and still no more than what was in flight is repeated. Only
-/// a power cut loses entries that are milliseconds old; their fragments are then sent again. The file is emptied
-/// whenever the ledger has caught up.
+/// A ledger commit waits for the disk; a fragment's slot does not. Appending an entry is one write(2), which survives
+/// a kill of the process. So the slot may send its next fragment at once, and a kill repeats at most the fragments in
+/// flight. Only a power cut loses the entries of the last milliseconds; the agent sends their fragments again. The
+/// file is emptied whenever the ledger has caught up.
 public final class AcknowledgementLog: Sendable {
     /// One acknowledged fragment.
     public struct Entry: Hashable, Sendable {
@@ -18,11 +18,11 @@ public final class AcknowledgementLog: Sendable {
         public var key: ContentKey
         /// Index of the fragment.
         public var fragment: Int
-        /// Which of several registrations and assemblies of the content it was sent for; an entry of another one means
-        /// nothing.
+        /// Identifies the registration and assembly of the content that the fragment was sent for; an entry of
+        /// another generation is ignored.
         public var generation: UInt64
 
-        /// An acknowledged fragment of an upload as it stands now.
+        /// Creates the entry of an acknowledged fragment, with the upload's present generation.
         public init(fragment: Int, of upload: UploadRecord) {
             key = upload.key
             self.fragment = fragment
@@ -35,7 +35,7 @@ public final class AcknowledgementLog: Sendable {
             self.generation = generation
         }
 
-        /// Whether it tells of this upload, registered and assembled as often as now.
+        /// Whether the entry belongs to this upload with its present registration and assembly.
         public func belongs(to upload: UploadRecord) -> Bool {
             key == upload.key && generation == Self.generation(of: upload)
                 && (0..<upload.plan.count).contains(fragment)
@@ -47,7 +47,7 @@ public final class AcknowledgementLog: Sendable {
         }
     }
 
-    /// More bytes than this are never kept: acknowledgements then wait for the ledger.
+    /// Maximum size of the file in bytes; beyond the maximum, acknowledgements wait for the ledger.
     public static let largestSize = 1 << 20
 
     private static let entrySize = 36
@@ -60,7 +60,8 @@ public final class AcknowledgementLog: Sendable {
     public init(path: String) throws(Errno) {
         file = try SharedDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o600)
         let found = Int(clamping: try FileStatus(of: file.rawValue).size)
-        // Behind half an entry none could be read; one too many of the log's own is cut off as well.
+        // Entries after half an entry would be unreadable, so cut the half entry off. Empty a file larger than the
+        // log can be.
         let whole = found > Self.largestSize ? 0 : found - found % Self.entrySize
         if whole < found { _ = ftruncate(file.rawValue, off_t(whole)) }
         size = Mutex(whole)
@@ -68,8 +69,8 @@ public final class AcknowledgementLog: Sendable {
 
     /// Adds entries in one write.
     ///
-    /// - Returns: false when they are not all in the file, because it is too large or the disk is full; the ledger must
-    ///   be waited for then.
+    /// - Returns: false if the file does not hold all entries, because it is too large or the disk is full; the
+    ///   caller must then wait for the ledger.
     public func append(_ entries: [Entry]) -> Bool {
         let bytes = entries.flatMap(Self.encode)
         return size.withLock { size in
@@ -81,13 +82,13 @@ public final class AcknowledgementLog: Sendable {
                 size += bytes.count
                 return true
             }
-            // Half an entry would make those behind it unreadable.
+            // Entries after half an entry would be unreadable.
             if let written, written > 0 { _ = ftruncate(file.rawValue, off_t(size)) }
             return false
         }
     }
 
-    /// All entries that are whole; what is damaged, or was cut off by a crash, is left out.
+    /// Returns all whole entries, without damaged entries and those cut off by a crash.
     ///
     /// - Throws: `Errno` of the read.
     public func entries() throws(Errno) -> [Entry] {
@@ -107,7 +108,7 @@ public final class AcknowledgementLog: Sendable {
         }
     }
 
-    /// Empties the file: the ledger holds everything that was in it.
+    /// Empties the file; call only when the ledger holds all entries.
     public func clear() {
         size.withLock { size in
             if size > 0, ftruncate(file.rawValue, 0) == 0 { size = 0 }

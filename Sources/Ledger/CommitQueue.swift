@@ -2,14 +2,14 @@ import Glibc
 import LinuxSystem
 import UploadCore
 
-/// Changes that become durable together, and whom to tell.
+/// Changes that become durable together, and the completion handler.
 struct PendingCommit: Sendable {
     var writes: [LedgerWrite]
-    /// Told true once the changes are durable, false when they never will be.
+    /// Called with true once the changes are durable, with false if they never will be.
     var finished: @Sendable (Bool) -> Void
 }
 
-/// What waits to be written: any number of threads add, one takes all there is.
+/// The queue of pending commits: any number of threads add commits, one thread takes them all.
 final class CommitQueue: @unchecked Sendable {
     // Unchecked: the variables are only touched within `monitor.locked`.
     private let monitor = Monitor()
@@ -29,7 +29,7 @@ final class CommitQueue: @unchecked Sendable {
         }
     }
 
-    /// Waits for commits and takes them all; empty once the queue is closed and nothing waits.
+    /// Waits for commits and takes them all; returns an empty array once the queue is closed and drained.
     func take() -> [PendingCommit] {
         monitor.locked {
             while waiting.isEmpty && !isClosed { monitor.wait() }
@@ -53,7 +53,7 @@ final class CommitQueue: @unchecked Sendable {
         }
     }
 
-    /// Takes no more commits.
+    /// Closes the queue; later commits are refused.
     func close() {
         monitor.locked {
             isClosed = true
@@ -61,7 +61,7 @@ final class CommitQueue: @unchecked Sendable {
         }
     }
 
-    /// The writer is through.
+    /// Marks the writer as finished.
     func finish() {
         monitor.locked {
             isFinished = true
@@ -69,7 +69,7 @@ final class CommitQueue: @unchecked Sendable {
         }
     }
 
-    /// Waits until the writer is through.
+    /// Waits until the writer has finished.
     func waitUntilFinished() {
         monitor.locked {
             while !isFinished { monitor.wait() }

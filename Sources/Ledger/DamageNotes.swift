@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Counts records that were met damaged, and says so once.
+/// Counts damaged records and logs the first one.
 final class DamageNotes: Sendable {
     private let logger: Logger
     private let noted = Mutex(0)

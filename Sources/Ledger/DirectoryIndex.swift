@@ -1,19 +1,19 @@
 import UploadCore
 
-/// The index of directories: finds the drops below a directory without a walk through all of them.
+/// The index of directories: finds the drops below a directory without scanning all drops.
 ///
-/// An entry is the hash of a directory and what lies directly in it: the key of a drop, or the hash of a directory that
-/// holds some drop, at any depth. So `a/b/c.jpg` makes two entries, `hash(a/b) · key(a/b/c.jpg)` and `hash(a) · hash(a/b)`, and
-/// `a/b/d.jpg` one more. The outbox itself has no entries.
+/// An entry is the hash of a directory followed by one child: the key of a drop in the directory, or the hash of a
+/// subdirectory that holds a drop at any depth. So `a/b/c.jpg` makes two entries, `hash(a/b) · key(a/b/c.jpg)` and
+/// `hash(a) · hash(a/b)`, and `a/b/d.jpg` one more. The outbox itself has no entries.
 struct DirectoryIndex {
-    /// The 16-byte hash of a path; another one only in tests.
+    /// The 16-byte hash of a path; replaced only in tests.
     var hash: @Sendable ([UInt8]) -> [UInt8] = LedgerKeys.pathHash
 
     private static let table = LedgerTable.directories.table
     private static let hashSize = 16
     private static let entriesPerPage = 512
 
-    /// Enters a drop; does nothing where it stands there already.
+    /// Adds a drop. Idempotent.
     func add(_ path: RelativePath, _ slot: [UInt8], in transaction: borrowing WriteTransaction) throws(LMDBError) {
         var entry = slot
         var directory = path.parent
@@ -22,7 +22,7 @@ struct DirectoryIndex {
             let bucket = hash(directory.bytes)
             let key = bucket + entry
             if try transaction.reading.get(Self.table, key, { _ in true }) != nil {
-                // A directory that stands there has its own directories above it.
+                // An indexed directory is indexed in its parent directories as well.
                 if entry.count == Self.hashSize { return }
             } else {
                 DirectoryEntry().encode(into: &encoder, key: key)
@@ -33,7 +33,7 @@ struct DirectoryIndex {
         }
     }
 
-    /// Removes a drop, and the directories that hold nothing any more.
+    /// Removes a drop, and each directory that becomes empty.
     func remove(_ path: RelativePath, _ slot: [UInt8], in transaction: borrowing WriteTransaction) throws(LMDBError) {
         var entry = slot
         var directory = path.parent
@@ -51,7 +51,7 @@ struct DirectoryIndex {
         }
     }
 
-    /// Enters every drop of the ledger.
+    /// Adds every drop of the ledger.
     func build(in transaction: borrowing WriteTransaction) throws(LMDBError) {
         var start: [UInt8] = []
         while true {
@@ -62,7 +62,7 @@ struct DirectoryIndex {
             try transaction.reading.scan(LedgerTable.drops.table, from: start) { key, value in
                 let slot = Array(key)
                 last = slot
-                // A damaged record is entered when it is replaced.
+                // A damaged record enters the index when it is replaced.
                 if let path = DropRecord.path(in: value, key: slot).flatMap({ RelativePath($0) }) {
                     found.append((path, slot))
                 }
@@ -75,7 +75,7 @@ struct DirectoryIndex {
         }
     }
 
-    /// Some entries of a directory, with the records of its drops.
+    /// Returns some entries of a directory, with the records of its drops.
     ///
     /// - Parameter start: the first key to read.
     static func page(
@@ -100,16 +100,16 @@ struct DirectoryIndex {
     }
 }
 
-/// Some entries of a directory in the index.
+/// Some of a directory's index entries.
 struct DirectoryPage {
     var drops: [Result<DropRecord, LedgerError>] = []
-    /// Hashes of the directories in it.
+    /// Hashes of the subdirectories.
     var directories: [[UInt8]] = []
-    /// Where the directory's entries go on; nil at their end.
+    /// The key to read next; nil at the end of the directory's entries.
     var next: [UInt8]?
 }
 
-/// The value of an entry: its checksum covers the key, so that a flipped bit there is found.
+/// The value of an entry: its checksum covers the key and so detects a flipped bit in the key.
 private struct DirectoryEntry: StoredRecord {
     static var table: LedgerTable { .directories }
 

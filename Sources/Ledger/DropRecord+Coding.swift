@@ -3,7 +3,7 @@ import UploadCore
 extension DropRecord: StoredRecord {
     static var table: LedgerTable { .drops }
 
-    /// Which optional fields a record has, as bits.
+    /// The optional fields present in a record, as bits.
     private struct Presence: OptionSet {
         let rawValue: UInt16
         static let identity = Presence(rawValue: 1)
@@ -11,7 +11,7 @@ extension DropRecord: StoredRecord {
         static let type = Presence(rawValue: 4)
         static let error = Presence(rawValue: 8)
         static let remote = Presence(rawValue: 16)
-        // 32: no program ever wrote the field.
+        // Bit 32 is unused: no program ever wrote the field.
         static let startedAt = Presence(rawValue: 64)
         static let finishedAt = Presence(rawValue: 128)
         static let deduplicated = Presence(rawValue: 256)
@@ -84,7 +84,7 @@ extension DropRecord: StoredRecord {
         return record
     }
 
-    /// The path alone, all that a look-up needs of a record it may not be looking for.
+    /// Decodes only the path, enough for a look-up to compare.
     static func path(in bytes: UnsafeRawBufferPointer, key: [UInt8]) -> [UInt8]? {
         guard var decoder = RecordDecoder(bytes, table: table, key: key) else { return nil }
         return decoder.readBytes()
@@ -92,7 +92,7 @@ extension DropRecord: StoredRecord {
 }
 
 extension FileState {
-    /// The number that stands for the state in records; never to be changed.
+    /// The state's number in records. Never change these numbers.
     var code: UInt8 {
         switch self {
         case .settling: 0

@@ -1,19 +1,19 @@
 import UploadCore
 
-/// Finds drops by path although keys are hashes: behind the hash stands an ordinal, 0 but for paths whose hash another
-/// path has already.
+/// Finds drops by path although keys are hashes. A key is the hash followed by an ordinal, which is 0 unless another
+/// path has the same hash.
 struct DropTable: Sendable {
-    /// The 16-byte hash; another one only in tests, to see paths collide.
+    /// The 16-byte hash; replaced only in tests, to make paths collide.
     var hash: @Sendable ([UInt8]) -> [UInt8] = LedgerKeys.pathHash
 
-    /// Where a path's record is, or would go.
+    /// The place of a path's record, existing or new.
     struct Slot {
         var key: [UInt8]
-        /// The record there; nil where there is none, a failure where it is damaged.
+        /// The record; nil if none exists, a failure if the record is damaged.
         var record: Result<DropRecord, LedgerError>?
     }
 
-    /// Looks a path up. A damaged record counts as the path's own: its own path can't be told any more.
+    /// Looks up a path. A damaged record counts as the path's record, because its own path is unreadable.
     func slot(of path: RelativePath, in transaction: borrowing ReadTransaction) throws(LMDBError) -> Slot {
         let prefix = hash(path.bytes)
         var found: Slot?
@@ -29,7 +29,7 @@ struct DropTable: Sendable {
         return found ?? Slot(key: prefix + [free], record: nil)
     }
 
-    /// Stores a drop and keeps the index of contents in step with it.
+    /// Stores a drop and updates the index of contents.
     func store(
         _ record: DropRecord, in transaction: borrowing WriteTransaction, encoder: inout RecordEncoder
     ) throws(LMDBError) {
@@ -47,7 +47,7 @@ struct DropTable: Sendable {
         try transaction.put(LedgerTable.drops.table, slot.key, encoder.bytes)
     }
 
-    /// Forgets a drop.
+    /// Removes a drop.
     func remove(_ path: RelativePath, in transaction: borrowing WriteTransaction) throws(LMDBError) {
         let slot = try slot(of: path, in: transaction.reading)
         guard let record = slot.record else { return }

@@ -2,10 +2,10 @@ import LinuxSystem
 import Synchronization
 import SystemPackage
 
-/// Notices that something else than this ledger removed, replaced or changed its file while it is open.
+/// Notices when another program removes, replaces or changes the ledger's file while the ledger is open.
 ///
-/// LMDB maps the file and takes its pages at their word. Only the owner of the state directory writes to it, so a
-/// modification time that no commit explains is a reason to read the whole file.
+/// LMDB maps the file and trusts its pages. Only the owner of the state directory writes to the file, so if no commit
+/// explains the modification time, the agent must inspect the whole file.
 final class ForeignWrites: Sendable {
     private struct Mark: Equatable {
         var device: UInt64
@@ -22,18 +22,18 @@ final class ForeignWrites: Sendable {
     private let file: LedgerFile
     private let last = Mutex<Mark?>(nil)
 
-    /// Looks after the file at `path`.
+    /// Monitors the file at `path`.
     init(path: String) {
         file = LedgerFile(path: path)
     }
 
-    /// Records the file as it is now: the ledger itself wrote to it.
+    /// Records the file's present state, after the ledger itself wrote to the file.
     func accept() {
         guard let status = try? FileStatus(path: file.path) else { return }
         last.withLock { $0 = Mark(status) }
     }
 
-    /// What is wrong with the file, in one phrase; nil where nothing is.
+    /// Returns the fault as one phrase; nil if the file is unchanged.
     func fault() -> String? {
         let status: FileStatus
         do throws(Errno) {

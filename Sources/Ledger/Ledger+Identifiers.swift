@@ -1,14 +1,14 @@
 public import UploadCore
 
 extension Ledger {
-    /// A stable name of a path, 32 hexadecimal digits: the hash its record stands under.
+    /// Returns a path's stable identifier, 32 hexadecimal digits: the hash in its record's key.
     public static func identifier(of path: RelativePath) -> String {
         LedgerKeys.pathHash(path.bytes).hexadecimal
     }
 
-    /// The drop whose path has an identifier; nil where there is none.
+    /// Returns the drop whose path has an identifier; nil if none does.
     ///
-    /// - Parameter identifier: 32 hexadecimal digits; anything else finds nothing.
+    /// - Parameter identifier: 32 hexadecimal digits; any other text finds no drop.
     public func drop(withIdentifier identifier: String) throws(LedgerError) -> DropRecord? {
         guard let key = ContentKey(hexadecimal: identifier) else { return nil }
         return try record(LedgerKeys.content(key) + [0])

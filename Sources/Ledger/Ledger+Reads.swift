@@ -1,13 +1,13 @@
 public import UploadCore
 
-// A record that is damaged is treated as absent: what it told is found again, and the next write replaces it.
+// A damaged record counts as absent: the agent determines its facts again, and the next write replaces the record.
 extension Ledger {
-    /// What is known of a path; nil where nothing is.
+    /// Returns the record of a path; nil if none exists.
     public func drop(at path: RelativePath) throws(LedgerError) -> DropRecord? {
         try read { transaction throws(LMDBError) in try drops.slot(of: path, in: transaction).record }
     }
 
-    /// The paths that have a content, in no particular order.
+    /// Returns the paths that have a content, in no particular order.
     public func drops(of key: ContentKey) throws(LedgerError) -> [RelativePath] {
         let prefix = LedgerKeys.content(key)
         return try read { transaction throws(LMDBError) in
@@ -16,7 +16,7 @@ extension Ledger {
                 let slot = Array(entry.dropFirst(prefix.count))
                 let record = try transaction.get(LedgerTable.drops.table, slot) { DropRecord.decode($0, key: slot) }
                 switch record {
-                // The index may lag behind a record that was damaged when it was replaced.
+                // A record that was damaged when it was replaced leaves a stale index entry.
                 case .success(let record) where record.key == key: paths.append(record.path)
                 case .success, nil: continue
                 case .failure(let found): damage.note(found)
@@ -26,12 +26,13 @@ extension Ledger {
         } ?? []
     }
 
-    /// One of the paths that have a content; nil where none has.
+    /// Returns one of the paths that have a content; nil if none does.
     public func anyDrop(of key: ContentKey) throws(LedgerError) -> DropRecord? {
         let prefix = LedgerKeys.content(key)
         return try read { transaction throws(LMDBError) in
             var slots: [[UInt8]] = []
-            // The index may lag behind a record that was damaged when it was replaced, so the first may be none.
+            // A record that was damaged when it was replaced leaves a stale index entry, so the first entry may be
+            // stale.
             try transaction.scan(LedgerTable.contents.table, from: prefix) { entry, _ in
                 guard entry.starts(with: prefix) else { return false }
                 slots.append(Array(entry.dropFirst(prefix.count)))
@@ -47,25 +48,25 @@ extension Ledger {
 
     /// Calls `body` with every drop, in no particular order, until it returns false.
     ///
-    /// Drops are read some hundred at a time and `body` runs between the transactions: it may take its time and use the
-    /// ledger. Drops that change meanwhile are seen in either state.
+    /// Drops are read some hundred at a time, and `body` runs between the transactions: `body` may be slow and use
+    /// the ledger. Drops that change meanwhile appear in either state.
     ///
-    /// - Parameter damaged: called for each record that can't be read; the walk goes on.
+    /// - Parameter damaged: called for each unreadable record; the scan continues.
     public func forEachDrop(
         _ body: (DropRecord) -> Bool, damaged: (LedgerError) -> Void = { _ in }
     ) throws(LedgerError) {
         try forEach(DropRecord.self, body, damaged: damaged)
     }
 
-    /// Calls `body` with the drop at a path and every drop below it, in no particular order, until it returns false; see
-    /// `forEachDrop`. The cost grows with what lies below the path, not with the ledger.
+    /// Calls `body` with the drop at a path and every drop below the path, in no particular order, until `body`
+    /// returns false; see `forEachDrop`. The cost grows with the number of drops below the path, not with the ledger.
     public func forEachDrop(
         within directory: RelativePath, _ body: (DropRecord) -> Bool, damaged: (LedgerError) -> Void = { _ in }
     ) throws(LedgerError) {
         if directory == .root { return try forEachDrop(body, damaged: damaged) }
         if let record = try drop(at: directory), !body(record) { return }
         var buckets = [drops.hash(directory.bytes)]
-        // Paths of the same hash could lead in a circle.
+        // Paths with equal hashes could form a cycle.
         var seen = Set(buckets)
         while let bucket = buckets.popLast() {
             var start = bucket
@@ -91,21 +92,21 @@ extension Ledger {
         }
     }
 
-    /// What is known of an upload; nil where nothing is.
+    /// Returns an upload's record; nil if none exists.
     public func upload(_ key: ContentKey) throws(LedgerError) -> UploadRecord? {
         try record(LedgerKeys.content(key))
     }
 
-    /// Calls `body` with every upload by ascending key until it returns false; see `forEachDrop`.
+    /// Calls `body` with every upload by ascending key until `body` returns false; see `forEachDrop`.
     public func forEachUpload(
         _ body: (UploadRecord) -> Bool, damaged: (LedgerError) -> Void = { _ in }
     ) throws(LedgerError) {
         try forEach(UploadRecord.self, body, damaged: damaged)
     }
 
-    /// Which fragments of an upload the server acknowledged, and what it gave for them.
+    /// Returns an upload's acknowledged fragments and the receipts the server issued for them.
     ///
-    /// - Parameter plan: how the content is cut; what lies beyond its last fragment is left out.
+    /// - Parameter plan: how the content is split into fragments; states beyond the last fragment are left out.
     public func fragments(
         of key: ContentKey, plan: FragmentPlan
     ) throws(LedgerError) -> (acknowledged: FragmentSet, receipts: [Int: String]) {
@@ -122,30 +123,30 @@ extension Ledger {
         return FragmentPage.join(pages, count: plan.count)
     }
 
-    /// Calls `body` with every upload that was set aside, by ascending key, until it returns false; see `forEachDrop`.
+    /// Calls `body` with every parked upload, by ascending key, until `body` returns false; see `forEachDrop`.
     ///
-    /// - Parameter body: takes the upload, which of its fragments the server acknowledged, and what it gave for them.
+    /// - Parameter body: takes the upload, its acknowledged fragments and their receipts.
     public func forEachParked(
         _ body: (UploadRecord, FragmentSet, [Int: String]) -> Bool, damaged: (LedgerError) -> Void = { _ in }
     ) throws(LedgerError) {
         try forEach(ParkedUpload.self, { body($0.upload, $0.acknowledged, $0.receipts) }, damaged: damaged)
     }
 
-    /// What is known of a source; nil where nothing is.
+    /// Returns a source's record; nil if none exists.
     public func source(_ id: String) throws(LedgerError) -> SourceRecord? {
         let key = LedgerKeys.source(id)
-        // LMDB takes no other key (mdb_env_get_maxkeysize), and whoever asks need not know.
+        // LMDB accepts only keys of this length (mdb_env_get_maxkeysize); callers need not know the limit.
         return (1...511).contains(key.count) ? try record(key) : nil
     }
 
-    /// Calls `body` with every source by ascending id until it returns false; see `forEachDrop`.
+    /// Calls `body` with every source by ascending id until `body` returns false; see `forEachDrop`.
     public func forEachSource(
         _ body: (SourceRecord) -> Bool, damaged: (LedgerError) -> Void = { _ in }
     ) throws(LedgerError) {
         try forEach(SourceRecord.self, body, damaged: damaged)
     }
 
-    /// The keyed digest of one block of 512 KiB; nil where none is known.
+    /// Returns the keyed digest of one block of 512 KiB; nil if unknown.
     public func digest(of key: ContentKey, block: Int) throws(LedgerError) -> UInt64? {
         guard block >= 0 else { return nil }
         let page: DigestPage? = try record(LedgerKeys.page(key, block / DigestPage.blocks))
@@ -154,19 +155,19 @@ extension Ledger {
         return page.digests[index]
     }
 
-    /// What a server said of a content; nil where it said nothing, or was somebody else.
+    /// Returns the confirmation of a content by one server and account; nil if none exists.
     public func confirmation(of key: ContentKey, scope: RemoteScope) throws(LedgerError) -> Confirmation? {
         let found: Confirmation? = try record(LedgerKeys.scoped(key, scope))
         return found?.scope == scope ? found : nil
     }
 
-    /// A small value kept by name; nil where there is none.
+    /// Returns a setting's value; nil if none is stored.
     public func setting(_ name: String) throws(LedgerError) -> [UInt8]? {
         let found: SettingRecord? = name.isEmpty ? nil : try record(Array(name.utf8))
         return found?.value
     }
 
-    /// The small values whose names begin with a prefix, by ascending name.
+    /// Returns the settings whose names begin with a prefix, by ascending name.
     public func settings(withPrefix prefix: String) throws(LedgerError) -> [(name: String, value: [UInt8])] {
         let names = try read { transaction throws(LMDBError) in
             .success(try transaction.keys(LedgerTable.settings.table, prefix: Array(prefix.utf8)))
@@ -178,7 +179,8 @@ extension Ledger {
         return found
     }
 
-    /// The 192 secret bytes that key the block digests: made when the ledger was, durable since, never changed.
+    /// Returns the 192 secret bytes that key the block digests: created with the ledger, durable since, never
+    /// changed.
     public func digestSecret() throws(LedgerError) -> [UInt8] {
         let key = LedgerSchema.secretKey
         let stored = try read { transaction throws(LMDBError) in try LedgerSchema.value(key, in: transaction) }

@@ -1,19 +1,19 @@
-/// How much a ledger holds and how much room it takes.
+/// A ledger's number of entries and its size.
 public struct LedgerStatistics: Hashable, Sendable {
-    /// Entries of each table.
+    /// Number of entries in each table.
     public internal(set) var entries: [LedgerTable: Int] = [:]
     /// Bytes of the file up to its last page in use. The file itself ends some MiB later, in a hole.
     public internal(set) var fileSize = 0
-    /// Bytes of pages that hold nothing at present and are used again before the file grows.
+    /// Bytes in free pages, which are reused before the file grows.
     public internal(set) var freeSize = 0
     /// Address space reserved for the file, in bytes.
     public internal(set) var mapSize = 0
-    /// Records that could not be read for damage since the ledger was opened, each time counted.
+    /// Number of reads of a damaged record since the ledger was opened.
     public internal(set) var damagedRecords = 0
 }
 
 extension Ledger {
-    /// Looks up a few numbers of each table; the time it takes does not grow with the ledger.
+    /// Reads a few numbers of each table; the duration does not grow with the ledger.
     ///
     /// - Throws: `storage` or `closed`.
     public func statistics() throws(LedgerError) -> LedgerStatistics {

@@ -4,33 +4,33 @@ public import Logging
 import SystemPackage
 public import UploadCore
 
-/// The persistent state: what is known of paths, contents, uploads and confirmations, in one LMDB file.
+/// The persistent state in one LMDB file: paths, contents, uploads and confirmations.
 ///
-/// Reads are synchronous and short, and see what was last committed; as they may wait for the disk they must not run
-/// on the cooperative pool. Writes are queued to one thread, which makes them durable in order, many at a time.
-/// Nothing is cached here: LMDB's pages are the kernel's page cache.
+/// Reads are synchronous and short, and see the last commit. Reads may wait for the disk, so they must not run on the
+/// cooperative pool. Writes are queued to one thread, which makes them durable in order and in batches. The ledger
+/// caches nothing itself: LMDB's pages are the kernel's page cache.
 ///
-/// There is one owner of a ledger; keeping others out is the business of the lock in the state directory.
+/// A ledger has one owner; the lock in the state directory excludes other processes.
 public final class Ledger: Sendable {
     let environment: Environment
     let drops: DropTable
     let damage: DamageNotes
     let writer: LedgerWriter
 
-    /// Address space reserved for the file, so that it need not grow under readers: a quarter of what the process may
-    /// have where that is limited, since threads and heap need the rest.
+    /// Address space reserved for the file in bytes, so that the map need not grow under readers. If the process's
+    /// address space is limited, a quarter of the limit, since threads and heap need the rest.
     static var mapSize: Int {
         let usual = Int.bitWidth == 64 ? 64 << 30 : 512 << 20
         return processLimit(.addressSpace).map { min(usual, Int(clamping: $0 / 4)) } ?? usual
     }
 
-    /// Opens or creates `<directory>/ledger.lmdb` with mode 0600, and the directory with mode 0700 where it is missing.
+    /// Opens or creates `<directory>/ledger.lmdb` with mode 0600, and creates a missing directory with mode 0700.
     ///
     /// - Parameters:
     ///   - directory: the state directory; its parent must exist.
-    ///   - logger: told what goes wrong with the file.
-    ///   - onTrouble: called on any thread when changes can't be made durable, and with nil once they can
-    ///     again. A refused change is told but not taken back.
+    ///   - logger: receives problems with the file.
+    ///   - onTrouble: called on any thread when changes cannot be made durable, and with nil once they can again. A
+    ///     refused change is reported but not rolled back.
     /// - Throws: `cutFile`, `notALedger`, `newerSchema`, `damagedRecord`, `unreadable` or `storage`; see
     ///   `LedgerError.isDamage`.
     public convenience init(
@@ -67,16 +67,16 @@ public final class Ledger: Sendable {
     /// Queues changes, which become durable together or not at all.
     ///
     /// - Parameters:
-    ///   - writes: carried out in order; none at all waits for what was queued before.
-    ///   - done: runs on the writer's thread once these changes and all queued before are durable; never where they
-    ///     can't be: after `close`, or for changes that no table can hold (a name over 511 bytes).
+    ///   - writes: applied in order; an empty list waits for the changes queued before.
+    ///   - done: runs on the writer's thread once these changes and all queued before are durable. Never called after
+    ///     `close`, or for changes that no table can hold (a name over 511 bytes).
     public func commit(_ writes: [LedgerWrite], done: @escaping @Sendable () -> Void) {
         writer.add(PendingCommit(writes: writes) { isDurable in if isDurable { done() } })
     }
 
-    /// Queues changes and waits until they, and all queued before, are durable.
+    /// Queues changes and waits until these changes and all queued before are durable.
     ///
-    /// - Returns: false where they never will be: after `close`, or for changes that no table can hold.
+    /// - Returns: false if the changes never will be durable: after `close`, or for changes that no table can hold.
     @discardableResult
     public func commit(_ writes: [LedgerWrite]) async -> Bool {
         await withCheckedContinuation { continuation in
@@ -84,8 +84,8 @@ public final class Ledger: Sendable {
         }
     }
 
-    /// Makes what is queued durable, as far as the disk takes it, and closes the file. Blocks until then, but not when
-    /// called on the writer's thread.
+    /// Makes the queued changes durable, as far as the disk accepts them, and closes the file. Blocks until the file
+    /// is closed, except on the writer's thread.
     public func close() {
         writer.close()
     }

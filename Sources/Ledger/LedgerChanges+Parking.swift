@@ -1,6 +1,6 @@
 import UploadCore
 
-// Uploads set aside. The digests of their blocks stay where they are: they tell of the content, whoever sends it.
+// Parked uploads. Their block digests stay in place: the digests describe the content, whichever account uploads it.
 extension LedgerChanges {
     mutating func park(_ key: ContentKey, in transaction: borrowing WriteTransaction) throws(LMDBError) {
         let slot = LedgerKeys.content(key)
@@ -9,7 +9,7 @@ extension LedgerChanges {
         let pages = try transaction.reading.fragmentPages(of: key).compactMap { try? $0.get() }
         try transaction.remove(LedgerTable.uploads.table, slot)
         try removeAll(.fragments, of: key, in: transaction)
-        // Whose a damaged one was can't be told any more; the next upload of the content must not have its fragments.
+        // A damaged record's account is unreadable; the next upload of the content must not inherit its fragments.
         guard case .success(let upload) = stored else { return try removeDigests(of: key, in: transaction) }
         try put(
             ParkedUpload(upload: upload, pages: pages), LedgerKeys.scoped(key, upload.scope), in: transaction)
@@ -37,7 +37,7 @@ extension LedgerChanges {
         try removeDigests(of: key, in: transaction)
     }
 
-    /// Removes the block digests of a content unless an upload, set aside or not, still needs them.
+    /// Removes a content's block digests unless an upload, parked or not, still needs them.
     func removeDigests(of key: ContentKey, in transaction: borrowing WriteTransaction) throws(LMDBError) {
         if try transaction.reading.needsDigests(LedgerKeys.content(key)) { return }
         try removeAll(.digests, of: key, in: transaction)
@@ -45,7 +45,7 @@ extension LedgerChanges {
 }
 
 extension ReadTransaction {
-    /// The pages of an upload's fragment states, in order.
+    /// Returns the pages of an upload's fragment states, in order.
     func fragmentPages(of key: ContentKey) throws(LMDBError) -> [Result<FragmentPage, LedgerError>] {
         let prefix = LedgerKeys.content(key)
         var pages: [Result<FragmentPage, LedgerError>] = []
@@ -57,12 +57,12 @@ extension ReadTransaction {
         return pages
     }
 
-    /// Whether there is an upload of a content, by its key's bytes.
+    /// Whether an upload of a content exists, by the bytes of the content's key.
     func hasUpload(_ content: [UInt8]) throws(LMDBError) -> Bool {
         try get(LedgerTable.uploads.table, content) { _ in true } ?? false
     }
 
-    /// Whether there is an upload of a content, set aside or not, by its key's bytes.
+    /// Whether an upload of a content exists, parked or not, by the bytes of the content's key.
     func needsDigests(_ content: [UInt8]) throws(LMDBError) -> Bool {
         var found = try hasUpload(content)
         if found { return true }

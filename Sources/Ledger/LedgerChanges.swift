@@ -1,6 +1,6 @@
 import UploadCore
 
-/// Carries changes out inside a write transaction.
+/// Applies changes inside a write transaction.
 struct LedgerChanges {
     let drops: DropTable
     var encoder = RecordEncoder()
@@ -28,7 +28,8 @@ struct LedgerChanges {
         case .digests(let key, let digests):
             try put(digests, of: key, in: transaction)
         case .confirmation(let record):
-            // Should two scopes share a hash, the newer confirmation wins: the other is asked for again.
+            // If two scopes share a hash, the newer confirmation wins, and the agent asks the server for the other
+            // again.
             try put(record, LedgerKeys.scoped(record.key, record.scope), in: transaction)
         case .forgetConfirmation(let key, let scope):
             try transaction.remove(LedgerTable.confirmations.table, LedgerKeys.scoped(key, scope))
@@ -69,7 +70,7 @@ struct LedgerChanges {
     func removeAll(
         _ table: LedgerTable, of key: ContentKey, in transaction: borrowing WriteTransaction
     ) throws(LMDBError) {
-        // Collected first: a cursor does not survive the removal of what it stands on by another way.
+        // Collected first: removing a cursor's current entry through another call invalidates the cursor.
         for page in try transaction.reading.keys(table.table, prefix: LedgerKeys.content(key)) {
             try transaction.remove(table.table, page)
         }
@@ -77,7 +78,7 @@ struct LedgerChanges {
 }
 
 extension ReadTransaction {
-    /// The keys that begin with some bytes.
+    /// Returns the keys that begin with a prefix.
     func keys(_ table: Table, prefix: [UInt8]) throws(LMDBError) -> [[UInt8]] {
         var keys: [[UInt8]] = []
         try scan(table, from: prefix) { key, _ in

@@ -2,24 +2,24 @@ import UploadCore
 
 /// Why the ledger could not be opened or read.
 public enum LedgerError: Error, Hashable, Sendable {
-    /// The directory or file can't be had.
+    /// The directory or file cannot be accessed.
     case unreadable(path: String, reason: String)
-    /// The file is shorter than its own head says; mapping it would end the process. Sizes in bytes.
+    /// The file is shorter than its own header says; mapping the file would end the process. Sizes in bytes.
     case cutFile(path: String, size: UInt64, needed: UInt64)
     /// The file is not an LMDB file of this format.
     case notALedger(path: String)
-    /// The ledger was written by a newer version of the program.
+    /// A newer version of the program wrote the ledger.
     case newerSchema(found: UInt32, supported: UInt32)
-    /// A record's checksum does not agree with its bytes, or they make no sense.
+    /// A record's checksum is wrong, or its fields are invalid.
     case damagedRecord(table: LedgerTable, key: [UInt8])
-    /// LMDB reports an error.
+    /// LMDB reported an error.
     case storage(LMDBError)
     /// The ledger was closed.
     case closed
 }
 
 extension LedgerError {
-    /// Whether the file is not what was written to it, so that a new one must be made of what is left.
+    /// Whether the file is damaged, so that a new ledger must be salvaged from the readable records.
     public var isDamage: Bool {
         switch self {
         case .cutFile, .notALedger, .damagedRecord: true
@@ -30,7 +30,7 @@ extension LedgerError {
 }
 
 extension LedgerError: CustomStringConvertible {
-    /// What failed, why, and what to do, on one line.
+    /// The failure, its reason and the remedy, on one line.
     public var description: String {
         switch self {
         case .unreadable(let path, let reason):
@@ -53,9 +53,9 @@ extension LedgerError: CustomStringConvertible {
 
 /// The ledger's tables.
 public enum LedgerTable: String, CaseIterable, Sendable {
-    /// What is known of paths: by a 128-bit hash of the path, and an ordinal among paths of the same hash.
+    /// Drops, by a 128-bit hash of the path and an ordinal among paths of the same hash.
     case drops
-    /// Which paths have a content: by the content's key and the path's key in `drops`; no values.
+    /// The paths of each content: by the content's key and the path's key in `drops`; no values.
     case contents
     /// Uploads, by content key.
     case uploads
@@ -65,19 +65,19 @@ public enum LedgerTable: String, CaseIterable, Sendable {
     case digests
     /// Confirmations, by content key and a 64-bit hash of the scope.
     case confirmations
-    /// Small values, by name.
+    /// Settings, by name.
     case settings
-    /// What the ledger keeps of itself: schema version and digest secret.
+    /// The ledger's own data: schema version and digest secret.
     case meta
     /// Sources, by id.
     case sources
     /// Uploads of other accounts with their fragment states, by content key and a 64-bit hash of the scope.
     case parked
-    /// What lies directly in a directory: by a 128-bit hash of the directory's path, and either the key in `drops` of a
-    /// path in it or the hash of a directory in it. The values hold a checksum and nothing else.
+    /// The children of each directory: by a 128-bit hash of the directory's path, and a child's key in `drops` or the
+    /// hash of a subdirectory. The values hold only a checksum.
     case directories
 
-    /// The table's place in the environment's list.
+    /// The table's position in the environment's list.
     var table: Table { Table(index: number, name: rawValue) }
 
     private var number: Int {

@@ -3,22 +3,22 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// The ledger's file while no ledger is open on it: looked through, and saved from, without LMDB.
+/// The ledger's file while no ledger has it open: inspects and salvages the file without LMDB.
 ///
-/// LMDB takes its pages at their word: a flipped bit in one can end the process or lead it round in circles. Nothing
-/// here maps the file, and no bytes whatever make it trap.
+/// LMDB trusts its pages: a flipped bit can end the process or trap it in a loop. `LedgerFile` never maps the file,
+/// and no input makes its code trap.
 public struct LedgerFile: Sendable {
-    /// What a look at all of it found.
+    /// The result of an inspection.
     public enum Condition: Hashable, Sendable {
-        /// There is none, or an empty one: a new ledger begins.
+        /// The file is missing or empty: a new ledger begins.
         case missing
-        /// Every page and every record is as it was written.
+        /// Every page and every record is intact.
         case sound
-        /// Something is not; the reason is one phrase.
+        /// A page or record is damaged; the reason is one phrase.
         case damaged(String)
     }
 
-    /// Where it is.
+    /// The file's path.
     public let path: String
 
     /// The file `<directory>/ledger.lmdb`.
@@ -30,24 +30,24 @@ public struct LedgerFile: Sendable {
         self.path = path
     }
 
-    /// Bytes in use; nil where there is no file, or none that can be read.
+    /// Bytes in use; nil if the file is missing or unreadable.
     public var size: UInt64? { (try? LedgerPages(path: path))?.size }
 
     /// Reads every page and every record.
     ///
-    /// - Throws: `newerSchema`; `unreadable` where the file can't be opened.
+    /// - Throws: `newerSchema`; `unreadable` if the file cannot be opened.
     public func inspect() throws(LedgerError) -> Condition {
         guard let pages = try open(), !pages.isEmpty else { return .missing }
         var contents = Inspection()
         let survey = pages.visit { contents.note($0, $1, $2) }
-        // Whatever else is different in a newer ledger is no damage.
+        // Other differences in a newer ledger are no damage.
         if let version = contents.version, version > LedgerSchema.current {
             throw .newerSchema(found: version, supported: LedgerSchema.current)
         }
         return (survey.fault ?? contents.fault(missing: survey.missing)).map(Condition.damaged) ?? .sound
     }
 
-    /// Opens the file; nil where there is none.
+    /// Opens the file; returns nil if the file does not exist.
     func open() throws(LedgerError) -> LedgerPages? {
         do throws(Errno) {
             return try LedgerPages(path: path)
@@ -59,13 +59,13 @@ public struct LedgerFile: Sendable {
     }
 }
 
-/// What is to be said of a ledger's records once all were seen.
+/// Collects facts about a ledger's records and judges them after the last record.
 private struct Inspection {
     private(set) var version: UInt32?
     private var hasSecret = false
     private var isEmpty = true
     private var damage: String?
-    /// Sums over the index of contents as it is, and as the drops say it should be; no order matters to them.
+    /// Sums over the stored index of contents, and over the index expected from the drops; independent of order.
     private var index: UInt64 = 0
     private var drops: UInt64 = 0
 

@@ -1,9 +1,9 @@
 import CXXHash
 import UploadCore
 
-/// How the tables' keys are made. Numbers are big-endian, so that their order is the order of LMDB's keys.
+/// Builds the tables' keys. Numbers are big-endian, so that LMDB's key order is numeric order.
 enum LedgerKeys {
-    /// Hashes a path to 16 bytes; LMDB's keys end at 511 bytes and paths do not.
+    /// Hashes a path to 16 bytes, since LMDB limits keys to 511 bytes and paths may be longer.
     static func pathHash(_ path: [UInt8]) -> [UInt8] {
         let hash = path.withUnsafeBytes { XXH3_128bits_withSeed($0.baseAddress, $0.count, 0) }
         return bigEndian(hash.high64, hash.low64)
@@ -19,7 +19,7 @@ enum LedgerKeys {
         return bytes
     }
 
-    /// The key of what one server and account has of a content.
+    /// Returns the key of a record about one content at one server and account.
     static func scoped(_ key: ContentKey, _ scope: RemoteScope) -> [UInt8] {
         var text = scope.description
         let hash = text.withUTF8 { XXH3_64bits_withSeed($0.baseAddress, $0.count, 0) }

@@ -3,20 +3,21 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// Saves what can be saved of a damaged ledger: every record that can be reached and whose checksum is right, and that
-/// means something without those that are lost. What is left out is found again in the outbox and on the server.
+/// Salvages a damaged ledger: saves every reachable record with a correct checksum that is usable without the lost
+/// records. The agent finds the missing facts again in the outbox and on the server.
 public struct LedgerSalvage: Hashable, Sendable {
-    /// Records saved, by table.
+    /// Number of saved records, by table.
     public internal(set) var saved: [LedgerTable: Int] = [:]
-    /// Records of which it is known that they are lost; there may be more.
+    /// Number of records known to be lost; more may be lost.
     public internal(set) var lost = 0
-    /// Whether the digest secret was among the lost: everything that was keyed with it is left out then.
+    /// Whether the digest secret was lost: every record keyed with the secret is then left out.
     public internal(set) var hasNewSecret = false
 
-    /// Makes a sound ledger at `path`, which must not exist, of what is left of the file; an empty one where nothing is.
+    /// Creates a sound ledger at `path`, which must not exist, from the readable records; an empty ledger if no
+    /// record is readable.
     ///
-    /// - Parameter settings: settings that the new ledger holds from its first moment.
-    /// - Throws: `unreadable` or `storage` when the new file can't be made.
+    /// - Parameter settings: settings to store in the new ledger from the start.
+    /// - Throws: `unreadable` or `storage` if the new file cannot be created.
     public static func make(
         at path: String, from file: LedgerFile, settings: [String: [UInt8]] = [:]
     ) throws(LedgerError) -> LedgerSalvage {
@@ -48,7 +49,7 @@ public struct LedgerSalvage: Hashable, Sendable {
     }
 }
 
-/// Puts the records of one file into a new environment.
+/// Copies one file's records into a new environment.
 private struct SalvageImport {
     private typealias Record = (table: LedgerTable, key: [UInt8], value: [UInt8])
 
@@ -56,17 +57,17 @@ private struct SalvageImport {
     var result = LedgerSalvage()
     private var secret: [UInt8]?
 
-    /// Bytes that wait in memory for one transaction.
+    /// Bytes buffered in memory for one transaction.
     private static let batchSize = 4 << 20
 
     init(environment: Environment) {
         self.environment = environment
     }
 
-    /// Goes through the file once for each table that others lean on, so that nothing need be kept in memory.
+    /// Reads the file once for each group of tables that others depend on, so that no records stay in memory.
     mutating func run(_ pages: LedgerPages) throws(LMDBError) {
         try copy([.meta], of: pages)
-        // Seals, digests and what was sent by them can't be compared with anything any more.
+        // Without the secret, seals and digests cannot be compared any more.
         let keyed: Set<LedgerTable> = secret == nil ? [] : [.confirmations, .uploads, .parked]
         try copy(keyed.union([.settings, .drops, .sources]), of: pages)
         if secret != nil { try copy([.digests, .fragments], of: pages) }
@@ -130,7 +131,7 @@ private struct SalvageImport {
         for table in stored { result.saved[table, default: 0] += 1 }
     }
 
-    /// - Returns: whether the record is of use.
+    /// - Returns: whether the record is usable.
     private mutating func put(
         _ record: Record, in transaction: borrowing WriteTransaction
     ) throws(LMDBError) -> Bool {
@@ -142,7 +143,7 @@ private struct SalvageImport {
         case .contents, .directories:
             return false
         case .fragments:
-            // States that outlive the upload they tell of would be believed of the next one with the same content.
+            // Fragment states without their upload would count for the next upload of the same content.
             guard try transaction.reading.hasUpload(Array(record.key.prefix(16))) else { return false }
         case .digests:
             guard try transaction.reading.needsDigests(Array(record.key.prefix(16))) else { return false }

@@ -1,28 +1,32 @@
 import Glibc
 import SystemPackage
 
-/// The version of the ledger's layout, and how an older one becomes the present one.
+/// The version of the ledger's layout, and the migrations from older versions.
 enum LedgerSchema {
-    /// 1: the first. 2: drops may hold the number of attempts, which a program of version 1 can't read. 3: drops may hold
-    /// what is known of a picture. 4: drops may hold an account; there are tables of sources and of uploads set aside.
-    /// 5: there is an index of directories; drops may hold flags; uploads may hold a SHA-256, confirmations that the server
-    /// told by MD5 alone.
+    /// The present version. The versions:
+    ///
+    /// - 1: the first version.
+    /// - 2: drops may hold the number of attempts, which a program of version 1 cannot read.
+    /// - 3: drops may hold facts about a picture.
+    /// - 4: drops may hold an account; new tables of sources and of parked uploads.
+    /// - 5: new index of directories; drops may hold flags; uploads may hold a SHA-256; confirmations may be marked
+    ///   as given by MD5 alone.
     static let current: UInt32 = 5
-    /// Bytes in the secret that keys the block digests: what XXH3 takes at its best (XXH3_SECRET_DEFAULT_SIZE).
+    /// Bytes in the secret that keys the block digests: XXH3's default size (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192
 
-    /// What leads from each older version to the next.
+    /// Migrates a ledger from one version to the next; `migrations` has the older version as key.
     typealias Migration = @Sendable (borrowing WriteTransaction) throws(LMDBError) -> Void
     static let migrations: [UInt32: Migration] = [
-        // Drops of older versions can be read as they are: a field that is not there has its default.
+        // Drops of older versions stay readable: a missing field has its default.
         1: { _ throws(LMDBError) in },
         2: { _ throws(LMDBError) in },
-        // Missing tables are made when the file is opened.
+        // Opening the file creates missing tables.
         3: { _ throws(LMDBError) in },
         4: { transaction throws(LMDBError) in try DirectoryIndex().build(in: transaction) },
     ]
 
-    /// The first version that has a table.
+    /// Returns the first version with a table.
     static func version(introducing table: LedgerTable) -> UInt32 {
         switch table {
         case .sources, .parked: 4
@@ -34,16 +38,17 @@ enum LedgerSchema {
     static let versionKey = Array("schema".utf8)
     static let secretKey = Array("digest_secret".utf8)
 
-    /// Brings a ledger just opened to the present version, in one transaction; a new one gets version and secret.
+    /// Migrates a newly opened ledger to the present version, in one transaction; gives a new ledger its version and
+    /// secret.
     ///
-    /// - Throws: `newerSchema`, a damaged record, or what LMDB reports.
+    /// - Throws: `newerSchema`, a damaged record, or LMDB's error.
     static func prepare(_ environment: Environment, newSecret: [UInt8]) throws(LedgerError) {
         while true {
             let outcome: Result<Void, LedgerError>
             do throws(LMDBError) {
                 outcome = try attempt(environment, newSecret: newSecret)
             } catch {
-                // A migration may need more room than the process's limits left to the map.
+                // A migration may need more room than the map has under the process's limits.
                 guard error.code == MDBCode.mapFull else { throw .storage(error) }
                 do throws(LMDBError) { try environment.grow() } catch { throw .storage(error) }
                 continue
@@ -78,7 +83,7 @@ enum LedgerSchema {
         }
     }
 
-    /// Notes that the ledger is of the present version.
+    /// Stores the present version number.
     static func putVersion(in transaction: borrowing WriteTransaction) throws(LMDBError) {
         try put(withUnsafeBytes(of: current.littleEndian) { Array($0) }, versionKey, in: transaction)
     }
@@ -106,7 +111,7 @@ enum LedgerSchema {
         try transaction.put(LedgerTable.meta.table, key, encoder.bytes)
     }
 
-    /// Fresh bytes from the kernel (man 3 getentropy: getrandom, at most 256 bytes, never cut short).
+    /// Returns fresh bytes from the kernel (man 3 getentropy: getrandom, at most 256 bytes, never cut short).
     static func randomSecret() throws(LedgerError) -> [UInt8] {
         var secret = [UInt8](repeating: 0, count: secretSize)
         guard getentropy(&secret, secret.count) == 0 else {

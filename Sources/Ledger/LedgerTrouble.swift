@@ -1,29 +1,29 @@
 import Glibc
 
-/// Why changes can't be made durable at the moment. None is lost: the writer tries again until it succeeds.
+/// Why changes cannot be made durable at the moment. The writer loses no change and retries until it succeeds.
 public struct LedgerTrouble: Hashable, Sendable, CustomStringConvertible {
-    /// The kinds that call for different remedies.
+    /// The kinds of trouble, each with a different remedy.
     public enum Kind: String, Sendable {
         /// The file system, or the user's quota on it, is full.
         case diskFull = "disk_full"
         /// The disk reports errors.
         case inputOutput = "input_output"
-        /// No more address space for the map.
+        /// The map cannot get more address space.
         case mapFull = "map_full"
-        /// LMDB meets pages that make no sense: the file is to be looked through before the next start.
+        /// LMDB found inconsistent pages: inspect the file before the next start.
         case damaged
         /// A change that can never be stored was left out: an error in the program.
         case refusedChange = "refused_change"
-        /// Anything else.
+        /// Any other reason.
         case other
     }
 
-    /// What is wrong.
+    /// The kind of trouble.
     public let kind: Kind
-    /// What failed and why.
+    /// The failure and its reason.
     public let message: String
 
-    /// What to do about it.
+    /// Instructions for the user.
     public var remedy: String {
         switch kind {
         case .diskFull: "free space on the file system of the state directory, or raise the quota"
@@ -43,7 +43,7 @@ public struct LedgerTrouble: Hashable, Sendable, CustomStringConvertible {
         kind =
             switch error.code {
             case ENOSPC, EDQUOT, EFBIG: .diskFull
-            // A write that is cut short by a full disk is reported as EIO by LMDB.
+            // LMDB reports a write cut short by a full disk as EIO.
             case EIO: Self.isFull(directory) ? .diskFull : .inputOutput
             case MDBCode.mapFull, ENOMEM: .mapFull
             default: error.isDamage ? .damaged : .other

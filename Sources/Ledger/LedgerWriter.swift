@@ -3,10 +3,10 @@ import LinuxSystem
 import Logging
 import Synchronization
 
-/// The one thread that writes: takes whatever waits, stores it in one transaction, and tells who waited for it.
+/// The only writing thread: takes all queued commits, stores them in one transaction, and notifies their callers.
 ///
-/// No timer: while one commit waits for the disk, the next gathers. A failed commit is tried again, whole, until it
-/// succeeds or the ledger is closed.
+/// Uses no timer: while one commit waits for the disk, further commits gather. A failed commit is retried as a whole
+/// until it succeeds or the ledger is closed.
 final class LedgerWriter: Sendable {
     private let environment: Environment
     private let directory: String
@@ -18,7 +18,7 @@ final class LedgerWriter: Sendable {
     /// Whether a fault of the file was reported.
     private let isFaulty = Atomic<Bool>(false)
 
-    /// Keeps a transaction well below the 131,072 dirty pages LMDB allows (MDB_TXN_FULL).
+    /// Keeps a transaction well below LMDB's limit of 131,072 dirty pages (MDB_TXN_FULL).
     private static let writesPerCommit = 20_000
     private static let pauses = [100, 200, 500, 1000, 2000, 5000]
 
@@ -38,11 +38,12 @@ final class LedgerWriter: Sendable {
     }
 
     func add(_ commit: PendingCommit) {
-        // An empty commit still waits its turn: it is durable when all before it is.
+        // An empty commit still waits its turn: it is durable once all earlier commits are.
         if !queue.add(commit) { commit.finished(false) }
     }
 
-    /// Lets everything queued be written, then ends the thread. From the thread itself it only asks for that.
+    /// Waits until everything queued is written and the thread has ended. On the writer's thread, only requests the
+    /// end.
     func close() {
         queue.close()
         if thread.load(ordering: .relaxed) != UInt(pthread_self()) { queue.waitUntilFinished() }
@@ -56,15 +57,15 @@ final class LedgerWriter: Sendable {
             var rest = commits[...]
             while !rest.isEmpty { rest = rest.dropFirst(store(rest)) }
         }
-        // The next start may not look through a ledger that was closed.
+        // The next start may skip the inspection of a properly closed ledger, so report a fault now.
         if let fault = environment.foreignWrites.fault() { report(damage: fault) }
         environment.close()
         queue.finish()
     }
 
-    /// Stores as many of the first commits as fit one transaction.
+    /// Stores as many of the first commits as fit in one transaction.
     ///
-    /// - Returns: how many are dealt with.
+    /// - Returns: number of commits handled.
     private func store(_ commits: ArraySlice<PendingCommit>) -> Int {
         var limit = Self.fitting(commits)
         var refused: Set<Int> = []
@@ -100,7 +101,7 @@ final class LedgerWriter: Sendable {
         }
     }
 
-    /// Reports once that the ledger can't be gone on with.
+    /// Reports once that the ledger cannot continue.
     func report(damage reason: String) {
         if !isFaulty.exchange(true, ordering: .relaxed) { onTrouble(LedgerTrouble(damage: reason)) }
     }
@@ -109,14 +110,14 @@ final class LedgerWriter: Sendable {
         case stored
         /// The commit at this index can never be stored.
         case refused(Int, LMDBError)
-        /// More changed pages than one transaction may have.
+        /// The commits change more pages than one transaction may have.
         case tooLarge(LMDBError)
         case failed(LMDBError)
-        /// Something else removed or changed the file.
+        /// Another program removed or changed the file.
         case faulty(String)
     }
 
-    /// Waits before another attempt.
+    /// Waits before the next attempt.
     ///
     /// - Returns: whether the ledger was closed meanwhile.
     private func pause(after attempt: Int) -> Bool {
@@ -144,7 +145,7 @@ final class LedgerWriter: Sendable {
         }
     }
 
-    /// Does what lets the next attempt succeed where waiting would not.
+    /// Makes the next attempt possible in cases where waiting does not help.
     ///
     /// - Returns: whether to try again at once.
     private func recover(from error: LMDBError) -> Bool {
@@ -165,7 +166,8 @@ final class LedgerWriter: Sendable {
         }
     }
 
-    /// The ledger is being closed while the disk takes nothing: what was not stored was never promised.
+    /// Ends commits as failed because the ledger is closing and the disk accepts no writes; none of them was reported
+    /// durable.
     private func giveUp(_ commits: ArraySlice<PendingCommit>, after reason: String) -> Int {
         logger.error("ledger closed with changes it could not write", metadata: ["error": "\(reason)"])
         for commit in commits { commit.finished(false) }

@@ -1,6 +1,6 @@
 import UploadCore
 
-/// An upload that was set aside, with what stands in pages of their own while it is not.
+/// A parked upload with its fragment states, which an active upload stores in separate pages.
 struct ParkedUpload: StoredRecord, Equatable {
     static var table: LedgerTable { .parked }
 
@@ -19,7 +19,7 @@ struct ParkedUpload: StoredRecord, Equatable {
         self.init(upload: upload, acknowledged: acknowledged, receipts: receipts)
     }
 
-    /// The pages its fragment states are stored in, but for those that tell nothing.
+    /// The pages of the upload's fragment states, without empty pages.
     var pages: [FragmentPage] {
         stride(from: 0, to: acknowledged.words.count * 64, by: FragmentPage.fragments)
             .map { FragmentPage(of: $0, in: acknowledged, receipts: receipts) }
@@ -42,7 +42,7 @@ struct ParkedUpload: StoredRecord, Equatable {
         let fragments = upload.plan.size / UInt64(upload.plan.fragmentSize)
         let words = decoder.readWords(atMost: Int(clamping: fragments / 64 + 1))
         var receipts: [Int: String] = [:]
-        // An index and the length of a text.
+        // Each entry takes at least an index and a text's length.
         for _ in 0..<decoder.readCount(ofAtLeast: 12) {
             let index = Int(truncatingIfNeeded: decoder.read(Int64.self))
             receipts[index] = decoder.readText()
@@ -53,9 +53,9 @@ struct ParkedUpload: StoredRecord, Equatable {
 }
 
 extension FragmentPage {
-    /// Puts the pages of one upload together.
+    /// Joins the pages of one upload.
     ///
-    /// - Parameter count: number of fragments; what lies beyond is left out.
+    /// - Parameter count: number of fragments; states beyond the last fragment are left out.
     static func join(_ pages: [FragmentPage], count: Int) -> (acknowledged: FragmentSet, receipts: [Int: String]) {
         var words = [UInt64](repeating: 0, count: (count + 63) / 64)
         var receipts: [Int: String] = [:]

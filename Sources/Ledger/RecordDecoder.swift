@@ -1,15 +1,15 @@
 /// Reads the fields of one record in the order they were written.
 ///
-/// No bytes whatever make it trap: what goes past the end, or makes no sense, is remembered, zeros are returned from
-/// there on, and `isSound` says so at the end. Valid only as long as the transaction that the bytes come from.
+/// No input makes the decoder trap. After a missing or invalid field the decoder returns zeros, and `isSound` is
+/// false at the end. Valid only during the transaction that supplied the bytes.
 struct RecordDecoder {
     private let bytes: UnsafeRawBufferPointer
     private var offset: Int
     private var failed = false
 
-    /// Checks checksum and format.
+    /// Checks the checksum and the format.
     ///
-    /// - Returns: nil where they are wrong.
+    /// - Returns: nil if either is wrong.
     init?(_ bytes: UnsafeRawBufferPointer, table: LedgerTable, key: [UInt8]) {
         guard bytes.count >= 9 else { return nil }
         let stored = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
@@ -19,17 +19,17 @@ struct RecordDecoder {
         if failed { return nil }
     }
 
-    /// Skips the checksum, so that tests can reach the fields with any bytes.
+    /// Skips the checksum, so that tests can pass any bytes to the fields.
     init(unchecked bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
         offset = 8
         if read(UInt8.self) != RecordEncoder.format { failed = true }
     }
 
-    /// Whether every field was there and nothing is left.
+    /// Whether every field was complete and no bytes are left.
     var isSound: Bool { !failed && offset == bytes.count }
 
-    /// Marks the record as senseless.
+    /// Marks the record as invalid.
     mutating func fail() {
         failed = true
     }
@@ -71,9 +71,9 @@ struct RecordDecoder {
         return stored.map(UInt64.init(littleEndian:))
     }
 
-    /// Reads how many entries follow.
+    /// Reads the number of entries that follow.
     ///
-    /// - Parameter size: bytes that each entry takes at least; a count the record has no room for is senseless.
+    /// - Parameter size: minimum bytes of an entry; a count too large for the record's length is invalid.
     mutating func readCount(ofAtLeast size: Int) -> Int {
         let count = Int(read(UInt32.self))
         guard !failed, count <= (bytes.count - offset) / size else {

@@ -1,22 +1,23 @@
 import CXXHash
 
-/// Writes one record: `checksum (8) · format (1) · fields`, numbers little-endian, bytes behind their 32-bit length.
+/// Encodes one record: `checksum (8) · format (1) · fields`, numbers little-endian, each byte string after its 32-bit
+/// length.
 ///
-/// The buffer is used again for every record.
+/// Reuses its buffer for every record.
 struct RecordEncoder {
-    /// The format of every record so far.
+    /// The only record format so far.
     static let format: UInt8 = 1
 
     private(set) var bytes: [UInt8] = []
 
-    /// Forgets the last record and begins the next.
+    /// Discards the last record and begins the next.
     mutating func begin() {
         bytes.removeAll(keepingCapacity: true)
         append(UInt64(0))
         append(Self.format)
     }
 
-    /// Puts the checksum in front: the record is complete.
+    /// Stores the checksum in front, which completes the record.
     mutating func seal(table: LedgerTable, key: [UInt8]) {
         bytes.withUnsafeMutableBytes { raw in
             let sum = recordChecksum(of: UnsafeRawBufferPointer(rebasing: raw[8...]), table: table, key: key)
@@ -43,7 +44,7 @@ struct RecordEncoder {
     }
 }
 
-/// XXH3 over a record, seeded with where it belongs: a record that turns up under another key is damaged, too.
+/// Returns XXH3 over a record, seeded with its table and key: a record under another key counts as damaged, too.
 func recordChecksum(of record: UnsafeRawBufferPointer, table: LedgerTable, key: [UInt8]) -> UInt64 {
     let place = key.withUnsafeBytes { XXH3_64bits_withSeed($0.baseAddress, $0.count, UInt64(table.table.index)) }
     return XXH3_64bits_withSeed(record.baseAddress, record.count, place)

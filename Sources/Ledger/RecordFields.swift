@@ -1,6 +1,6 @@
 import UploadCore
 
-// How the values that stand in several records are written.
+// Encoding of values that occur in several records.
 
 extension RecordEncoder {
     mutating func append(optional text: String?) {

@@ -1,12 +1,12 @@
 import UploadCore
 
-/// A value the ledger keeps in one record.
+/// A value stored in one record.
 protocol StoredRecord {
     static var table: LedgerTable { get }
 
     func encodeFields(into encoder: inout RecordEncoder)
 
-    /// Reads the fields; any value may come back where the decoder is not sound.
+    /// Decodes the fields; the result is meaningless if the decoder is not sound.
     static func decodeFields(from decoder: inout RecordDecoder) -> Self?
 }
 
@@ -17,7 +17,7 @@ extension StoredRecord {
         encoder.seal(table: Self.table, key: key)
     }
 
-    /// Reads a record; everything about it must be right.
+    /// Decodes a record; fails unless checksum, format and all fields are valid.
     static func decode(_ bytes: UnsafeRawBufferPointer, key: [UInt8]) -> Result<Self, LedgerError> {
         if var decoder = RecordDecoder(bytes, table: table, key: key) {
             if let record = decodeFields(from: &decoder), decoder.isSound { return .success(record) }
@@ -40,7 +40,7 @@ extension UploadRecord: StoredRecord {
         return record
     }
 
-    /// The fields of schema 5, which end the record that holds them: records of before have none.
+    /// Appends the fields of schema 5 at the end of the record; older records lack them.
     func encodeNewFields(into encoder: inout RecordEncoder) {
         if let sha256 { encoder.append(bytes: sha256.bytes) }
     }
@@ -88,7 +88,7 @@ extension Confirmation: StoredRecord {
         encoder.append(scope.description)
         encoder.append(remote)
         encoder.append(confirmedAt.milliseconds)
-        // Ends the record since schema 5: records of before have no such flag.
+        // The record's last field since schema 5; older records lack the flag.
         if isByMD5Alone { encoder.append(UInt8(1)) }
     }
 
@@ -150,7 +150,7 @@ struct DigestPage: StoredRecord, Equatable {
     }
 }
 
-/// A small value kept by name.
+/// A setting's value.
 struct SettingRecord: StoredRecord, Equatable {
     static var table: LedgerTable { .settings }
 
@@ -165,7 +165,7 @@ struct SettingRecord: StoredRecord, Equatable {
     }
 }
 
-/// What the ledger keeps of itself.
+/// A value about the ledger itself.
 struct MetaRecord: StoredRecord, Equatable {
     static var table: LedgerTable { .meta }
 

@@ -3,7 +3,7 @@ import UploadCore
 extension SourceRecord: StoredRecord {
     static var table: LedgerTable { .sources }
 
-    /// Which optional fields a record has, as bits.
+    /// The optional fields present in a record, as bits.
     private struct Presence: OptionSet {
         let rawValue: UInt16
         static let account = Presence(rawValue: 1)
@@ -71,7 +71,7 @@ extension SourceRecord: StoredRecord {
     }
 }
 
-// The numbers of the stages are never to be changed.
+// Never change the stages' numbers.
 extension RecordEncoder {
     fileprivate mutating func append(_ stage: SourceRecord.Stage) {
         switch stage {
@@ -118,7 +118,7 @@ extension RecordEncoder {
         append(files: post.files)
     }
 
-    /// In the order of the names, so that equal records have equal bytes.
+    /// Appends files in the order of their names, so that equal records have equal bytes.
     fileprivate mutating func append(files: [RelativePath: ContentKey]) {
         append(UInt32(truncatingIfNeeded: files.count))
         for (name, key) in files.sorted(by: { $0.key < $1.key }) {
@@ -180,7 +180,7 @@ extension RecordDecoder {
 
     fileprivate mutating func readFiles() -> [RelativePath: ContentKey] {
         var files: [RelativePath: ContentKey] = [:]
-        // The length of a name, and a key.
+        // Each entry takes at least a name's length and a key.
         for _ in 0..<readCount(ofAtLeast: 20) {
             let name = readPath()
             files[name] = readContentKey()
@@ -190,7 +190,7 @@ extension RecordDecoder {
 
     fileprivate mutating func readDeparted() -> [ContentKey: String] {
         var departed: [ContentKey: String] = [:]
-        // A key, and the length of an id.
+        // Each entry takes at least a key and an id's length.
         for _ in 0..<readCount(ofAtLeast: 20) {
             let key = readContentKey()
             departed[key] = readText()

@@ -2,20 +2,20 @@ import CLMDB
 
 /// Pages and entries of an environment.
 struct PageCounts {
-    /// Bytes of a page.
+    /// Page size in bytes.
     var size: Int
-    /// Pages up to the last one in use.
+    /// Number of pages up to the last one in use.
     var used: Int
     /// Address space in bytes.
     var map: Int
-    /// Pages of the trees LMDB keeps for itself: free pages, and names of tables.
+    /// Number of pages in LMDB's internal trees: free pages, and names of tables.
     var own: Int
-    /// In the order of the environment's tables.
+    /// Entries and pages of each table, in the order of the environment's tables.
     var tables: [(entries: Int, pages: Int)]
 }
 
 extension Environment {
-    /// Counts pages and entries from the heads of the trees.
+    /// Counts pages and entries from the tree heads.
     func pageCounts() throws(LMDBError) -> PageCounts {
         let information = try information()
         return try read { transaction throws(LMDBError) in

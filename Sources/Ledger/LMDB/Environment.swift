@@ -8,29 +8,30 @@ import Synchronization
 /// Durable on return: opened without MDB_NOSYNC, MDB_NOMETASYNC, MDB_WRITEMAP and MDB_NOLOCK. With MDB_NOTLS, "a
 /// read-only transaction may span threads" and reader slots belong to transactions instead of threads.
 final class Environment: @unchecked Sendable {
-    // Unchecked: `handle`, `failure`, `handles` and `mapSize` change only with `gate` held for writing, and are read only with it
-    // held at least for reading. LMDB's own handles may be shared by threads.
+    // Unchecked: `handle`, `failure`, `handles` and `mapSize` change only with `gate` held for writing, and are read
+    // only with `gate` held at least for reading. Threads may share LMDB's own handles.
     private let gate: UnsafeMutablePointer<pthread_rwlock_t>
     private var handle: OpaquePointer?
-    /// Why there is no handle although nobody closed the file.
+    /// Why opening failed; nil after a successful opening or a close.
     private var failure: LMDBError?
     private var handles: [MDB_dbi] = []
     private var mapSize: Int
     private let path: String
-    /// Tells this environment's own writes from those of others.
+    /// Distinguishes this environment's writes from those of other programs.
     let foreignWrites: ForeignWrites
-    /// The tables, in the order of their names given at the start.
+    /// The tables, in the order of the names passed to `init`.
     let tables: [Table]
     private let writer = Atomic<UInt>(0)
 
-    /// The file is kept this much longer than its last page in use, as a hole: see `keepFileAhead`.
+    /// Bytes of hole after the last page in use: see `keepFileAhead`.
     private static let fileSlack = 4 << 20
     private static let smallestMap = 64 << 20
 
     /// Opens or creates the file, which must not be open in this process already ("Do not have open an LMDB database
-    /// twice in the same process at the same time", lmdb.h: closing one would drop the other's locks).
+    /// twice in the same process at the same time", lmdb.h: closing one environment would drop the other's locks).
     ///
-    /// - Parameter mapSize: address space to reserve; halved until the process's limits allow it, down to 64 MiB.
+    /// - Parameter mapSize: address space to reserve, in bytes; halved until the process's limits allow it, down to
+    ///   64 MiB.
     init(path: String, tables names: [String], mapSize: Int) throws(LMDBError) {
         self.path = path
         foreignWrites = ForeignWrites(path: path)
@@ -55,10 +56,10 @@ final class Environment: @unchecked Sendable {
         gate.deallocate()
     }
 
-    /// Runs `body` on a view of the tables as they are now. Blocks only while the map grows.
+    /// Runs `body` on a consistent view of the tables. Blocks only while the map grows.
     ///
-    /// Keep it short: "Avoid long-lived transactions. Read transactions prevent reuse of pages freed by newer write
-    /// transactions, thus the database can grow quickly" (lmdb.h).
+    /// Keep `body` short: "Avoid long-lived transactions. Read transactions prevent reuse of pages freed by newer
+    /// write transactions, thus the database can grow quickly" (lmdb.h).
     func read<Result>(
         _ body: (borrowing ReadTransaction) throws(LMDBError) -> Result
     ) throws(LMDBError) -> Result {
@@ -69,10 +70,10 @@ final class Environment: @unchecked Sendable {
         return try body(transaction)
     }
 
-    /// Runs `body` in the write transaction; when this returns, its changes are on the disk. An error undoes them all.
+    /// Runs `body` in the write transaction. On return, the changes are on the disk; an error rolls them all back.
     ///
-    /// - Throws: what `body` throws, what LMDB reports, and EDEADLK for a write inside a write: "A thread may only have
-    ///   one write transaction at a time" (lmdb.h), a second one would wait for itself.
+    /// - Throws: errors of `body` and of LMDB, and EDEADLK for a write inside a write: "A thread may only have one
+    ///   write transaction at a time" (lmdb.h). The second one would deadlock.
     func write<Result>(
         _ body: (borrowing WriteTransaction) throws(LMDBError) -> Result
     ) throws(LMDBError) -> Result {
@@ -82,7 +83,7 @@ final class Environment: @unchecked Sendable {
         let handle = try begin(flags: 0)
         writer.store(UInt(pthread_self()), ordering: .relaxed)
         defer {
-            // A write that failed may have changed the file as well.
+            // A failed write may have changed the file as well.
             foreignWrites.accept()
             writer.store(0, ordering: .relaxed)
         }
@@ -93,8 +94,8 @@ final class Environment: @unchecked Sendable {
             mdb_txn_abort(handle)
             throw error
         }
-        // "The transaction handle is freed. It and its cursors must not be used again after this call" (lmdb.h), also
-        // when it fails.
+        // "The transaction handle is freed. It and its cursors must not be used again after this call" (lmdb.h). The
+        // same holds after a failed commit.
         try LMDBError.check(mdb_txn_commit(handle), "mdb_txn_commit", path)
         try keepFileAhead()
         return result
@@ -114,15 +115,15 @@ final class Environment: @unchecked Sendable {
             try LMDBError.check(mdb_env_set_mapsize(try opened(), doubled), "mdb_env_set_mapsize", path)
             mapSize = doubled
         } catch {
-            // A failed mmap leaves LMDB without any map: only opening anew brings the old one back.
+            // A failed mmap leaves LMDB without any map: only reopening restores the old map.
             closeHandle()
             try openOrRemember()
             throw error
         }
     }
 
-    /// Closes and opens the file anew, once no transaction is open: the way out of MDB_PANIC, "Update of meta page
-    /// failed or environment had fatal error" (lmdb.h).
+    /// Closes and reopens the file once no transaction is open: the way out of MDB_PANIC, "Update of meta page failed
+    /// or environment had fatal error" (lmdb.h).
     func reopen() throws(LMDBError) {
         try refuseInsideWrite()
         pthread_rwlock_wrlock(gate)
@@ -131,7 +132,7 @@ final class Environment: @unchecked Sendable {
         try openOrRemember()
     }
 
-    /// LMDB's own description of the environment.
+    /// Returns LMDB's own description of the environment.
     func information() throws(LMDBError) -> MDB_envinfo {
         pthread_rwlock_rdlock(gate)
         defer { pthread_rwlock_unlock(gate) }
@@ -140,14 +141,14 @@ final class Environment: @unchecked Sendable {
         return result
     }
 
-    /// Whether the file is not open because it could not be opened anew.
+    /// Whether the file is closed because reopening failed.
     var hasFailed: Bool {
         pthread_rwlock_rdlock(gate)
         defer { pthread_rwlock_unlock(gate) }
         return failure != nil
     }
 
-    /// Closes the file once no transaction is open; whatever is called afterwards throws EBADF.
+    /// Closes the file once no transaction is open; later calls throw EBADF.
     func close() {
         pthread_rwlock_wrlock(gate)
         defer { pthread_rwlock_unlock(gate) }
@@ -173,7 +174,7 @@ final class Environment: @unchecked Sendable {
         }
     }
 
-    /// Opens the file; where that fails, every call throws the reason until it succeeds.
+    /// Opens the file. If opening fails, every call throws the reason until a later attempt succeeds.
     private func openOrRemember() throws(LMDBError) {
         do throws(LMDBError) {
             try open()
@@ -194,17 +195,17 @@ final class Environment: @unchecked Sendable {
             try LMDBError.check(mdb_env_set_mapsize(created, mapSize), "mdb_env_set_mapsize", path)
             let flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS)
             try LMDBError.check(mdb_env_open(created, path, flags, 0o600), "mdb_env_open", path)
-            // LMDB opens its files close-on-exec where the system can; its lock must never reach a child.
+            // LMDB opens its files close-on-exec if the system can; its lock must never reach a child.
             var descriptor: Int32 = -1
             try LMDBError.check(mdb_env_get_fd(created, &descriptor), "mdb_env_get_fd", path)
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-            // A reader that was killed keeps its slot, and with it every page freed since.
+            // A killed reader keeps its slot, which blocks reuse of every page freed since.
             try LMDBError.check(mdb_reader_check(created, nil), "mdb_reader_check", path)
             try openTables()
             try keepFileAhead()
             foreignWrites.accept()
         } catch {
-            // "mdb_env_close() must be called to discard the handle" when opening fails (lmdb.h, `mdb_env_open`).
+            // If opening fails, "mdb_env_close() must be called to discard the handle" (lmdb.h, `mdb_env_open`).
             closeHandle()
             throw error
         }
@@ -226,10 +227,11 @@ final class Environment: @unchecked Sendable {
         handles = opened
     }
 
-    /// Keeps the file's end beyond the last page in use.
+    /// Keeps the end of the file beyond the last page in use.
     ///
-    /// LMDB never writes a page that one transaction both took and gave back, not even the very last: a sound file may
-    /// be shorter than its meta page says. With a hole behind it, a file that is too short is one that was cut.
+    /// LMDB never writes a page that one transaction both allocated and freed, not even the very last page. So a
+    /// sound file may be shorter than its meta page says. With a hole at the end, a file shorter than that was
+    /// truncated.
     private func keepFileAhead() throws(LMDBError) {
         let handle = try opened()
         var descriptor: Int32 = -1
@@ -241,7 +243,7 @@ final class Environment: @unchecked Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return }
         let used = (information.me_last_pgno + 1) * Int(pages.ms_psize)
-        // The commit holds even where the hole can't be had, for instance at a file size limit.
+        // The commit holds even if the hole is impossible, for instance at a file size limit.
         if Int(status.st_size) < used + Self.fileSlack / 2 { _ = ftruncate(descriptor, off_t(used + Self.fileSlack)) }
     }
 

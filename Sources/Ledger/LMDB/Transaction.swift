@@ -1,15 +1,15 @@
 import CLMDB
 
-/// A consistent view of all tables. It exists only inside the closure that `Environment.read` or `write` calls: it
-/// can't be copied, so it can't be kept either.
+/// A consistent view of all tables. It exists only inside the closure of `Environment.read` or `write`: the type is
+/// not copyable, so `body` cannot store it.
 ///
 /// "Values returned from the database are valid only until a subsequent update operation, or the end of the
-/// transaction" (lmdb.h, `mdb_get`): values are therefore handed to a closure, which copies what it needs.
+/// transaction" (lmdb.h, `mdb_get`): a closure therefore receives each value and copies the needed parts.
 struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
     let tables: [MDB_dbi]
 
-    /// Hands the value of a key to `body`, or returns nil where there is none.
+    /// Passes a key's value to `body`; returns nil if the key does not exist.
     func get<Value>(
         _ table: Table, _ key: [UInt8], _ body: (UnsafeRawBufferPointer) -> Value
     ) throws(LMDBError) -> Value? {
@@ -22,14 +22,14 @@ struct ReadTransaction: ~Copyable {
         }
     }
 
-    /// Walks a table in the order of its keys' bytes, from the first key not below `start`, until `body` returns false.
+    /// Scans a table in the byte order of its keys, from the first key not below `start`, until `body` returns false.
     func scan(
         _ table: Table, from start: [UInt8], _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
     ) throws(LMDBError) {
         var cursor: OpaquePointer?
         try LMDBError.check(mdb_cursor_open(handle, tables[table.index], &cursor), "mdb_cursor_open", table.name)
         // "A cursor in a read-only transaction must be closed explicitly, before or after its transaction ends"
-        // (lmdb.h); one in a write transaction may be.
+        // (lmdb.h); closing a cursor of a write transaction is allowed.
         defer { mdb_cursor_close(cursor) }
         var value = MDB_val()
         try withKey(start) { key throws(LMDBError) in
@@ -44,7 +44,7 @@ struct ReadTransaction: ~Copyable {
 }
 
 extension ReadTransaction {
-    /// Whether no table holds anything.
+    /// Whether all tables are empty.
     var isEmpty: Bool {
         get throws(LMDBError) {
             for table in tables where try statistics(table).ms_entries > 0 { return false }
@@ -52,7 +52,7 @@ extension ReadTransaction {
         }
     }
 
-    /// What LMDB keeps of a table: pages by kind, and entries.
+    /// Returns LMDB's statistics of a table: pages by kind, and entries.
     func statistics(_ table: MDB_dbi) throws(LMDBError) -> MDB_stat {
         var result = MDB_stat()
         try LMDBError.check(mdb_stat(handle, table, &result), "mdb_stat", "table \(table)")
@@ -60,15 +60,15 @@ extension ReadTransaction {
     }
 }
 
-/// The one transaction that may change tables; its view includes its own changes.
+/// The only transaction that can change tables; its view includes its own changes.
 struct WriteTransaction: ~Copyable {
     let reading: ReadTransaction
 
-    /// Stores a value, replacing what the key had.
+    /// Stores a value, replacing the key's previous value.
     func put(_ table: Table, _ key: [UInt8], _ value: borrowing [UInt8]) throws(LMDBError) {
         let code = value.withUnsafeBytes { bytes in
             withKey(key) { raw in
-                // LMDB copies the bytes and leaves them alone.
+                // LMDB copies the bytes without changing them.
                 var data = MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
                 return mdb_put(reading.handle, reading.tables[table.index], &raw, &data, 0)
             }
@@ -78,7 +78,7 @@ struct WriteTransaction: ~Copyable {
 
     /// Removes a key.
     ///
-    /// - Returns: whether it was there.
+    /// - Returns: whether the key existed.
     @discardableResult
     func remove(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> Bool {
         let code = withKey(key) { raw in mdb_del(reading.handle, reading.tables[table.index], &raw, nil) }

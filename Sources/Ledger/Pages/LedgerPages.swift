@@ -2,34 +2,34 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// The tables of a ledger's file, read page by page while nobody has it open.
+/// The tables of a ledger's file, read page by page while no ledger has the file open.
 struct LedgerPages {
-    /// What can be said of the pages once all were met.
+    /// The result of visiting all pages.
     struct Survey {
-        /// What is wrong with them; nil where LMDB can rely on every one.
+        /// The first fault found; nil if LMDB can rely on every page.
         var fault: String?
-        /// Tables that are not there although others are.
+        /// Tables missing although others exist.
         var missing: [LedgerTable]
     }
 
     private let file: SharedDescriptor
     private let head: MetaPages
 
-    /// - Throws: `Errno` where the file can't be opened or read at its head.
+    /// - Throws: `Errno` if the file cannot be opened or its header cannot be read.
     init(path: String) throws(Errno) {
         file = try SharedDescriptor(opening: path, flags: O_RDONLY)
         head = try MetaPages(of: file)
     }
 
-    /// Whether nothing was ever written to it.
+    /// Whether the file is empty.
     var isEmpty: Bool { head.size == 0 }
 
-    /// Bytes in use, pages to be used again included.
+    /// Bytes in use, free pages included.
     var size: UInt64 { min(head.size, head.current?.fileSize ?? head.size) }
 
-    /// Hands every record that can be reached to `body`: table, key and value.
+    /// Passes every reachable record to `body`: table, key and value.
     ///
-    /// - Returns: what is wrong with the pages, and which tables there are not.
+    /// - Returns: the fault of the pages, and the missing tables.
     func visit(_ body: (LedgerTable, [UInt8], [UInt8]) -> Void) -> Survey {
         guard let meta = head.current else { return Survey(fault: "it has no head that makes sense", missing: []) }
         var walk = PageWalk(file: file, meta: meta, size: head.size)
@@ -55,8 +55,8 @@ struct LedgerPages {
         return Survey(fault: walk.fault, missing: missing)
     }
 
-    /// The pages to be used again, as LMDB keeps them: by the transaction that freed them, a count and the numbers in
-    /// descending order (`mdb_freelist_save` in mdb.c). One that is in use as well would be overwritten.
+    /// Visits the free pages. LMDB stores them by the transaction that freed them, as a count and the page numbers in
+    /// descending order (`mdb_freelist_save` in mdb.c). LMDB would overwrite a free page that is also in use.
     private static func visitFreePages(_ walk: inout PageWalk, _ meta: Meta) {
         walk.visit(meta.free, order: .words) { walk, key, value, flags in
             guard flags == 0, key.count == PageLayout.word, PageLayout.number(key, 0) <= meta.transaction,

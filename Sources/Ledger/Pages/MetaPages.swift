@@ -2,27 +2,27 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// What the two meta pages at the head of an LMDB file say of it, read with plain reads: a file that is shorter than
-/// that would raise SIGBUS once it is mapped, and LMDB does not look.
+/// The two meta pages at the head of an LMDB file, read with plain reads. A file shorter than its meta pages say
+/// would raise SIGBUS once mapped, and LMDB does not check.
 struct MetaPages {
     enum Problem: Equatable {
         /// Not an LMDB file of this format.
         case foreign
-        /// Shorter than it must be, in bytes.
+        /// The file is shorter than required; sizes in bytes.
         case cut(size: UInt64, needed: UInt64)
     }
 
     /// Size of the file in bytes.
     let size: UInt64
-    /// The page at each place; nil where it makes no sense.
+    /// The page at each position; nil for an invalid page.
     let metas: [Meta?]
 
-    /// The page that LMDB goes by: that of the later transaction.
+    /// The page LMDB uses: the one with the later transaction.
     var current: Meta? { metas.compactMap(\.self).max { $0.transaction < $1.transaction } }
 
-    /// What can be told from the two pages alone.
+    /// The fault visible in the two pages alone; nil if there is none.
     ///
-    /// Each commit writes the page its own predecessor did not: even transactions the first, odd ones the second
+    /// Commits write the two pages in turn: even transactions the first, odd transactions the second
     /// (`mdb_env_write_meta` in mdb.c).
     var fault: String? {
         guard let first = metas[0], let second = metas[1] else { return "a meta page is damaged" }
@@ -36,10 +36,9 @@ struct MetaPages {
         return nil
     }
 
-    /// Looks for what is wrong with a file that is about to be opened; one that is missing or empty is about to be
-    /// created, and fine.
+    /// Checks a file before opening. A missing or empty file is fine: the ledger is about to create it.
     ///
-    /// - Throws: `Errno` where it can't be read.
+    /// - Throws: `Errno` if the file cannot be read.
     static func problem(of path: String) throws(Errno) -> Problem? {
         let file: SharedDescriptor
         do throws(Errno) {
@@ -58,7 +57,7 @@ struct MetaPages {
 
     /// Reads both pages.
     ///
-    /// - Throws: `Errno` where they can't be read.
+    /// - Throws: `Errno` if the pages cannot be read.
     init(of file: SharedDescriptor) throws(Errno) {
         size = try FileStatus(of: file.rawValue).size
         guard size >= UInt64(Meta.end) else {
@@ -66,7 +65,7 @@ struct MetaPages {
             return
         }
         let first = Meta(try Self.bytes(of: file, at: 0), page: 0)
-        // Where the first page does not tell how large pages are, the second is looked for where it may be.
+        // If the first page does not give the page size, look for the second page at every possible position.
         let sizes: [UInt64] = if let first { [first.pageSize] } else { (9...16).map { UInt64(1) << $0 } }
         var second: Meta?
         for size in sizes where second == nil {
@@ -91,7 +90,7 @@ struct MetaPages {
 /// and word size.
 struct Meta: Equatable {
     let pageSize: UInt64
-    /// The tree of free pages, and the tree that names the others.
+    /// The tree of free pages, and the tree with the names of the other trees.
     let free: TreeHead
     let main: TreeHead
     let lastPage: UInt64
@@ -103,10 +102,10 @@ struct Meta: Equatable {
     private static let magic: UInt32 = 0xBEEF_C0DE
     private static let version: UInt32 = 1
     private static let metaFlag: UInt16 = 8
-    /// MDB_INTEGERKEY of the tree, and MDB_NOSUBDIR, which the file keeps in the same field.
+    /// The tree's flag MDB_INTEGERKEY, and the file's flag MDB_NOSUBDIR, which LMDB stores in the same field.
     private static let freeFlags: UInt16 = 0x4008
 
-    /// Bytes the file must have, so that every page in use is there; nil where that is no number.
+    /// Bytes required to hold every page in use; nil if the number overflows.
     var fileSize: UInt64? {
         let (count, isLast) = lastPage.addingReportingOverflow(1)
         let (size, overflow) = count.multipliedReportingOverflow(by: pageSize)
@@ -115,7 +114,7 @@ struct Meta: Equatable {
 
     /// Reads the fields.
     ///
-    /// - Returns: nil where they are not those of a meta page, or not of a file that a ledger is in.
+    /// - Returns: nil if the fields are not those of a meta page, or not of a ledger's file.
     init?(_ bytes: [UInt8], page: UInt64) {
         guard bytes.count >= Self.end, PageLayout.number(bytes, 0) == page,
             PageLayout.short(bytes, PageLayout.word + 2) == Self.metaFlag,

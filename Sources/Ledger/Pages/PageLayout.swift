@@ -1,5 +1,5 @@
-/// Where things stand in an LMDB file (`MDB_page`, `MDB_db`, `MDB_node` in mdb.c, data version 1): the machine's byte
-/// order and word size. Every offset given must lie inside the bytes.
+/// Offsets in an LMDB file (`MDB_page`, `MDB_db`, `MDB_node` in mdb.c, data version 1), in the machine's byte order
+/// and word size. Every given offset must lie inside the bytes.
 enum PageLayout {
     static let word = MemoryLayout<UInt>.size
     /// Page number, padding, flags, and the bounds of the free part or the number of overflow pages.
@@ -18,7 +18,7 @@ enum PageLayout {
     }
 }
 
-/// What LMDB keeps of one of its B+trees (`MDB_db`).
+/// LMDB's header of one B+tree (`MDB_db`).
 struct TreeHead: Equatable {
     var flags: UInt16
     var depth: UInt16

@@ -1,10 +1,10 @@
 import LinuxSystem
 
-/// Walks the B+trees of an LMDB file with plain, bounded reads, and looks whether they are what LMDB relies on: LMDB
-/// itself follows a damaged page number or length wherever it leads.
+/// Walks the B+trees of an LMDB file with plain, bounded reads and checks the properties LMDB relies on. LMDB itself
+/// follows a damaged page number or length anywhere.
 ///
-/// A fault is noted and what can't be reached for it is left out; the rest is walked all the same. The walk ends
-/// whatever the bytes are, since no page is visited twice.
+/// The walk records a fault, skips the pages made unreachable by the fault, and continues. The walk always ends,
+/// since it visits no page twice.
 struct PageWalk {
     /// How a tree's keys are ordered.
     enum Order {
@@ -13,15 +13,15 @@ struct PageWalk {
         case words
     }
 
-    /// What is wrong, in one phrase; the first fault alone.
+    /// The first fault, in one phrase.
     private(set) var fault: String?
     private let file: SharedDescriptor
     private let meta: Meta
     private let fileSize: UInt64
-    /// One bit for each page, set where it was met.
+    /// One bit for each page, set after a visit.
     private var met: [UInt64]
 
-    /// - Parameter size: the file's size in bytes, so that a head that lies can't cost memory.
+    /// - Parameter size: the file's size in bytes, so that false numbers in the header cannot cost memory.
     init(file: SharedDescriptor, meta: Meta, size: UInt64) {
         self.file = file
         self.meta = meta
@@ -32,14 +32,14 @@ struct PageWalk {
         for page in 0..<2 { _ = meet(UInt64(page)) }
     }
 
-    /// Notes what is wrong.
+    /// Records a fault.
     mutating func note(_ fault: @autoclosure () -> String) {
         if self.fault == nil { self.fault = fault() }
     }
 
-    /// Marks a page as met.
+    /// Marks a page as visited.
     ///
-    /// - Returns: false where it is beyond the end or was met before, which is a fault.
+    /// - Returns: false, and records a fault, if the page is beyond the end or was visited before.
     mutating func meet(_ page: UInt64) -> Bool {
         let word = Int(clamping: page / 64)
         guard page <= meta.lastPage, word < met.count else {
@@ -55,7 +55,7 @@ struct PageWalk {
         return true
     }
 
-    /// Hands every entry of a tree to `body` in the order of its keys: key, value, and LMDB's flags of the entry.
+    /// Passes every entry of a tree to `body` in key order: key, value, and LMDB's flags of the entry.
     mutating func visit(
         _ head: TreeHead, order: Order = .bytes, _ body: (inout PageWalk, [UInt8], [UInt8], UInt16) -> Void
     ) {
@@ -72,7 +72,7 @@ struct PageWalk {
         }
     }
 
-    /// What was met of one tree.
+    /// Totals of one tree's visited pages.
     private struct Tree {
         let order: Order
         let depth: Int
@@ -89,7 +89,7 @@ struct PageWalk {
         }
     }
 
-    /// Where a page is, and between which keys its own must lie.
+    /// A page's number and depth, and the bounds of its keys.
     private struct Place {
         var page: UInt64
         var depth: Int
@@ -121,7 +121,7 @@ struct PageWalk {
     private func children(of page: TreePage, at place: Place) -> [Place] {
         let nodes = (0..<page.count).compactMap { page.node($0) }
         return nodes.indices.map { index in
-            // The first key of a branch is never looked at.
+            // LMDB ignores the first key of a branch page.
             let first = index == 0 ? place.first : Array(page.bytes[nodes[index].key])
             let end = index + 1 < nodes.count ? Array(page.bytes[nodes[index + 1].key]) : place.end
             return Place(page: nodes[index].child, depth: place.depth + 1, first: first, end: end)
@@ -150,7 +150,7 @@ struct PageWalk {
         }
     }
 
-    /// A value that stands on pages of its own.
+    /// Returns a value stored on overflow pages.
     private mutating func overflow(of node: TreePage.Node, in page: TreePage, _ tree: inout Tree) -> [UInt8]? {
         let number = PageLayout.number(page.bytes, node.data.lowerBound)
         let pageSize = Int(meta.pageSize)
@@ -173,11 +173,11 @@ struct PageWalk {
         return Array(bytes[PageLayout.header..<(PageLayout.header + node.size)])
     }
 
-    /// The bytes of some pages in a row; nil where the disk does not give them all.
+    /// Returns the bytes of consecutive pages; nil if the read is incomplete.
     private func read(_ page: UInt64, count: Int) -> [UInt8]? {
         let (size, overflow) = count.multipliedReportingOverflow(by: Int(meta.pageSize))
         let (offset, tooFar) = page.multipliedReportingOverflow(by: meta.pageSize)
-        // The length may be a lie: what lies beyond the file's end needs no memory.
+        // The length may be false: reject ranges beyond the file's end before allocating memory.
         guard !overflow, !tooFar, offset <= fileSize, UInt64(size) <= fileSize - offset else { return nil }
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
             initialized = (try? file.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)) ?? 0

@@ -1,4 +1,4 @@
-/// A page of a B+tree, read without trusting a single byte of it.
+/// A page of a B+tree, parsed without trusting any byte.
 struct TreePage {
     enum Kind: UInt16 {
         case branch = 1
@@ -8,18 +8,18 @@ struct TreePage {
     /// One entry of a page.
     struct Node {
         var key: Range<Int>
-        /// A leaf's value, or the number of the page it begins on.
+        /// A leaf's value, or the number of its first overflow page.
         var data: Range<Int>
         /// Size of a leaf's value in bytes.
         var size: Int
         var flags: UInt16
-        /// The page below, for a branch.
+        /// The child page of a branch entry.
         var child: UInt64
     }
 
-    /// The value stands on pages of its own.
+    /// The value is stored on overflow pages.
     static let bigData: UInt16 = 1
-    /// The value is the head of another tree.
+    /// The value is the header of another tree.
     static let subTree: UInt16 = 2
 
     let kind: Kind
@@ -27,7 +27,7 @@ struct TreePage {
     let count: Int
     private let upper: Int
 
-    /// - Returns: nil where the page is not one of a tree, or not the one it should be.
+    /// - Returns: nil if the page is not a tree page, or has another number.
     init?(_ bytes: [UInt8], number: UInt64) {
         guard PageLayout.number(bytes, 0) == number,
             let kind = Kind(rawValue: PageLayout.short(bytes, PageLayout.word + 2))
@@ -40,7 +40,7 @@ struct TreePage {
         count = (lower - PageLayout.header) / 2
     }
 
-    /// An entry; nil where it does not lie inside the page.
+    /// Returns an entry; nil if the entry does not lie inside the page.
     func node(_ index: Int) -> Node? {
         let start = Int(PageLayout.short(bytes, PageLayout.header + 2 * index))
         guard start >= upper, start % 2 == 0, start + PageLayout.nodeHeader <= bytes.count else { return nil }
@@ -58,7 +58,7 @@ struct TreePage {
         return Node(key: key, data: data, size: size, flags: flags, child: child)
     }
 
-    /// Whether the entries fill the used part of the page exactly, none over another.
+    /// Whether the entries fill the used part of the page exactly, without overlap.
     var isPacked: Bool {
         var parts: [Range<Int>] = []
         for index in 0..<count {

@@ -1,28 +1,29 @@
 import Ledger
 import UploadCore
 
-/// Whose uploads these are. What one account's server confirmed says nothing of another's, so an agent works for one
-/// account from its start to its end.
+/// The account that owns the uploads. A server's confirmation for one account is meaningless for another, so an agent
+/// works for one account from its start to its end.
 struct Account: Sendable {
-    /// The name given at `login`, or `default` where none ever was.
+    /// The name given at `login`; `default` if no name was ever given.
     let name: String
-    /// Keeps what was given at `login`.
+    /// Stores what `login` received.
     let session: SessionStore
-    /// Has the agent begin anew, as another account's.
+    /// Restarts the agent for another account.
     let change: @Sendable () -> Void
 
-    /// As the ledger's records name it; nil where nobody has ever signed in by name.
+    /// The account in the ledger's records; `nil` if nobody ever signed in by name.
     var owner: String? { name == Self.nobody ? nil : name }
 
-    /// The name of an account that has none.
+    /// The name of the account without a name.
     private static let nobody = "default"
 
-    /// The ledger's setting that remembers the name after a `logout`: who comes back goes on.
+    /// The ledger's setting that keeps the name after a `logout`, so that the same user's uploads resume after the
+    /// next `login`.
     static let setting = "account"
 
-    /// The account that signed in last.
+    /// Returns the account that signed in last.
     ///
-    /// - Parameter origin: where the token in use comes from: one that `login` did not keep says nothing of whose it is.
+    /// - Parameter origin: where the token in use comes from. Only a token that `login` stored identifies its user.
     static func current(
         session: SessionStore, ledger: Ledger, origin: TokenOrigin?, change: @escaping @Sendable () -> Void
     ) -> Account {

@@ -1,11 +1,11 @@
-/// What may be sent as a bearer token (RFC 6750, section 2.1): visible ASCII characters.
+/// Syntax of bearer tokens (RFC 6750, section 2.1): visible ASCII characters.
 public enum BearerToken {
-    /// The longest one that is taken, in bytes.
+    /// Maximum length in bytes.
     public static let longest = 16 * 1024
 
-    /// Finds the token in what a person or a file gives: one line, white space around it does not count.
+    /// Parses a token from user input or a file. The token must be the only line; surrounding white space is ignored.
     ///
-    /// - Throws: `SessionError.notAToken`, never with any of the token in it.
+    /// - Throws: `SessionError.notAToken`, whose message never contains any of the token.
     public static func parse(_ text: String) throws(SessionError) -> String {
         let lines = text.split(whereSeparator: \.isNewline).map(trimmed).filter { !$0.isEmpty }
         guard let token = lines.first else { throw .notAToken("it is empty; give the token on one line") }

@@ -1,9 +1,9 @@
 import UploadCore
 
-/// Uploads of accounts that are not signed in: kept as far as they have got, and dropped when nobody waits for them any
-/// more. What the server has of those is deleted once their account is back.
+/// Uploads of accounts that are not signed in. They keep their progress, and are dropped when no path waits for them
+/// any more. The server's part of dropped uploads is deleted once their account is back.
 struct ParkedUploads: Sendable {
-    /// One upload as it was set aside.
+    /// An upload set aside with its progress.
     struct Entry: Sendable {
         var record: UploadRecord
         var acknowledged: FragmentSet
@@ -18,7 +18,7 @@ struct ParkedUploads: Sendable {
     private var waiters: [Name: Set<RelativePath>] = [:]
     private var names: [RelativePath: Name] = [:]
 
-    /// Takes up a path that waits for its account.
+    /// Adds a path that waits for its account.
     mutating func add(_ record: DropRecord, of account: String) {
         guard let key = record.key else { return }
         let name = Name(key: key, account: account)
@@ -26,9 +26,9 @@ struct ParkedUploads: Sendable {
         waiters[name, default: []].insert(record.path)
     }
 
-    /// Takes up an upload that was set aside.
+    /// Adds an upload that was set aside.
     ///
-    /// - Returns: whether a path waits for it.
+    /// - Returns: whether a path waits for the upload.
     mutating func add(_ entry: Entry) -> Bool {
         let name = Name(key: entry.record.key, account: entry.record.scope.account)
         guard waiters[name] != nil else { return false }
@@ -36,15 +36,15 @@ struct ParkedUploads: Sendable {
         return true
     }
 
-    /// Whether a path of an account that is not signed in waits for this content.
+    /// Whether a path of an absent account waits for this content.
     func isWanted(_ key: ContentKey) -> Bool { waiters.keys.contains { $0.key == key } }
 
-    /// How far the upload that a path waits for has got; nil where it has not begun.
+    /// Returns the progress of the upload that a path waits for; `nil` if the upload has not begun.
     func entry(for path: RelativePath) -> Entry? { names[path].flatMap { entries[$0] } }
 
-    /// Follows what becomes of paths.
+    /// Follows removals and renames of paths.
     ///
-    /// - Returns: how the ledger must change.
+    /// - Returns: changes for the ledger.
     mutating func take(_ event: MachineEvent) -> [LedgerWrite] {
         switch event {
         case .leave(let path, let key) where names[path]?.key == key: return leave(path)

@@ -1,15 +1,15 @@
-/// Why signing in or out did not work.
+/// Reasons why signing in or out failed.
 public enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What was given can't be a bearer token.
+    /// The input is not a bearer token.
     case notAToken(String)
-    /// What was given can't be a user name.
+    /// The input is not a user name.
     case notAUser(String)
-    /// The token would go over plain http to another machine (`remote.insecure_http`).
+    /// The token would travel over plain http to another machine (`remote.insecure_http`).
     case mayNotTravel
     /// The stored session can't be written, read or removed.
     case inputOutput(path: String, reason: String)
 
-    /// What failed, why, and what to do, in one line.
+    /// What failed, why, and what to do next, in one line.
     public var description: String {
         switch self {
         case .notAToken(let reason): "not a token: \(reason)"

@@ -4,10 +4,10 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// The session that `login` keeps: `<state>/token` and `<state>/user`, for their owner's eyes only.
+/// The session that `login` stores: `<state>/token` and `<state>/user`, readable by their owner only.
 ///
-/// Each is written to a temporary file, made durable and renamed: whoever reads sees the old one or the new one whole.
-/// It blocks for the disk.
+/// Each file is written to a temporary file, made durable and renamed. Readers see either the old file or the new
+/// one. Calls block on the disk.
 public struct SessionStore: Sendable {
     private let state: String
 
@@ -16,30 +16,31 @@ public struct SessionStore: Sendable {
     private static let signedOut = "signed-out"
     private static let turns = "turns"
 
-    /// The store in a state directory, which need not be there yet.
+    /// Creates a store in a state directory, which may be missing yet.
     public init(stateDirectory: String) {
         state = stateDirectory
     }
 
-    /// What is stored; nil where nothing is, or where it can't be a session.
+    /// Returns the stored session; `nil` if there is none or the stored one is invalid.
     public func load() -> StoredSession? {
         guard let token = read(Self.token) else { return nil }
         return try? StoredSession(token: token, user: storedUser)
     }
 
-    /// Whether a session was discarded, and none was kept since: nothing is to be sent then, not even without a token.
+    /// Whether the session was discarded and no other was stored since. Nothing may be sent then, not even without a
+    /// token.
     public var isSignedOut: Bool {
         (try? FileStatus(path: "\(state)/\(Self.signedOut)")) != nil && (try? FileStatus(path: "\(state)/token")) == nil
     }
 
-    /// Who was signed in when, oldest first, without who is now.
+    /// Former accounts and when their turns ended, oldest first. The current account is not included.
     var turns: [Ownership.Turn] { Ownership.turns(read(Self.turns) ?? "") }
 
-    /// Notes that somebody's turn ends now.
+    /// Records that an account's turn ends now.
     ///
-    /// The kernel stamps files with a clock that ticks every few milliseconds, and with a finer one where it must tell two
-    /// changes apart (multigrain timestamps, since Linux 6.13). So the turn ends by the fine clock, and the call returns once
-    /// the coarse one is past that moment: files of before are older, files that come afterwards are not.
+    /// The kernel stamps files with a clock that ticks every few milliseconds, and with a finer one to tell two
+    /// changes apart (multigrain timestamps, since Linux 6.13). The turn therefore ends by the fine clock, and the
+    /// call returns once the coarse clock is past that moment. Earlier files have older times, later files do not.
     private func endTurn(of account: String, in directory: Directory) throws(Errno) {
         let end = Self.time(CLOCK_REALTIME)
         while Self.time(CLOCK_REALTIME_COARSE) < end { usleep(1000) }
@@ -47,7 +48,7 @@ public struct SessionStore: Sendable {
         try Self.replace(Self.turns, with: Ownership.text(of: turns + [turn]), in: directory)
     }
 
-    /// Nanoseconds since 1970 by a clock of the kernel.
+    /// Returns the time of a kernel clock in nanoseconds since 1970.
     private static func time(_ clock: clockid_t) -> Int64 {
         var now = timespec()
         clock_gettime(clock, &now)
@@ -58,13 +59,13 @@ public struct SessionStore: Sendable {
         read(Self.user).map { String($0.prefix { !$0.isNewline }) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Keeps a session in place of the one before.
+    /// Stores a session in place of the previous one.
     ///
     /// - Throws: `SessionError.inputOutput`.
     public func save(_ session: StoredSession) throws(SessionError) {
         do throws(Errno) {
             let directory = try open()
-            // Neither a failure nor a kill may leave one user's name with the other's token.
+            // Neither a failure nor a kill may combine one user's name with another user's token.
             let isOther = session.user != nil && storedUser != session.user
             if isOther, try Self.unlink(Self.token, in: directory) {
                 try retryingOnInterrupt { fsync(directory.rawValue) }
@@ -78,16 +79,16 @@ public struct SessionStore: Sendable {
         }
     }
 
-    /// Discards the session, and notes that nothing is to be sent until there is one: also where there was none, since a
-    /// server may want no token.
+    /// Discards the session and records that nothing may be sent until the next `login`. Works without a session as
+    /// well, since a server may require no token.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was a session.
     /// - Throws: `SessionError.inputOutput`.
     @discardableResult
     public func remove() throws(SessionError) -> Bool {
         do throws(Errno) {
             let directory = try open()
-            // First, so that no kill leaves neither a token nor the word that there is to be none.
+            // This comes first: a kill must not remove the token without recording that the user signed out.
             try Self.replace(Self.signedOut, with: "", in: directory)
             let hadToken = try Self.unlink(Self.token, in: directory)
             if let user = storedUser { try endTurn(of: user, in: directory) }
@@ -119,7 +120,7 @@ public struct SessionStore: Sendable {
         return String(validating: bytes.prefix(count), as: UTF8.self)
     }
 
-    /// Puts one line into a file, or removes it where there is none.
+    /// Writes one line to a file; removes the file if `line` is `nil`.
     private static func replace(_ name: String, with line: String?, in directory: Directory) throws(Errno) {
         guard let line else {
             _ = try unlink(name, in: directory)

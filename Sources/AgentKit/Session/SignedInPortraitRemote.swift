@@ -2,7 +2,7 @@ import Remotes
 import Transport
 import UploadCore
 
-/// A server that is sent no profile picture after a `logout`, not even without a token.
+/// Sends no profile picture after a `logout`, not even without a token.
 struct SignedInPortraitRemote: PortraitRemote {
     let remote: any PortraitRemote
     let session: SessionStore

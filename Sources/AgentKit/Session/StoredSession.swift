@@ -1,13 +1,13 @@
-/// What `login` keeps.
+/// The session that `login` stores.
 public struct StoredSession: Equatable, Sendable {
     /// The bearer token.
     public let token: String
-    /// Whom it belongs to, as far as they said.
+    /// The user's name, if the user gave one.
     public let user: String?
 
     private static let longestUser = 255
 
-    /// Checks both.
+    /// Checks token and name.
     ///
     /// - Throws: `SessionError.notAToken` or `.notAUser`.
     public init(token: String, user: String?) throws(SessionError) {

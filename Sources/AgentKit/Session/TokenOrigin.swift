@@ -1,13 +1,13 @@
-/// Where a bearer token comes from, the first that has one going before the others.
+/// Where a bearer token comes from. The first origin that has a token wins.
 public enum TokenOrigin: String, CaseIterable, Sendable {
     /// OUTBOX_TOKEN in the agent's environment.
     case environment
     /// `remote.token_file`.
     case tokenFile = "token_file"
-    /// What `outbox login` keeps.
+    /// The file that `outbox login` writes.
     case login
 
-    /// Where the token in use comes from by an environment and a configuration; nil where there is none. Reads files.
+    /// Finds where the token in use comes from; `nil` without a token. Reads files.
     public init?(environment: [String: String], configuration: Configuration) {
         let isThere: (TokenOrigin) -> Bool = { origin in
             let credentials = Credentials(

@@ -1,26 +1,27 @@
-/// Whether the server takes a token, as `outbox login` tells it: the judgement of `doctor` (`ServerFacts`) in one line.
+/// Whether the server accepts a token, for `outbox login`. Summarises the judgement of `doctor` (`ServerFacts`) in
+/// one line.
 public struct TokenVerdict: Equatable, Sendable {
-    /// What the server made of the token.
+    /// The verdicts.
     public enum Word: String, Sendable {
-        /// The server let us in.
+        /// The server accepted the token.
         case accepted
         /// The server refused the token.
         case refused
-        /// The server could not be asked, or its answer says nothing of the token.
+        /// The server did not answer, or its answer does not depend on the token.
         case unknown
     }
 
-    /// What the server made of the token.
+    /// The verdict.
     public let word: Word
-    /// The same in one line; with what to do where the token is not accepted.
+    /// The verdict in one line. If the token is not accepted, also what to do.
     public let message: String
 
-    /// How long the server may take to connect, and how long to answer.
+    /// Time limit for the connection, and for the answer.
     private static let patience = Duration.seconds(5)
 
-    /// Asks the server one question that changes nothing.
+    /// Sends the server one request that changes nothing.
     ///
-    /// - Returns: nil where the protocol has no such question.
+    /// - Returns: `nil` if the protocol has no such request.
     public static func ask(
         _ configuration: Configuration, token: String, version: String
     ) async -> TokenVerdict? {

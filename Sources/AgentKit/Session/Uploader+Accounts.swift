@@ -3,18 +3,17 @@ import Logging
 import Remotes
 import UploadCore
 
-// Whose files are whose, and what becomes of those whose owner is not signed in: they keep what they have, and nothing of
-// them is sent.
+// Ownership of files. If a file's owner is not signed in, the file keeps its progress and nothing of it is sent.
 extension Uploader {
     /// Finds out who is signed in, and who was in the last run.
     ///
-    /// - Returns: how the ledger must change once everything is restored by it.
+    /// - Returns: changes for the ledger, to be committed after the restore.
     func recogniseAccount() throws(LedgerError) -> [LedgerWrite] {
         let ledger = parts.ledger
         let account = parts.account
         let last = try ledger.setting(Account.setting).flatMap { String(validating: $0, as: UTF8.self) }
         let lastOwner = last.flatMap { Account(name: $0, session: account.session, change: {}).owner }
-        // Ledgers of earlier formats hold what one account has dropped, and don't say so.
+        // In ledgers of earlier formats, all drops belong to one account, which the records do not name.
         let legacy = try ledger.setting(Setting.legacyAccount).map { String(decoding: $0, as: UTF8.self) } ?? lastOwner
         book.ownership = Ownership(
             present: account.owner, turns: account.session.turns, legacy: legacy.flatMap { $0.isEmpty ? nil : $0 })
@@ -26,7 +25,7 @@ extension Uploader {
         ]
     }
 
-    /// Whether the account's last run was with another server: then everything of it is asked anew.
+    /// Whether the account's last run used another server. If so, all its confirmations are void.
     func isOtherServer() throws(LedgerError) -> Bool {
         let ledger = parts.ledger
         for setting in [ownServerSetting, Setting.server] {
@@ -40,14 +39,14 @@ extension Uploader {
 
     private var serverName: String { parts.remote.scope.server }
 
-    /// Keeps an upload aside, unless nobody waits for it.
+    /// Keeps an upload parked, unless no path waits for it.
     ///
-    /// - Returns: how the ledger must change beside its being parked.
+    /// - Returns: further changes for the ledger.
     func keepParked(_ entry: ParkedUploads.Entry) -> [LedgerWrite] {
         parked.add(entry) ? [] : [.forgetParked(entry.record.key, entry.record.scope)]
     }
 
-    /// Takes up what was set aside: the present account's goes on, the others' stays where it is.
+    /// Resumes the parked uploads of the present account and keeps the others parked.
     func restoreParked(_ waiters: inout [ContentKey: [RestoredWaiter]]) throws(LedgerError) -> [LedgerWrite] {
         var entries: [(entry: ParkedUploads.Entry, receipts: [Int: String])] = []
         try parts.ledger.forEachParked({ record, acknowledged, receipts in
@@ -68,20 +67,22 @@ extension Uploader {
         return writes
     }
 
-    /// Who owns a post that is not known yet.
+    /// Returns the owner of a new post.
     ///
-    /// - Parameter changed: ctime of its description, nanoseconds since 1970.
+    /// - Parameter changed: ctime of `source.toml` in nanoseconds since 1970.
     func newOwner(changed: Int64?) -> String? {
         if machine.signedOut != nil { return Ownership.nobody }
         return ownership.owner(changed: changed, isFound: !book.hasScanned)
     }
 
-    /// Makes durable whose the files are whose content is not known yet: the next start finds them under another account.
+    /// Makes the owners of files durable whose contents are still unknown. The next start may find these files under
+    /// another account.
     func keepOwners() async {
         await parts.ledger.commit(book.recordsOfOwners())
     }
 
-    /// What came while nobody was signed in is the present account's now: it must not go with the next one.
+    /// Assigns files that arrived while nobody was signed in to the present account. They must not go to the next
+    /// one.
     func takeOverNobodys() {
         guard let present = ownership.present else { return }
         let writes = book.giveNobodys(to: present)
@@ -94,7 +95,7 @@ extension Uploader {
         }
     }
 
-    /// Says of a path that it waits for its owner.
+    /// Adds to a report that the path waits for its owner.
     func describeParked(_ record: DropRecord, in report: inout FileReport) {
         if record.state != .paused {
             report.state = .signedOut

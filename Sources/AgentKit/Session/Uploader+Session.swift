@@ -3,22 +3,23 @@ import UploadCore
 
 // Signing in and out.
 extension Uploader {
-    /// Why nothing is sent after a `logout`.
+    /// The error while nothing is sent after a `logout`.
     static let signedOut = FileError(
         code: "signed_out", message: "signed out; everything is kept, and `outbox login` goes on", retryable: true)
 
-    /// Whether the user signed out, and nothing else gives a token.
+    /// Whether the user signed out and there is no other token.
     var isSignedOut: Bool { parts.account.session.isSignedOut && parts.credentials.bearerToken() == nil }
 
     func signIn(token: String, user: String?) async throws(SessionError) -> Bool {
         guard parts.tokenMayTravel else { throw .mayNotTravel }
         let session = try StoredSession(token: token, user: user)
-        // A token that takes precedence goes on being used, for whom it was.
+        // A token of higher precedence stays in use, for the same account.
         let isUsed = [nil, .login].contains(parts.credentials.origin)
         let isOther = isUsed && user != nil && user != parts.account.name
-        // Nothing of the account before may be sent with the new token.
+        // Nothing of the previous account may be sent with the new token.
         if isOther {
-            // Nor may anything that comes from now on be taken as theirs: the next start finds it, for whom it is.
+            // Files that arrive from now on do not belong to the previous account. The next start determines their
+            // owner.
             beginToEnd()
             process([.stop])
             await parts.portrait?.service.stop()
@@ -29,7 +30,7 @@ extension Uploader {
                 Result { () throws(SessionError) in try store.save(session) }
             }.get()
         } catch {
-            // It has stopped for the other account, and must go on with its own.
+            // The uploader has stopped for the other account. Restart it for its own.
             if isOther { parts.account.change() }
             throw error
         }
@@ -39,7 +40,7 @@ extension Uploader {
     }
 
     func signOut() async throws(SessionError) {
-        // Before the token goes: nothing may be sent without one.
+        // Stop sending before the token is removed: nothing may be sent without a token.
         let isInUse = [nil, .login].contains(parts.credentials.origin)
         if isInUse { process([.setSignedOut(Self.signedOut)]) }
         let hadOne: Bool
@@ -56,7 +57,7 @@ extension Uploader {
         if isInUse { parts.portrait?.service.signedOut() }
     }
 
-    /// There may be new credentials, or none any more.
+    /// Handles new, changed or removed credentials.
     func credentialsChanged() {
         let wasSignedOut = machine.signedOut != nil
         if isSignedOut {
@@ -74,14 +75,14 @@ extension Uploader {
         parts.portrait?.service.credentialsChanged()
     }
 
-    /// Says once that nothing is sent, and looks for a token that may come.
+    /// Logs once that nothing is sent, and starts polling for a token.
     func saySignedOut() {
         problems["session"] = Self.signedOut.message
         parts.logger.warning("signed out: nothing is sent until `outbox login`; everything is kept")
         pollCredentials()
     }
 
-    /// Looks for new credentials as long as the old ones are refused, or there are none.
+    /// Polls for new credentials while the old ones are refused or missing.
     func pollCredentials() {
         guard tokenPoll == nil else { return }
         tokenPoll = Task { [weak self, credentials = parts.credentials] in

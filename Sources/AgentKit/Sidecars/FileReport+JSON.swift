@@ -3,15 +3,16 @@ import Ledger
 public import UploadCore
 
 extension FileReport {
-    /// The sidecar's text: one JSON object, a member a line, with a trailing newline (docs/sidecars.md).
+    /// The sidecar's text: a JSON object with one member per line and a trailing newline (docs/sidecars.md).
     public func sidecarText() -> [UInt8] {
         var text = JSONText(layout: .members)
         text.object { write(into: &$0) }
         return text.bytes + [UInt8(ascii: "\n")]
     }
 
-    /// What the control interface tells of the path: the sidecar's members, `id`, `source` where it belongs to one,
-    /// `speed` (bytes a second), `eta` (seconds) and `bytes_in_flight`, on one line.
+    /// The path as the control interface returns it: the sidecar's members, `id`, `source` if the file belongs to
+    /// one, `moved_from` if the file was moved, `speed` (bytes per second), `eta` (seconds) and `bytes_in_flight`, on
+    /// one line.
     public func controlText() -> [UInt8] {
         var text = JSONText(layout: .line)
         text.object { text in
@@ -26,7 +27,7 @@ extension FileReport {
         return text.bytes
     }
 
-    /// Pieces of the sidecar's text that tell this outcome from any other.
+    /// Parts of the sidecar's text that distinguish this outcome from all others.
     var outcome: [String] {
         [
             "\"state\": \"\(state.rawValue)\"",
@@ -34,32 +35,33 @@ extension FileReport {
         ]
     }
 
-    /// A stable, opaque name of the path, 32 hexadecimal digits.
+    /// A stable, opaque id of the path: 32 hexadecimal digits.
     public var id: String { Self.id(of: path) }
 
-    /// The stable, opaque name of a path.
+    /// Returns the stable, opaque id of a path.
     public static func id(of path: RelativePath) -> String { Ledger.identifier(of: path) }
 
-    /// How long the rest takes at the speed of the last seconds; nil where that can't be told.
+    /// Seconds left at the speed of the last seconds; `nil` if speed or size is unknown.
     public var secondsLeft: UInt64? {
         guard let speed = bytesPerSecond, speed > 0, let size else { return nil }
         return UInt64((1 - shareOnItsWay) * Double(size)) / speed
     }
 
-    /// Whether a text is the sidecar of a file: how our own are told from foreign files.
+    /// Whether a text is the sidecar of a file. Distinguishes the agent's sidecars from foreign files.
     ///
-    /// A sidecar that went along when its directory was renamed still names the old path, but the same file name.
+    /// In a renamed directory, a sidecar still names the old path. Its file name is the same, so the sidecar is
+    /// accepted.
     static func isSidecar(_ text: [UInt8], of path: RelativePath) -> Bool {
         let opening = beginning(of: .root).dropLast()
         guard text.starts(with: opening) else { return false }
-        // A path holds no line feed as it is: JSON escapes it.
+        // JSON escapes line feeds, so the path ends at the first one.
         let line = text.dropFirst(opening.count).prefix { $0 != UInt8(ascii: "\n") }.dropLast()
         let name = [UInt8(ascii: "/")] + beginning(of: RelativePath.root.appending(path.name)).dropFirst(opening.count)
         return line.elementsEqual(beginning(of: path).dropFirst(opening.count)) || line.elementsEqual(name.dropFirst())
             || line.suffix(name.count).elementsEqual(name)
     }
 
-    /// What the sidecar of a path begins with, whatever it goes on to say.
+    /// Returns the beginning that all sidecars of a path share.
     private static func beginning(of path: RelativePath) -> [UInt8] {
         var text = JSONText(layout: .members)
         text.object { writeHead(path, into: &$0) }
@@ -111,23 +113,23 @@ extension FileReport {
         text.member("updated_at", Timestamp.text(updatedAt))
     }
 
-    /// Its progress as it is told.
+    /// The progress in sidecars and answers.
     var shownProgress: Double { Self.shown(progress, isDone: state == .done) }
 
-    /// Four decimals, rounded down, and below 1 until the server confirmed.
+    /// Rounds down to four decimals. The result stays below 1 until the server has confirmed the content.
     static func shown(_ progress: Double, isDone: Bool) -> Double {
         isDone ? 1 : min((progress * 10_000).rounded(.down) / 10_000, 0.9999)
     }
 }
 
 extension JSONText {
-    /// A path as text, and its bytes where it is not UTF-8.
+    /// Writes a path as text, and also its bytes if it is not UTF-8.
     mutating func path(_ path: RelativePath) {
         member("path", path.description)
         if !path.isUTF8 { member("path_bytes", Data(path.bytes).base64EncodedString()) }
     }
 
-    /// Why something is where it is.
+    /// Writes the error of a file or source.
     mutating func error(_ error: FileError?) {
         guard let error else { return null("error") }
         nested("error") { text in

@@ -1,78 +1,78 @@
 public import UploadCore
 
-/// Everything there is to say of one path at one moment: what its sidecar holds and what the control interface tells.
+/// The full report of one path at one moment: the content of its sidecar and of the control interface's answer.
 ///
-/// It is derived from ledger and machine each time and never read back as truth.
+/// Derived from ledger and machine each time, and never read back as truth.
 public struct FileReport: Equatable, Sendable {
-    /// How many fragments there are and how many the server acknowledged.
+    /// How many fragments exist, and how many the server acknowledged.
     public struct Fragments: Equatable, Sendable {
         /// Number of fragments of the content.
         public var total: Int
         /// Number of fragments the server acknowledged.
         public var finished: Int
 
-        /// Puts both counts together.
+        /// Creates fragment counts.
         public init(total: Int, finished: Int) {
             self.total = total
             self.finished = finished
         }
     }
 
-    /// Where the file is, relative to the outbox.
+    /// The path of the file, relative to the outbox.
     public var path: RelativePath
-    /// MD5 of the bytes as dropped; nil before it is known.
+    /// MD5 of the dropped bytes; `nil` until the file is hashed.
     public var key: ContentKey?
-    /// Where the path stands.
+    /// The state of the path.
     public var state: FileState
-    /// Picture, video or other, with MIME type; nil before it is known.
+    /// Picture, video or other, with MIME type; `nil` while unknown.
     public var type: MediaType?
-    /// Size in bytes; nil where the file could not be looked at.
+    /// Size in bytes; `nil` if the file could not be examined.
     public var size: UInt64?
-    /// Size and length of a picture or video, as far as they are known.
+    /// Dimensions and duration of a picture or video, as far as they are known.
     public var facts = MediaFacts()
-    /// The upload's fragments; nil before the content is known.
+    /// The upload's fragments; `nil` while the content is unknown.
     public var fragments: Fragments?
     /// Share of the bytes that the server acknowledged, 0…1; 1 only when done.
     public var progress: Double
-    /// Bytes of a large file that are hashed already, while it is being hashed.
+    /// Bytes hashed so far, while a large file is being hashed.
     public var hashed: UInt64?
     /// Protocol in use: `filesection`, `tus` or `s3`.
     public var remoteProtocol: String
-    /// The server's names for the content.
+    /// The server's id and URL of the content.
     public var remote: RemoteObject
     /// Whether nothing was sent for this path.
     public var deduplicated: Bool
-    /// How many attempts were begun.
+    /// Number of attempts begun.
     public var attempts: Int
     /// When the next attempt is due, while `waiting`.
     public var nextAttemptAt: WallTime?
-    /// Why the path is where it is.
+    /// The reason for the state.
     public var error: FileError?
     /// When the path was first seen.
     public var acceptedAt: WallTime
-    /// When its first fragment was sent.
+    /// When the first fragment was sent.
     public var startedAt: WallTime?
-    /// When it reached a final state.
+    /// When the path reached a final state.
     public var finishedAt: WallTime?
     /// When this report was made.
     public var updatedAt: WallTime
-    /// The id of the source the file belongs to; told by the control interface only.
+    /// The id of the file's source. Control interface only.
     public var source: String?
-    /// The path it was dropped under, where `intake.after_upload` has moved it since; told by the control interface only.
+    /// The path under which the file was dropped, if `intake.after_upload` moved it. Control interface only.
     public var movedFrom: RelativePath?
-    /// Bytes a second over the last seconds, while uploading; told by the control interface only.
+    /// Bytes per second over the last seconds, while uploading. Control interface only.
     public var bytesPerSecond: UInt64?
-    /// Bytes of fragments under way that the other end has acknowledged, while uploading: not part of `progress`, which
-    /// is the server's word; told by the control interface only.
+    /// Bytes of fragments in flight that the peer acknowledged, while uploading. Not part of `progress`, which counts
+    /// what the server acknowledged. Control interface only.
     public var bytesInFlight: UInt64?
 
-    /// Share of the bytes that the other end has, with those of fragments under way; 0…1.
+    /// Share of the bytes that the peer has, including fragments in flight; 0…1.
     public var shareOnItsWay: Double {
         guard let bytesInFlight, let size, size > 0 else { return progress }
         return min(progress + Double(bytesInFlight) / Double(size), 1)
     }
 
-    /// A report of a path of which nothing is known but that it was seen.
+    /// Creates the report of a path that was only seen so far.
     public init(
         path: RelativePath, state: FileState, remoteProtocol: String, acceptedAt: WallTime, updatedAt: WallTime
     ) {

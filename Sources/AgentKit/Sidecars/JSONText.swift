@@ -1,12 +1,12 @@
 import UploadCore
 
-/// Writes JSON in a fixed order of keys, since people read sidecars and an encoder gives no order (RFC 8259).
+/// Writes JSON (RFC 8259) with a fixed order of keys. People read sidecars, and an encoder guarantees no order.
 struct JSONText: Sendable {
-    /// How members are laid out.
+    /// Layout of the members.
     enum Layout: Sendable {
         /// Everything on one line.
         case line
-        /// One member a line, indented by two spaces; objects within stay on their line.
+        /// One member per line, indented by two spaces. Nested objects stay on their line.
         case members
     }
 
@@ -60,7 +60,7 @@ struct JSONText: Sendable {
         raw(value ? "true" : "false")
     }
 
-    /// A number with a fraction; what JSON has no word for is written as null.
+    /// Writes a number with a fraction. Writes `null` for values that JSON cannot express.
     mutating func member(_ name: String, _ value: Double?) {
         self.name(name)
         guard let value, value.isFinite else { return raw("null") }
@@ -77,7 +77,7 @@ struct JSONText: Sendable {
         raw("null")
     }
 
-    /// A list of objects, each on a line of its own where members are.
+    /// Writes a list of objects. In layout `members`, each object has its own line.
     mutating func objects<Element>(
         _ name: String, _ elements: [Element], _ body: (Element, inout JSONText) -> Void
     ) {
@@ -93,7 +93,7 @@ struct JSONText: Sendable {
         isFirst = false
     }
 
-    /// A list of texts, on the member's line.
+    /// Writes a list of strings on the member's line.
     mutating func strings(_ name: String, _ values: [String]) {
         self.name(name)
         bytes.append(UInt8(ascii: "["))

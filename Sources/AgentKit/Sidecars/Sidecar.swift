@@ -1,11 +1,11 @@
 import UploadCore
 
-/// What is to be told of a file or a source: all that those who write sidecars know of it.
+/// The report that a sidecar is written from.
 enum Sidecar: Sendable {
     case file(FileReport)
     case source(SourceReport)
 
-    /// What it is about.
+    /// The file or source that the sidecar describes.
     var subject: SidecarSubject {
         switch self {
         case .file(let report): .file(report.path)
@@ -13,7 +13,7 @@ enum Sidecar: Sendable {
         }
     }
 
-    /// The state it tells.
+    /// The state in the sidecar.
     var state: SourceState {
         switch self {
         case .file(let report): .file(report.state)
@@ -21,7 +21,7 @@ enum Sidecar: Sendable {
         }
     }
 
-    /// The whole text.
+    /// The full text.
     var text: [UInt8] {
         switch self {
         case .file(let report): report.sidecarText()
@@ -29,7 +29,7 @@ enum Sidecar: Sendable {
         }
     }
 
-    /// Pieces of the text that tell this outcome from any other.
+    /// Parts of the text that distinguish this outcome from all others.
     var outcome: [String] {
         switch self {
         case .file(let report): report.outcome
@@ -37,7 +37,7 @@ enum Sidecar: Sendable {
         }
     }
 
-    /// Whether both tell the same, whenever they were made and however fast it goes.
+    /// Whether both reports agree in everything except time and speed.
     func saysTheSame(as other: Sidecar) -> Bool {
         switch (self, other) {
         case (.file(let one), .file(let other)): one.timeless == other.timeless

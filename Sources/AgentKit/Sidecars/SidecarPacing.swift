@@ -1,28 +1,29 @@
 import UploadCore
 
-/// When sidecars are written: the first of a file or source and final states at once, anything else at most twice a
-/// second, and never the same twice.
+/// Decides when sidecars are written. The first sidecar of a file or source and final states are written at once.
+/// Other changes are written at most twice a second, and only if the content differs.
 struct SidecarPacing: Sendable {
-    /// Shortest time between two writes that are not final.
+    /// Minimum time between two writes that are not final.
     static let interval = Duration.milliseconds(500)
 
-    /// Time until a write that failed is tried again.
+    /// Delay before a failed write is retried.
     static let retry = Duration.seconds(3)
 
     private struct Entry {
         var written: Sidecar?
         var earliest: MonotonicTime
         var pending: Sidecar?
-        /// The final state that was written: it is not at once again that a source's other members change after it.
+        /// The final state in the sidecar. While it lasts, changes of a source's other members are paced like all
+        /// others.
         var end: SourceState?
     }
 
     private var entries: [SidecarSubject: Entry] = [:]
     private var delayed: Set<SidecarSubject> = []
 
-    /// Takes in what is to be told.
+    /// Accepts a new report.
     ///
-    /// - Returns: whether it is to be written now.
+    /// - Returns: whether to write the sidecar now.
     mutating func take(_ sidecar: Sidecar, now: MonotonicTime) -> Bool {
         let subject = sidecar.subject
         var entry = entries[subject] ?? Entry(earliest: now)
@@ -42,18 +43,19 @@ struct SidecarPacing: Sendable {
         return false
     }
 
-    /// Notes that something was written.
+    /// Records a successful write.
     mutating func wrote(_ sidecar: Sidecar, now: MonotonicTime) {
         let earliest = now + Self.interval
         switch sidecar {
         case _ where !sidecar.state.isFinal: entries[sidecar.subject] = Entry(written: sidecar, earliest: earliest)
-        // Of all the files that are through nothing is kept, of sources no report: they are many, or large.
+        // Finished files are numerous, and reports of sources are large. Keep nothing for files, and no report for
+        // sources.
         case .file: entries[sidecar.subject] = nil
         case .source: entries[sidecar.subject] = Entry(earliest: earliest, end: sidecar.state)
         }
     }
 
-    /// Notes that something could not be written: it is due again after a while, unless something newer comes first.
+    /// Records a failed write. The sidecar is due again after a delay, unless a newer report arrives first.
     mutating func failed(_ sidecar: Sidecar, now: MonotonicTime) {
         entries[sidecar.subject] = Entry(earliest: now + Self.retry, pending: sidecar)
         delayed.insert(sidecar.subject)
@@ -65,13 +67,13 @@ struct SidecarPacing: Sendable {
         delayed.remove(subject)
     }
 
-    /// Takes out what is to be told now.
+    /// Returns the reports due now and removes them from the delayed ones.
     mutating func due(now: MonotonicTime) -> [Sidecar] {
         let subjects = delayed.filter { subject in entries[subject].map { $0.earliest <= now } ?? true }
         delayed.subtract(subjects)
         return subjects.compactMap { entries[$0]?.pending }
     }
 
-    /// When the next is due; nil when none waits.
+    /// When the next report is due; `nil` if none waits.
     var nextDeadline: MonotonicTime? { delayed.compactMap { entries[$0]?.earliest }.min() }
 }

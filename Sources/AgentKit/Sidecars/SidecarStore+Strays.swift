@@ -3,12 +3,13 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-// Sidecars that belong to no file any more.
+// Sidecars that belong to no file.
 extension SidecarStore {
-    /// A temporary file lives for milliseconds; one that is older was left behind by a kill. In seconds.
+    /// Minimum age of a leftover temporary file, in seconds. Temporary files live for milliseconds; a kill leaves
+    /// older ones.
     private static let temporaryAge: Int64 = 60
 
-    /// What the sidecar of a file or source says, and when it was written, in nanoseconds since 1970.
+    /// Returns the content of a sidecar and its modification time in nanoseconds since 1970.
     func lastWord(of subject: SidecarSubject) -> (word: SidecarWord, written: Int64)? {
         guard let directory = try? existing(subject.directory), let name = find(subject, in: directory),
             let text = Self.content(of: name, in: directory, atMost: Self.longest), let word = SidecarWord(text),
@@ -17,7 +18,7 @@ extension SidecarStore {
         return (word, status.modified)
     }
 
-    /// Whose sidecar a file is, by its place and its text; nil where it is foreign.
+    /// Returns the owner of a sidecar, judged by place and text; `nil` for a foreign file.
     static func owner(
         of name: [UInt8], in directory: Directory, at path: RelativePath
     ) -> (subject: SidecarSubject, word: SidecarWord)? {
@@ -33,9 +34,10 @@ extension SidecarStore {
         return (subject, word)
     }
 
-    /// Removes a stray sidecar or temporary file, if it still is one of ours, and directories of a mirror tree that are
-    /// empty then.
+    /// Removes a stray sidecar or temporary file, after checking again that the agent wrote it. Also removes
+    /// directories of a mirror tree that become empty.
     ///
+    /// - Returns: whether the file was removed.
     /// - Returns: whether it was removed.
     @discardableResult
     func remove(_ stray: StraySidecar) -> Bool {
@@ -58,8 +60,8 @@ extension SidecarStore {
         while !path.bytes.isEmpty, (try? top.removeDirectory(path.bytes)) != nil { path = path.parent }
     }
 
-    /// Whether a temporary file is ours and no longer written: old, and empty, zeroed by a power cut, or begun as a
-    /// sidecar is.
+    /// Whether the agent left a temporary file behind. The file must be old, and either empty, zeroed by a power cut,
+    /// or begin like a sidecar.
     private static func isLeftBehind(_ name: [UInt8], in directory: Directory) -> Bool {
         guard let status = try? directory.status(name), status.kind == .regular, status.owner == geteuid(),
             wallTimeMilliseconds() / 1000 - status.modified / 1_000_000_000 >= temporaryAge,

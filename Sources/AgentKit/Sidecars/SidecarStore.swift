@@ -5,14 +5,14 @@ import UploadCore
 
 /// Writes, moves and removes sidecar files.
 ///
-/// Each is written to a temporary file and renamed, both relative to the open directory, so a reader never sees half of
-/// one. A foreign file that bears the name is left alone.
+/// A sidecar is written to a temporary file, which is then renamed. Both names are relative to the open directory.
+/// Readers never see a partial sidecar, and foreign files with the same name stay untouched.
 struct SidecarStore: Sendable {
-    /// The tree that sidecars stand in.
+    /// The directory tree of the sidecars.
     private enum Tree: Sendable {
-        /// The outbox, where no directory is made.
+        /// The outbox. Directories are never created there.
         case outbox(PinnedDirectory)
-        /// `sidecars.directory`, where directories are made as needed.
+        /// `sidecars.directory`. Directories are created as needed.
         case mirror(String)
     }
 
@@ -21,41 +21,41 @@ struct SidecarStore: Sendable {
     /// Whether sidecars stand in the outbox.
     var standBesideFiles: Bool { if case .outbox = tree { true } else { false } }
 
-    /// Root of the tree, where sidecars have one of their own.
+    /// Root of a separate tree of sidecars.
     var mirrorRoot: String? { if case .mirror(let root) = tree { root } else { nil } }
 
-    /// Sidecars beside the files of an outbox.
+    /// Creates a store for sidecars beside the files of an outbox.
     init(beside outbox: PinnedDirectory) {
         tree = .outbox(outbox)
     }
 
-    /// Sidecars in a tree of their own.
+    /// Creates a store for sidecars in a separate tree.
     ///
-    /// - Parameter mirror: absolute path of its root, which need not be there yet.
+    /// - Parameter mirror: absolute path of the root, which may be missing yet.
     init(mirror: String) {
         tree = .mirror(mirror)
     }
 
-    /// Sidecars where the configuration wants them.
+    /// Creates the store that the configuration describes.
     init(_ configuration: Configuration.Sidecars, outbox: PinnedDirectory) {
         tree = configuration.directory.map(Tree.mirror) ?? .outbox(outbox)
     }
 
     private static let attempts = 100
 
-    /// As much of a file as tells whether it is one of our sidecars: its head, with a path of any length.
+    /// Number of bytes that suffice to recognise a sidecar, even with the longest path.
     static let head = 1 << 16
-    /// More than any sidecar has, even that of a source whose files have the longest names.
+    /// Maximum size of a sidecar: enough for a source whose files have the longest names.
     static let longest = 1 << 24
 
     /// Writes the sidecar of a file or source.
     ///
     /// - Parameters:
-    ///   - text: its whole content.
-    ///   - subject: what it is about.
-    ///   - known: the name it was written under before in this run; nil when it was not.
-    /// - Returns: the name it has now.
-    /// - Throws: `Errno`; `.noSuchFileOrDirectory` when its directory is gone, `.staleNFSFileHandle` when the outbox is.
+    ///   - text: the full content.
+    ///   - subject: the file or source that the sidecar describes.
+    ///   - known: the name of an earlier write in this run; `nil` if there was none.
+    /// - Returns: the current name.
+    /// - Throws: `Errno`; `.noSuchFileOrDirectory` if the directory is gone, `.staleNFSFileHandle` if the outbox is.
     func write(_ text: [UInt8], for subject: SidecarSubject, known: [UInt8]?) throws(Errno) -> [UInt8] {
         let directory = try open(subject.directory)
         let (temporary, descriptor) = try makeTemporary(for: subject, in: directory)
@@ -68,10 +68,10 @@ struct SidecarStore: Sendable {
         }
     }
 
-    /// Makes the file that a sidecar is written to first.
+    /// Creates the temporary file of a sidecar.
     ///
-    /// It has always the same name for the same subject: what a kill leaves behind goes with the next write. What can't
-    /// be removed, as a directory that somebody else made, is passed over.
+    /// The name is always the same for a subject, so the next write replaces what a kill left behind. If the old file
+    /// can't be removed, for example because it is a foreign directory, a random name is used.
     private func makeTemporary(
         for subject: SidecarSubject, in directory: Directory
     ) throws(Errno) -> (name: [UInt8], file: SharedDescriptor) {
@@ -89,8 +89,8 @@ struct SidecarStore: Sendable {
         SharedDescriptor(try directory.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o644))
     }
 
-    /// Whether the sidecar of a file or source holds some pieces of text; how a final one is told from an older one after
-    /// a crash.
+    /// Whether the sidecar of a file or source contains all these pieces of text. After a crash, this tells a final
+    /// sidecar from an older one.
     func sidecar(of subject: SidecarSubject, holds pieces: [String]) -> Bool {
         guard let directory = try? open(subject.directory), let name = find(subject, in: directory),
             let content = Self.content(of: name, in: directory, atMost: Self.longest)
@@ -99,7 +99,7 @@ struct SidecarStore: Sendable {
         return pieces.allSatisfy(text.contains)
     }
 
-    /// What a file that may be a sidecar begins with; nil where it can't be one.
+    /// Returns the beginning of a file that may be a sidecar; `nil` if the file can't be one.
     static func content(of name: [UInt8], in directory: Directory, atMost limit: Int) -> [UInt8]? {
         guard let descriptor = try? directory.open(name, flags: O_RDONLY | O_NOFOLLOW),
             let status = try? FileStatus(of: descriptor.rawValue), status.kind == .regular
@@ -119,7 +119,7 @@ struct SidecarStore: Sendable {
         }
     }
 
-    /// A directory of the tree, which must be there.
+    /// Opens a directory of the tree, which must exist.
     func existing(_ path: RelativePath) throws(Errno) -> Directory {
         switch tree {
         case .outbox(let outbox): return try outbox.open().directory(path.bytes)
@@ -154,7 +154,7 @@ struct SidecarStore: Sendable {
         throw .fileExists
     }
 
-    /// Gives a sidecar that has its usual name the next free one.
+    /// Renames a sidecar with the usual name to the next free name.
     private func giveWay(of subject: SidecarSubject, in directory: Directory) throws(Errno) {
         let usual = SidecarName.name(for: subject.name)
         for next in Self.names(of: subject).dropFirst() {
@@ -167,12 +167,12 @@ struct SidecarStore: Sendable {
         throw .fileExists
     }
 
-    /// The names a sidecar may have, the usual one first.
+    /// The possible names of a sidecar. The usual one comes first.
     static func names(of subject: SidecarSubject) -> some Sequence<[UInt8]> {
         (1...attempts).lazy.map { SidecarName.name(for: subject.name, copy: $0) }
     }
 
-    /// The name under which the sidecar of a file or source stands; nil where there is none.
+    /// Returns the name of the existing sidecar; `nil` if there is none.
     func find(_ subject: SidecarSubject, in directory: Directory) -> [UInt8]? {
         var mayBeFree = subject.mayHaveGivenWay
         for name in Self.names(of: subject) {
@@ -183,10 +183,10 @@ struct SidecarStore: Sendable {
         return nil
     }
 
-    /// Whether a file is a sidecar that this program wrote for a file or source, as its first bytes tell.
+    /// Whether the agent wrote this sidecar for the file or source, judged by its first bytes.
     ///
-    /// So is one that is empty or begins with a page of zero bytes: a power cut leaves a file like that if it comes between
-    /// the renaming and the writing to disk.
+    /// An empty file, or one that begins with a page of zero bytes, counts as a sidecar. A power cut between renaming
+    /// and writing to disk leaves such files.
     private func isSidecar(_ name: [UInt8], of subject: SidecarSubject, in directory: Directory) -> Bool {
         holds(name, { subject.owns($0) || Self.isBlank($0) }, in: directory)
     }
@@ -195,20 +195,20 @@ struct SidecarStore: Sendable {
         Self.content(of: name, in: directory, atMost: Self.head).map(condition) ?? false
     }
 
-    /// The kernel writes a file page by page, so a long sidecar may have lost its first page alone.
+    /// The kernel writes files page by page, so a long sidecar may lack only its first page.
     private static func isBlank(_ text: [UInt8]) -> Bool { text.prefix(pageSize).allSatisfy { $0 == 0 } }
 
     private static let pageSize = 4096
 
-    /// Removes the sidecar that was written under the next name while the one before was taken for a foreign file.
+    /// Removes sidecars under later names. They were written while a blank sidecar seemed to be a foreign file.
     private func removeNext(after name: [UInt8], of subject: SidecarSubject, in directory: Directory) {
         let names = Self.names(of: subject).drop { $0 != name }.dropFirst()
         for next in names.prefix(while: { holds($0, subject.owns, in: directory) }) { try? directory.unlink(next) }
     }
 
-    /// Removes the sidecar of a file or source; one that is not there, or not ours, is no error.
+    /// Removes the sidecar of a file or source. A missing or foreign sidecar is no error.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether a sidecar was removed.
     @discardableResult
     func remove(for subject: SidecarSubject, known: [UInt8]?) -> Bool {
         guard let directory = try? open(subject.directory) else { return false }

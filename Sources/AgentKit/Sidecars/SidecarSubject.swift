@@ -1,12 +1,12 @@
 import UploadCore
 
-/// What a sidecar is about: a file, or the source a directory is.
+/// The file or source that a sidecar describes.
 enum SidecarSubject: Hashable, Sendable {
     case file(RelativePath)
     /// The source of a directory.
     case source(RelativePath)
 
-    /// The directory its sidecar stands in, relative to the root of the tree of sidecars.
+    /// The directory of the sidecar, relative to the root of the tree of sidecars.
     var directory: RelativePath {
         switch self {
         case .file(let path): path.parent
@@ -14,7 +14,7 @@ enum SidecarSubject: Hashable, Sendable {
         }
     }
 
-    /// The name that the sidecar's name is made from.
+    /// The base of the sidecar's name.
     var name: [UInt8] {
         switch self {
         case .file(let path): Array(path.name)
@@ -22,7 +22,7 @@ enum SidecarSubject: Hashable, Sendable {
         }
     }
 
-    /// Whether a text is a sidecar that this program wrote for it, as its beginning tells.
+    /// Whether the agent wrote this text as a sidecar of the subject, judged by its beginning.
     func owns(_ text: [UInt8]) -> Bool {
         switch self {
         case .file(let path): FileReport.isSidecar(text, of: path)
@@ -30,15 +30,15 @@ enum SidecarSubject: Hashable, Sendable {
         }
     }
 
-    /// Whose sidecar gives way to this one where both want the usual name: that of a file called `source` to that of the
-    /// source, for which the name is reserved.
+    /// The subject whose sidecar must give up the usual name. The name `source` is reserved for sources, so the
+    /// sidecar of a file called `source` gives way.
     var displaced: SidecarSubject? {
         guard case .source(let directory) = self else { return nil }
         return .file(directory.appending(Self.sourceName))
     }
 
-    /// Whether its sidecar may stand under another name than the usual one, though that is free: the one it gave way to
-    /// may be gone.
+    /// Whether the sidecar may have another name even though the usual one is free: the sidecar that took the usual
+    /// name may be gone.
     var mayHaveGivenWay: Bool {
         guard case .file(let path) = self else { return false }
         return path.name.elementsEqual(Self.sourceName)

@@ -3,17 +3,18 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// Looks through the tree of sidecars for those that belong to no file.
+/// Searches the tree of sidecars for strays, which belong to no file.
 ///
-/// A sidecar beside the file it is named after is never read: a scan of many files costs listing their directories.
+/// If a sidecar's name matches a file in the directory, the sidecar is not read. So a sweep costs little more than
+/// listing directories.
 struct SidecarSweep {
     let files: OutboxFiles
     let store: SidecarStore
     let rules: IntakeRules
 
-    /// Everything that belongs to no file of the outbox.
+    /// Returns all strays.
     ///
-    /// - Parameter away: directories whose file system is not mounted: nothing is said of what is below them.
+    /// - Parameter away: directories whose file system is not mounted. They are skipped.
     func strays(away: Set<RelativePath> = []) -> [StraySidecar] {
         guard let outbox = try? files.outbox.open(), let tree = try? store.existing(.root) else { return [] }
         let isBeside = store.standBesideFiles
@@ -41,7 +42,8 @@ struct SidecarSweep {
         return found
     }
 
-    /// The names in a directory of the outbox, none where it is not there; nil where nobody can tell.
+    /// Lists the names in a directory of the outbox; empty if the directory does not exist, `nil` if listing fails
+    /// otherwise.
     private static func names(in path: RelativePath, of outbox: Directory) -> [[UInt8]]? {
         do throws(Errno) {
             return try outbox.directory(path.bytes).entries().map(\.name)
@@ -50,9 +52,9 @@ struct SidecarSweep {
         }
     }
 
-    /// Reads a sidecar that no name explains.
+    /// Reads a sidecar whose name matches no file.
     ///
-    /// - Returns: nil where the file is foreign, or belongs to a file after all.
+    /// - Returns: `nil` if the file is foreign, or its text names an existing file.
     private func stray(
         named name: [UInt8], in directory: Directory, at path: RelativePath, _ listing: SidecarListing
     ) -> StraySidecar? {
@@ -66,9 +68,9 @@ struct SidecarSweep {
         return StraySidecar(directory: path, name: name, subject: subject, isUnfinished: isUnfinished)
     }
 
-    /// Every sidecar and temporary file of ours in another tree, where `sidecars.directory` was once, or was not set.
+    /// Returns every sidecar and temporary file of the agent in a former tree, after `sidecars.directory` changed.
     ///
-    /// Only sidecars that name the very path they stand for count: anything else may be another outbox's.
+    /// Only sidecars that name exactly their own path count. Others may belong to another outbox.
     static func all(below root: String, except other: String) -> [StraySidecar] {
         guard let tree = try? Directory(path: root) else { return [] }
         let spared = try? FileStatus(path: other)

@@ -1,28 +1,28 @@
 import FoundationEssentials
 import UploadCore
 
-/// What a sidecar that this program wrote says of its file or source, read back.
+/// The content of a sidecar that the agent wrote.
 ///
-/// A sidecar is never believed while the ledger knows the path.
+/// If the ledger knows the path, the ledger decides and the sidecar does not count.
 struct SidecarWord: Equatable, Sendable {
-    /// The path it names, relative to the outbox.
+    /// The path in the sidecar, relative to the outbox.
     var path: RelativePath
-    /// The state as it stands there; a source may be a `draft`.
+    /// The state in the sidecar. A source may be a `draft`.
     var state: String
-    /// Size of the file in bytes, where it was known.
+    /// Size of the file in bytes, if the sidecar has it.
     var size: UInt64?
     /// `error.code`.
     var code: String?
 
-    /// The state of a file; nil for states that only sources have.
+    /// The state of a file; `nil` for states that only sources have.
     var fileState: FileState? { FileState(rawValue: state) }
 
-    /// Whether the user cancelled it, as opposed to a removal or a newer picture.
+    /// Whether the user cancelled the file, as opposed to a removal or a newer picture.
     var isCancelledByUser: Bool { state == FileState.cancelled.rawValue && code == "cancelled" }
 
-    /// Reads a sidecar's whole text.
+    /// Parses a sidecar's full text.
     ///
-    /// - Returns: nil where that is not one of ours.
+    /// - Returns: `nil` if the text is not a sidecar of the agent.
     init?(_ text: [UInt8]) {
         guard let members = try? JSONDecoder().decode(Members.self, from: Data(text)), members.version == 1 else {
             return nil

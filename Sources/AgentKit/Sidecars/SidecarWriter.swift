@@ -4,26 +4,26 @@ import Synchronization
 import SystemPackage
 import UploadCore
 
-/// Keeps the sidecars up to date, on a thread of its own, so that a slow disk holds up nothing else.
+/// Keeps the sidecars up to date. A separate thread keeps slow disks from delaying other work.
 actor SidecarWriter {
-    /// What is to be done for one file or source; a newer order replaces an older one that was not begun.
+    /// A task for one file or source. A newer order replaces an older one that has not begun.
     enum Order: Sendable {
         case write(Sidecar)
-        /// Written only if the sidecar that stands there does not tell this outcome.
+        /// Writes the sidecar only if the existing one does not show this outcome.
         case repair(Sidecar)
         case remove
-        /// Removes one file that is the sidecar of a path no more.
+        /// Removes a file that is no longer the sidecar of a path.
         case discard(StraySidecar)
     }
 
-    /// After so many failures in a row the rest is left for the next time: on a full disk they would all fail.
+    /// After this many failures in a row, the rest waits for the next turn: on a full disk all writes would fail.
     private static let mostFailures = 16
 
     private let thread = SerialThread(name: "sidecars")
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     private let store: SidecarStore
-    /// Whether sidecars stand in the outbox, and not in a tree of their own.
+    /// Whether sidecars stand in the outbox rather than in a separate tree.
     nonisolated let standBesideFiles: Bool
     private let writesRejected: Bool
     private let clock: any Clocks
@@ -32,14 +32,14 @@ actor SidecarWriter {
     private var pacing = SidecarPacing()
     private var names: [SidecarSubject: [UInt8]] = [:]
     private var timer: Task<Void, Never>?
-    /// What could not be written when it was tried last.
+    /// Subjects whose last write failed.
     private var unwritten: Set<SidecarSubject> = []
-    /// Whether there is something that can't be written.
+    /// Whether any sidecar can't be written.
     var isInTrouble: Bool { !unwritten.isEmpty }
 
-    /// A writer.
+    /// Creates a writer.
     ///
-    /// - Parameter writesRejected: whether files that are not taken get a sidecar that says so.
+    /// - Parameter writesRejected: whether rejected files get a sidecar with the reason.
     init(store: SidecarStore, writesRejected: Bool, clock: any Clocks, logger: Logger) {
         self.store = store
         standBesideFiles = store.standBesideFiles
@@ -48,56 +48,56 @@ actor SidecarWriter {
         self.logger = logger
     }
 
-    /// Asks for the sidecar of the report's path to be written, when its time has come.
+    /// Requests that a path's sidecar is written when it is due.
     nonisolated func note(_ report: FileReport) {
-        // What told that it was seen goes as well.
+        // Also removes the `settling` sidecar.
         if report.state == .rejected && !writesRejected { return remove(report.path) }
         order(.write(.file(report)), for: .file(report.path))
     }
 
-    /// Asks for the sidecar of a path in a final state to be looked at, and written where a crash prevented that.
+    /// Requests that the sidecar of a path in a final state is checked, and written if a crash prevented that.
     nonisolated func repair(_ report: FileReport) {
         if report.state == .rejected && !writesRejected { return remove(report.path) }
         order(.repair(.file(report)), for: .file(report.path))
     }
 
-    /// Asks for the sidecar of a path to be removed.
+    /// Requests that a path's sidecar is removed.
     nonisolated func remove(_ path: RelativePath) { order(.remove, for: .file(path)) }
 
-    /// Asks for a stray to be removed, unless something is to be told of its path meanwhile.
+    /// Requests that a stray is removed, unless a report about its path arrives first.
     nonisolated func discard(_ stray: StraySidecar) {
         if let subject = stray.subject { return order(.discard(stray), for: subject) }
         thread.run { [store] in store.remove(stray) }
     }
 
-    /// Everything that belongs to no file of the outbox; takes as long as listing its directories.
+    /// Returns everything that belongs to no file of the outbox. Takes as long as listing the directories.
     nonisolated func strays(_ files: OutboxFiles, _ rules: IntakeRules, away: Set<RelativePath>) -> [StraySidecar] {
         SidecarSweep(files: files, store: store, rules: rules).strays(away: away)
     }
 
-    /// Where the tree of sidecars is, if it is not the outbox.
+    /// Root of the sidecars' tree, unless they stand in the outbox.
     nonisolated var separateRoot: String? { store.mirrorRoot }
 
-    /// What the sidecar of a file or source says, and when it was written.
+    /// Returns the content of a sidecar, and when it was written.
     nonisolated func lastWord(of subject: SidecarSubject) -> (word: SidecarWord, written: Int64)? {
         store.lastWord(of: subject)
     }
 
-    /// Whether a sidecar of the path stands there, under whatever name.
+    /// Whether the path has a sidecar under any name.
     nonisolated func isThere(for path: RelativePath) -> Bool { store.sidecar(of: .file(path), holds: ["\"version\""]) }
 
-    /// Asks for the sidecar of a source to be written, when its time has come; also where the source is rejected: whoever
-    /// writes a `source.toml` wants to know.
+    /// Requests that a source's sidecar is written when it is due. Rejected sources get one too, since the author of
+    /// a `source.toml` needs the reason.
     nonisolated func note(source report: SourceReport) {
         order(.write(.source(report)), for: .source(report.directory))
     }
 
-    /// Asks for the sidecar of a source in a final state to be looked at, and written where a crash prevented that.
+    /// Requests that the sidecar of a source in a final state is checked, and written if a crash prevented that.
     nonisolated func repair(source report: SourceReport) {
         order(.repair(.source(report)), for: .source(report.directory))
     }
 
-    /// Asks for the sidecar of a directory's source to be removed.
+    /// Requests that the sidecar of a source is removed.
     nonisolated func remove(source directory: RelativePath) { order(.remove, for: .source(directory)) }
 
     private nonisolated func order(_ order: Order, for subject: SidecarSubject) {
@@ -109,7 +109,7 @@ actor SidecarWriter {
         thread.run { self.assumeIsolated { $0.drain() } }
     }
 
-    /// Forgets what waits to be written: the outbox is another directory.
+    /// Drops all waiting writes, because the outbox is another directory.
     nonisolated func forgetPending() {
         inbox.withLock { $0 = [:] }
         thread.run {
@@ -121,7 +121,7 @@ actor SidecarWriter {
         }
     }
 
-    /// Writes everything that waits; used before the agent ends.
+    /// Writes everything that waits. Used before the agent ends.
     func flush() {
         drain()
         for sidecar in pacing.due(now: MonotonicTime(nanoseconds: .max)) { write(sidecar) }
@@ -149,23 +149,23 @@ actor SidecarWriter {
         setAlarm()
     }
 
-    /// Writes a sidecar; one that can't be written now is tried again.
+    /// Writes a sidecar. A failed write is retried later.
     ///
-    /// - Returns: whether nothing more is to be done about it.
+    /// - Returns: whether nothing more remains to do.
     @discardableResult
     private func write(_ sidecar: Sidecar) -> Bool {
         let subject = sidecar.subject
         do {
             let name = try store.write(sidecar.text, for: subject, known: names[subject])
-            // The usual name is found again; only another one must be remembered.
+            // The store finds the usual name again, so only another name must be remembered.
             names[subject] = name == SidecarName.name(for: subject.name) ? nil : name
             noteThrough(subject)
         } catch Errno.staleNFSFileHandle {
-            // The outbox is not there: whoever notices says so, and this waits for its return.
+            // The outbox is absent. The watch reports that, and this sidecar waits for the return of the outbox.
             pacing.failed(sidecar, now: clock.now.monotonic)
             return false
         } catch {
-            // A directory that is gone went with its files.
+            // If the directory is gone, its files are gone as well.
             guard [.noSuchFileOrDirectory, .notDirectory].contains(error) else {
                 warn(subject, error)
                 pacing.failed(sidecar, now: clock.now.monotonic)
@@ -177,7 +177,7 @@ actor SidecarWriter {
         return true
     }
 
-    /// Nothing is said of one directory that can be written to as long as another can't.
+    /// Suppresses the "written again" message while any other sidecar still can't be written.
     private func noteThrough(_ subject: SidecarSubject) {
         guard unwritten.remove(subject) != nil, unwritten.isEmpty else { return }
         logger.notice("sidecars can be written again")

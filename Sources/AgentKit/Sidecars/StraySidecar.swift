@@ -1,30 +1,30 @@
 import UploadCore
 
-/// A sidecar or temporary file of this program for which no file stands in the outbox.
+/// A sidecar or temporary file of the agent whose file does not exist in the outbox.
 struct StraySidecar: Equatable, Sendable {
-    /// The directory it stands in, relative to the root of the tree of sidecars.
+    /// The directory of the sidecar, relative to the root of the tree of sidecars.
     var directory: RelativePath
-    /// Its own name.
+    /// The file name of the sidecar.
     var name: [UInt8]
-    /// What it is about, by its place and its text; nil for a temporary file.
+    /// The described file or source, judged by place and text; `nil` for a temporary file.
     var subject: SidecarSubject?
-    /// Whether it says of a file at this very path that it is still on its way.
+    /// Whether the sidecar reports an upload under way for the file at this very path.
     var isUnfinished = false
 }
 
-/// Which sidecars of a directory must be read to know whose they are. Most names tell it.
+/// Finds the sidecars in a directory that must be read to learn their owners. For most sidecars the name suffices.
 struct SidecarListing {
     /// Names that are neither sidecars nor temporary files.
     private let files: Set<[UInt8]>
     private(set) var temporaries: [[UInt8]] = []
-    /// Sidecars of which no file of the directory bears the name.
+    /// Sidecars whose names match no file of the directory.
     private(set) var unexplained: [[UInt8]] = []
 
-    /// Sorts the names of one directory.
+    /// Sorts the names of one directory into files, temporary files and unexplained sidecars.
     ///
     /// - Parameters:
-    ///   - sidecars: names of the directory that sidecars stand in.
-    ///   - files: names of the outbox's directory; the same where sidecars stand beside their files.
+    ///   - sidecars: names in the directory of the sidecars.
+    ///   - files: names in the outbox's directory. Equal to `sidecars` if sidecars stand beside their files.
     init(sidecars: [[UInt8]], files: [[UInt8]]) {
         self.files = Set(files.lazy.filter { !SidecarName.isSidecar($0) })
         var longNames: Set<[UInt8]>?
@@ -47,7 +47,7 @@ struct SidecarListing {
         }
     }
 
-    /// Whether a file of this name stands in the outbox's directory.
+    /// Whether the outbox's directory contains a file with this name.
     func holds(_ name: [UInt8]) -> Bool { files.contains(name) }
 
     private static func shortened(_ files: Set<[UInt8]>) -> Set<[UInt8]> {

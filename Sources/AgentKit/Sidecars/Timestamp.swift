@@ -1,8 +1,8 @@
 import UploadCore
 
-/// Wall-clock times as they stand in JSON: `2026-11-21T09:30:00.123Z` (RFC 3339, UTC, milliseconds).
+/// Wall-clock times in JSON: `2026-11-21T09:30:00.123Z` (RFC 3339, UTC, milliseconds).
 enum Timestamp {
-    /// Writes a time.
+    /// Returns the text of a time.
     static func text(_ time: WallTime) -> String {
         let civil = CivilTime(time)
         let fraction = String(1000 + civil.millisecondOfDay % 1000).dropFirst()

@@ -3,13 +3,13 @@ import LinuxSystem
 import Logging
 import UploadCore
 
-// Sidecars and temporary files that belong to no path: of files that vanished before the ledger knew them, of directories
-// that were renamed while no agent ran, of kills, and of another `sidecars.directory`.
+// Sidecars and temporary files that belong to no path. They remain after kills, if a file vanished before the ledger
+// knew it, if a directory was renamed while no agent ran, or if `sidecars.directory` changed.
 extension Uploader {
-    /// Strays that are dealt with before other work gets its turn.
+    /// Maximum number of strays handled before other work gets its turn.
     private static let straysAtOnce = 256
 
-    /// After a full scan: looks for strays on the reader's thread, unless it is still at it.
+    /// After a full scan, searches for strays on the reader's thread, unless a search is running.
     func sweepSidecars() {
         guard !isSweeping, !hasStopped, isWholeOutbox else { return }
         isSweeping = true
@@ -23,9 +23,9 @@ extension Uploader {
         }
     }
 
-    /// The same for `prune`, which waits for it.
+    /// Searches for strays and waits for the result. Used by `prune`.
     ///
-    /// - Returns: how many were found.
+    /// - Returns: the number of strays found.
     func pruneStrays() async -> Int {
         let away = book.lostMounts
         let strays = await withCheckedContinuation { continuation in
@@ -36,7 +36,7 @@ extension Uploader {
         return isWholeOutbox ? strays.count(where: discard) : 0
     }
 
-    /// Whether the outbox is there, and the one that the ledger tells of. Elsewhere is not gone.
+    /// Whether the outbox is present and is the one in the ledger. Files in another outbox do not count as gone.
     var isWholeOutbox: Bool {
         guard !book.outboxIsLost, book.elsewhere.isEmpty, let outbox = parts.files.identity else { return false }
         return knownOutbox ?? outbox == outbox
@@ -53,9 +53,9 @@ extension Uploader {
         if rest.isEmpty { isSweeping = false } else { run { $0.discard(rest) } }
     }
 
-    /// Removes a stray, or writes it anew as that of a removed file.
+    /// Removes a stray, or rewrites it as the sidecar of a removed file.
     ///
-    /// - Returns: whether it was one.
+    /// - Returns: whether it was a stray.
     private func discard(_ stray: StraySidecar) -> Bool {
         switch stray.subject {
         case .file(let path):
@@ -75,8 +75,8 @@ extension Uploader {
 
     // MARK: Another `sidecars.directory`
 
-    /// Once a run: removes the sidecars that an earlier configuration put book.elsewhere. Those of the present place are
-    /// written already: at the start, or when their files were seen.
+    /// Removes the sidecars of an earlier `sidecars.directory`, once per run. Sidecars at the current place are
+    /// already written: at the start, or when their files were seen.
     private func leaveFormerSidecarRoot() {
         guard !hasLeftFormerRoot else { return }
         hasLeftFormerRoot = true
@@ -84,7 +84,7 @@ extension Uploader {
         let stored = (try? parts.ledger.setting(Setting.sidecarRoot)).flatMap(\.self)
         let former = stored.map { String(decoding: $0, as: UTF8.self) }
         guard former != present ?? "" else { return }
-        // Ledgers of earlier versions don't tell; a separate tree needs no sidecars in the outbox.
+        // Ledgers of earlier versions lack the setting. With a separate tree, sidecars in the outbox are obsolete.
         let isFormerOutbox = former?.isEmpty ?? true
         let note = LedgerWrite.setting(Setting.sidecarRoot, Array((present ?? "").utf8))
         guard !isFormerOutbox || present != nil else { return process([], writes: [note]) }

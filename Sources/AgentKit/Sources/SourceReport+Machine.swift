@@ -5,8 +5,8 @@ extension SourceReport {
     ///
     /// - Parameters:
     ///   - machine: the source.
-    /// - files: the reports of `names(of:)`, sorted by path.
-    /// - now: time of the report.
+    ///   - files: the reports of `names(of:)`, sorted by path.
+    ///   - now: time of the report.
     init(_ machine: SourceMachine, files: [FileReport], now: WallTime) {
         let record = machine.record
         self.init(

@@ -1,4 +1,4 @@
-/// A queue between two threads that makes the producer wait while it is full, so that a slow consumer costs no memory.
+/// A queue between two threads. A full queue makes the producer wait, so that a slow consumer costs no memory.
 public final class BoundedQueue<Element: Sendable>: @unchecked Sendable {
     // Unchecked: the variables are only touched within `monitor.locked`.
     private let monitor = Monitor()
@@ -8,17 +8,19 @@ public final class BoundedQueue<Element: Sendable>: @unchecked Sendable {
     private var isAnnounced = false
     private var isClosed = false
 
-    /// An empty queue.
+    /// Creates an empty queue.
     ///
-    /// - Parameter capacity: `add` waits while so many elements are queued.
+    /// - Parameter capacity: `add` waits while at least this many elements are queued.
     public init(capacity: Int) {
         self.capacity = max(1, capacity)
     }
 
-    /// Waits until the queue is not full, then queues elements, all of them. After `close`, drops them at once.
+    /// Waits until the queue is not full, then queues all given elements. After `close`, drops them at once.
     ///
-    /// - Parameter merge: may combine an element with those that wait already instead of queueing it.
-    /// - Returns: whether the consumer must be woken: nobody has been told of elements since `next` last returned nil.
+    /// - Parameter merge: may combine an element with the waiting ones instead of queueing it; returns whether it
+    ///   did.
+    /// - Returns: whether the caller must wake the consumer. True for the first new element after `next` returned
+    ///   nil.
     public func add(
         _ new: [Element], merge: (Element, inout [Element]) -> Bool = { _, _ in false }
     ) -> Bool {
@@ -34,7 +36,7 @@ public final class BoundedQueue<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Takes the oldest element; nil where there is none.
+    /// Removes and returns the oldest element; nil if the queue is empty.
     public func next() -> Element? {
         monitor.locked {
             guard head < elements.count else {
@@ -50,7 +52,7 @@ public final class BoundedQueue<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Drops all elements, and every one that is added from now on; nobody waits any more.
+    /// Drops all elements and all later additions; releases waiting producers.
     public func close() {
         monitor.locked {
             isClosed = true

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Nanoseconds on CLOCK_BOOTTIME (man 2 clock_gettime): goes on while the machine sleeps, never steps.
+/// Nanoseconds on CLOCK_BOOTTIME (man 2 clock_gettime), which continues during sleep and never steps.
 public func bootTimeNanoseconds() -> UInt64 { nanoseconds(CLOCK_BOOTTIME) }
 
-/// Nanoseconds on CLOCK_MONOTONIC, which stands still while the machine sleeps; a supervisor wants to hear it
-/// (man 3 sd_notify, MONOTONIC_USEC).
+/// Nanoseconds on CLOCK_MONOTONIC, which stops during sleep. systemd expects this clock (man 3 sd_notify,
+/// MONOTONIC_USEC).
 public func monotonicNanoseconds() -> UInt64 { nanoseconds(CLOCK_MONOTONIC) }
 
-/// Nanoseconds that this process has spent on processors, user and system.
+/// Processor time of this process, user and system, in nanoseconds.
 public func processorNanoseconds() -> UInt64 { nanoseconds(CLOCK_PROCESS_CPUTIME_ID) }
 
-/// Milliseconds since 1970 on the wall clock, to be shown and never compared.
+/// Milliseconds since 1970 on the wall clock, for display only, never for comparison.
 public func wallTimeMilliseconds() -> Int64 { Int64(nanoseconds(CLOCK_REALTIME) / 1_000_000) }
 
 private func nanoseconds(_ clock: Int32) -> UInt64 {

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 public import SystemPackage
 
-/// A file descriptor with exactly one owner: it is closed when the value goes out of scope.
+/// A file descriptor with exactly one owner: closed when the value goes out of scope.
 public struct Descriptor: ~Copyable, Sendable {
     /// The descriptor's number, valid for as long as this value lives.
     public let rawValue: Int32
@@ -13,11 +13,11 @@ public struct Descriptor: ~Copyable, Sendable {
     }
 
     deinit {
-        // man 2 close: the descriptor is released even when EINTR is reported, so it is never retried.
+        // man 2 close: the kernel releases the descriptor even if close reports EINTR, so close is never retried.
         _ = Glibc.close(rawValue)
     }
 
-    /// Gives the ownership away; the caller closes the descriptor from now on.
+    /// Transfers ownership: the caller must close the returned descriptor.
     public consuming func release() -> Int32 {
         let value = rawValue
         discard self
@@ -25,7 +25,7 @@ public struct Descriptor: ~Copyable, Sendable {
     }
 }
 
-/// A file descriptor shared by several owners: it is closed when the last of them lets go.
+/// A file descriptor shared by several owners: closed when the last owner releases it.
 public final class SharedDescriptor: Sendable {
     private let descriptor: Descriptor
 
@@ -39,7 +39,7 @@ public final class SharedDescriptor: Sendable {
     /// - Parameters:
     ///   - path: absolute, or relative to the current directory.
     ///   - flags: flags of open(2).
-    ///   - mode: permission bits where `flags` has `O_CREAT`.
+    ///   - mode: permission bits if `flags` has `O_CREAT`.
     /// - Throws: `Errno` of open(2).
     public convenience init(opening path: String, flags: Int32, mode: UInt32 = 0) throws(Errno) {
         let raw = try retryingOnInterrupt { outbox_openat(AT_FDCWD, path, flags | O_CLOEXEC, mode) }
@@ -51,8 +51,8 @@ public final class SharedDescriptor: Sendable {
 
     /// Reads at an offset without moving any file position (man 2 pread), until the buffer is full or the file ends.
     ///
-    /// - Returns: the number of bytes read; fewer than asked only at the end of the file.
-    /// - Throws: `Errno` of the read that failed.
+    /// - Returns: the number of bytes read; less than the buffer's size only at the end of the file.
+    /// - Throws: `Errno` of the failed read.
     public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Errno) -> Int {
         var filled = 0
         while filled < buffer.count {
@@ -67,9 +67,9 @@ public final class SharedDescriptor: Sendable {
     }
 }
 
-/// Writes all bytes, however many calls that takes (man 2 write).
+/// Writes all bytes, with as many calls as needed (man 2 write).
 ///
-/// - Throws: `Errno` of the write that failed; what came before it is written.
+/// - Throws: `Errno` of the failed write; bytes of earlier calls stay written.
 public func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(Errno) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -80,12 +80,12 @@ public func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(Errno) {
     }
 }
 
-/// Reads to the end (man 2 read), from a pipe or a terminal as well.
+/// Reads to the end (man 2 read); works on pipes and terminals, too.
 ///
 /// - Parameters:
 ///   - descriptor: open for reading.
-///   - limit: the most bytes to read; what comes after them stays unread.
-/// - Throws: `Errno` of the read that failed.
+///   - limit: the maximum number of bytes to read; further bytes stay unread.
+/// - Throws: `Errno` of the failed read.
 public func readAll(from descriptor: Int32, atMost limit: Int = .max) throws(Errno) -> [UInt8] {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: min(limit, 64 << 10))
@@ -98,10 +98,10 @@ public func readAll(from descriptor: Int32, atMost limit: Int = .max) throws(Err
     return bytes
 }
 
-/// Calls a system call again for as long as a signal interrupts it. No other code of the agent has such a loop.
+/// Repeats a system call while a signal interrupts it. The only such loop in the agent's code.
 ///
 /// - Returns: the call's result, never negative.
-/// - Throws: `Errno` when the call returns -1 for any other reason.
+/// - Throws: `Errno` if the call returns -1 for any other reason.
 @discardableResult
 public func retryingOnInterrupt<Result: FixedWidthInteger & SignedInteger>(
     _ call: () -> Result

@@ -2,13 +2,13 @@ import Glibc
 public import SystemPackage
 
 extension Directory {
-    /// Replaces a file, or makes it: on return the new content is durable. A reader sees the old content or the new one
-    /// whole.
+    /// Replaces or creates a file; on return the new content is durable. A reader sees either the whole old content
+    /// or the whole new content.
     ///
-    /// Writes to `.NAME.new`, which a kill may leave behind and the next call removes.
+    /// Writes to `.NAME.new`, which a kill may leave behind. The next call removes such a leftover.
     ///
     /// - Parameter mode: permission bits of the file.
-    /// - Throws: `Errno` of the call that failed; the old file stays then.
+    /// - Throws: `Errno` of the failed call; the old file stays in place.
     public func replace(_ name: String, with bytes: [UInt8], mode: UInt32) throws(Errno) {
         let temporary = Array(".\(name).new".utf8)
         do throws(Errno) { try unlink(temporary) } catch { if error != .noSuchFileOrDirectory { throw error } }

@@ -2,17 +2,17 @@ import CLinux
 import Glibc
 public import SystemPackage
 
-/// An open directory, below which names are looked up without ever leaving it.
+/// An open directory; look-ups of names below the directory never leave it.
 ///
-/// Every look-up below it goes through `openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS` (man 2 openat2): a
-/// symbolic link anywhere on the way, or a `..`, is an error and never followed. Paths are bytes, since a legal Linux
-/// file name need not be UTF-8; they have no leading slash, and an empty path is the directory itself.
+/// Every look-up goes through `openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS` (man 2 openat2): a symbolic link
+/// anywhere in the path, or a `..`, is an error and never followed. Paths are bytes, since a legal Linux file name
+/// need not be UTF-8. Paths have no leading slash, and an empty path means the directory itself.
 public final class Directory: Sendable {
     /// One name found in a directory.
     public struct Entry: Equatable, Sendable {
         /// The name's bytes.
         public var name: [UInt8]
-        /// Whether the directory says that this is a directory; nil where the file system does not tell.
+        /// Whether the entry is a directory; nil if the file system does not report the type.
         public var isDirectory: Bool?
     }
 
@@ -21,7 +21,7 @@ public final class Directory: Sendable {
     /// The descriptor's number, valid for as long as this object is referenced.
     public var rawValue: Int32 { descriptor.rawValue }
 
-    /// Opens an absolute path, which may itself be a symbolic link.
+    /// Opens an absolute path, which may end in a symbolic link.
     ///
     /// - Throws: `Errno` of open(2).
     public init(path: String) throws(Errno) {
@@ -33,16 +33,16 @@ public final class Directory: Sendable {
         self.descriptor = SharedDescriptor(descriptor)
     }
 
-    /// Opens something below this directory, close-on-exec and without ever blocking on a FIFO.
+    /// Opens a file or directory below this directory, close-on-exec, and never blocks on a FIFO.
     ///
     /// - Parameters:
     ///   - path: relative path, as bytes.
     ///   - flags: flags of open(2), for instance `O_RDONLY`.
-    ///   - mode: permission bits where `flags` has `O_CREAT`.
-    /// - Throws: `Errno`; `.tooManySymbolicLinkLevels` where a symbolic link stands on the way.
+    ///   - mode: permission bits if `flags` has `O_CREAT`.
+    /// - Throws: `Errno`; `.tooManySymbolicLinkLevels` if the path contains a symbolic link.
     public func open(_ path: [UInt8], flags: Int32, mode: UInt32 = 0) throws(Errno) -> Descriptor {
         let resolve = outbox_resolve_beneath | outbox_resolve_no_symlinks
-        // man 2 openat2: beside O_PATH nothing else is allowed, and nothing else is needed, since nothing is opened.
+        // man 2 openat2: O_PATH allows no O_NONBLOCK and needs none, since O_PATH does not open the file itself.
         let blocking = flags & O_PATH != 0 ? flags : flags | O_NONBLOCK
         let all = UInt64(UInt32(bitPattern: blocking | O_CLOEXEC))
         let raw = try Self.withCString(path.isEmpty ? [UInt8(ascii: ".")] : path) { name throws(Errno) in
@@ -58,15 +58,15 @@ public final class Directory: Sendable {
         Directory(owning: try open(path, flags: O_RDONLY | O_DIRECTORY))
     }
 
-    /// The status of something below this directory; a symbolic link is described, not followed.
+    /// Returns the status of a name below this directory; describes a symbolic link instead of following it.
     ///
-    /// - Throws: `Errno`; `.tooManySymbolicLinkLevels` where a symbolic link stands on the way to it.
+    /// - Throws: `Errno`; `.tooManySymbolicLinkLevels` if a directory on the way is a symbolic link.
     public func status(_ path: [UInt8] = []) throws(Errno) -> FileStatus {
         let descriptor = try open(path, flags: O_PATH | O_NOFOLLOW)
         return try FileStatus(of: descriptor.rawValue)
     }
 
-    /// The names in this directory without `.` and `..`, in no particular order.
+    /// Returns the names in this directory without `.` and `..`, in no particular order.
     ///
     /// - Throws: `Errno` of opendir(3) or readdir(3).
     public func entries() throws(Errno) -> [Entry] {
@@ -90,9 +90,9 @@ public final class Directory: Sendable {
         return entries
     }
 
-    /// Creates an absolute path's directories that are missing, with mode 0777 less the umask.
+    /// Creates the missing directories of an absolute path, with mode 0777 less the umask.
     ///
-    /// Symbolic links on the way are followed: the path comes from the user's configuration.
+    /// Follows symbolic links: the path comes from the user's configuration.
     ///
     /// - Throws: `Errno` of mkdir(2); an existing directory is no error.
     public static func create(_ path: String) throws(Errno) {
@@ -104,17 +104,17 @@ public final class Directory: Sendable {
         }
     }
 
-    /// Opens a directory below this one, and creates what is missing of its path.
+    /// Opens a directory below this one, and creates the missing parts of its path.
     ///
-    /// Each part is created in the open directory before it and opened from there. A symbolic link in its place is an
+    /// Each part is created in the open directory before it and opened from there. A symbolic link at a part is an
     /// error and never followed.
     ///
     /// - Parameters:
     ///   - path: relative path, as bytes.
-    ///   - mode: permission bits of what is created, less the umask.
-    ///   - isTrusted: asked for each directory of the path, whether it was there before or not.
-    /// - Throws: `Errno`; `.tooManySymbolicLinkLevels` or `.notDirectory` where something else has the name of a
-    ///   directory, `.notPermitted` where one is not trusted.
+    ///   - mode: permission bits of created directories, less the umask.
+    ///   - isTrusted: called for each directory of the path, existing or new.
+    /// - Throws: `Errno`; `.tooManySymbolicLinkLevels` or `.notDirectory` if a part of the path is no directory,
+    ///   `.notPermitted` if a directory is not trusted.
     @discardableResult
     public func createDirectories(
         _ path: [UInt8], mode: UInt32 = 0o777, isTrusted: (FileStatus) -> Bool = { _ in true }
@@ -138,35 +138,36 @@ public final class Directory: Sendable {
         } catch Errno.fileExists {}
     }
 
-    /// Renames within this directory, replacing what bears the new name (man 2 rename).
+    /// Renames within this directory, replacing an existing file of the new name (man 2 rename).
     ///
     /// - Throws: `Errno` of renameat(2).
     public func rename(_ old: [UInt8], to new: [UInt8]) throws(Errno) {
         try rename(old, to: new, flags: 0)
     }
 
-    /// Renames within this directory, but never replaces anything.
+    /// Renames within this directory without replacing an existing file.
     ///
-    /// - Throws: `Errno`; `.fileExists` when the new name is taken.
+    /// - Throws: `Errno`; `.fileExists` if the new name exists.
     public func renameWithoutReplacing(_ old: [UInt8], to new: [UInt8]) throws(Errno) {
         try rename(old, to: new, flags: UInt32(outbox_rename_noreplace))
     }
 
-    /// Gives a name in this directory another one in another directory of the same file system, but never replaces
-    /// anything.
+    /// Moves a name from this directory to another directory on the same file system, without replacing an existing
+    /// file.
     ///
-    /// - Throws: `Errno`; `.fileExists` when the new name is taken.
+    /// - Throws: `Errno`; `.fileExists` if the new name exists.
     public func moveWithoutReplacing(_ old: [UInt8], to new: [UInt8], in other: Directory) throws(Errno) {
         do {
             try rename(old, to: new, in: other, flags: UInt32(outbox_rename_noreplace))
         } catch Errno.invalidArgument {
-            // A file system that can't rename without replacing: nobody else should be at work in this very moment.
+            // The file system does not support RENAME_NOREPLACE. Assume that no other program creates the new name
+            // between the check and the rename.
             if (try? other.status(new)) != nil { throw .fileExists }
             try rename(old, to: new, in: other, flags: 0)
         }
     }
 
-    /// Gives a name in this directory another one in another directory of the same file system, replacing what bears
+    /// Moves a name from this directory to another directory on the same file system, replacing an existing file of
     /// the new name.
     ///
     /// - Throws: `Errno` of renameat(2).
@@ -197,7 +198,7 @@ public final class Directory: Sendable {
 
     /// Removes an empty directory below this one (man 2 unlinkat, AT_REMOVEDIR).
     ///
-    /// - Throws: `Errno` of unlinkat(2); `.directoryNotEmpty` when something is in it.
+    /// - Throws: `Errno` of unlinkat(2); `.directoryNotEmpty` if the directory is not empty.
     public func removeDirectory(_ path: [UInt8]) throws(Errno) {
         try Self.withCString(path) { name throws(Errno) in
             try retryingOnInterrupt { unlinkat(rawValue, name, AT_REMOVEDIR) }
@@ -208,7 +209,7 @@ public final class Directory: Sendable {
     private static func withCString<Result>(
         _ bytes: [UInt8], _ body: (UnsafePointer<CChar>) throws(Errno) -> Result
     ) throws(Errno) -> Result {
-        // A NUL inside a name would silently cut it.
+        // A NUL inside a name would silently truncate the name.
         if bytes.contains(0) { throw .invalidArgument }
         let characters = bytes.map { CChar(bitPattern: $0) } + [0]
         return try characters.withUnsafeBufferPointer { buffer throws(Errno) in

@@ -1,11 +1,11 @@
-/// Tells one directory from another, also from a later one with the same path or the same inode number.
+/// Distinguishes a directory from others, including a later one with the same path or inode number.
 public struct DirectoryIdentity: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
-    /// A file system may use an inode number again soon after its directory is gone.
+    /// A file system may reuse an inode number soon after the directory's removal.
     private let born: Int64
 
-    /// The identity of the directory with this status.
+    /// Creates the identity of the directory with this status.
     public init(_ status: FileStatus) {
         device = status.device
         inode = status.inode

@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 public import SystemPackage
 
-/// What the kernel says of a file (man 2 statx), as far as it tells one file, or one state of a file, from another.
+/// The file attributes that distinguish files and states of a file (man 2 statx).
 public struct FileStatus: Equatable, Sendable {
-    /// What kind of object a name stands for.
+    /// The type of a file.
     public enum Kind: Equatable, Sendable {
         /// A regular file.
         case regular
@@ -16,7 +16,7 @@ public struct FileStatus: Equatable, Sendable {
         case fifo
         /// A Unix socket.
         case socket
-        /// A block or character device, or something newer than this list.
+        /// A block or character device, or a type newer than this list.
         case device
     }
 
@@ -24,9 +24,9 @@ public struct FileStatus: Equatable, Sendable {
     public var kind: Kind
     /// Permission bits, the lower 12 bits of the mode.
     public var permissions: UInt32
-    /// Device the file lives on.
+    /// Device that holds the file.
     public var device: UInt64
-    /// Inode number; ext4 uses a number again soon after its file is gone.
+    /// Inode number; ext4 reuses a number soon after the file's removal.
     public var inode: UInt64
     /// Number of hard links.
     public var links: UInt32
@@ -34,11 +34,11 @@ public struct FileStatus: Equatable, Sendable {
     public var owner: UInt32
     /// Size in bytes.
     public var size: UInt64
-    /// Last change of the content, nanoseconds since 1970; anybody may set it.
+    /// Last change of the content, nanoseconds since 1970; user programs may set it.
     public var modified: Int64
-    /// Last change of content or attributes, nanoseconds since 1970; set by the kernel alone.
+    /// Last change of content or attributes, nanoseconds since 1970; only the kernel sets it.
     public var changed: Int64
-    /// Birth time, nanoseconds since 1970; 0 where the file system keeps none.
+    /// Birth time, nanoseconds since 1970; 0 if the file system does not record birth times.
     public var born: Int64
 
     /// Reads the status of an open descriptor.
@@ -55,9 +55,9 @@ public struct FileStatus: Equatable, Sendable {
         try self.init(at: AT_FDCWD, path: path, flags: 0)
     }
 
-    /// Reads the status of a name directly in a directory; a symbolic link is described, not followed.
+    /// Reads the status of a name directly in a directory; describes a symbolic link instead of following it.
     ///
-    /// - Parameter name: the name of an entry of the directory: one part of a path, and not `..`.
+    /// - Parameter name: the name of a directory entry: a single path component, and not `..`.
     /// - Throws: `Errno` of statx(2).
     public init(ofName name: [UInt8], in directory: Directory) throws(Errno) {
         if name.contains(UInt8(ascii: "/")) || name.contains(0) { throw .invalidArgument }
@@ -100,7 +100,7 @@ public struct FileStatus: Equatable, Sendable {
     }
 
     private static func nanoseconds(_ time: statx_timestamp) -> Int64 {
-        // Clamped, not trapped: a file system may hold any second count.
+        // Clamped instead of trapping: a file system may hold any second count.
         let (product, overflow) = time.tv_sec.multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? (time.tv_sec < 0 ? .min : .max) : product.addingReportingOverflow(Int64(time.tv_nsec)).0
     }

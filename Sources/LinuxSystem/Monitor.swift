@@ -1,13 +1,13 @@
 public import Glibc
 
-/// A lock whose holders can wait for a condition (man 3 pthread_cond_wait), which Swift's own `Mutex` can't.
+/// A lock whose holders can wait for a condition (man 3 pthread_cond_wait), unlike Swift's own `Mutex`.
 public final class Monitor: @unchecked Sendable {
-    // Unchecked: the pointers never change, and POSIX lets any thread use what they point to. A condition needs a
-    // stable address.
+    // Unchecked: the pointers never change, and POSIX allows any thread to use the lock and the condition. A
+    // condition needs a stable address.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-    /// A monitor that nobody holds.
+    /// Creates an unlocked monitor.
     public init() {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
@@ -31,23 +31,23 @@ public final class Monitor: @unchecked Sendable {
         return body()
     }
 
-    /// Releases the lock until another thread signals. The caller holds the lock, and checks its condition again.
+    /// Releases the lock until another thread signals. The caller holds the lock, and must check its condition again.
     public func wait() {
         pthread_cond_wait(condition, mutex)
     }
 
-    /// Releases the lock until another thread signals or the time comes. The caller holds the lock.
+    /// Releases the lock until another thread signals or the deadline passes. The caller holds the lock.
     ///
     /// - Parameter deadline: a time on CLOCK_MONOTONIC.
-    /// - Returns: whether the time has come.
+    /// - Returns: whether the deadline has passed.
     public func wait(until deadline: timespec) -> Bool {
         var deadline = deadline
         return pthread_cond_timedwait(condition, mutex, &deadline) == ETIMEDOUT
     }
 
-    /// Wakes one thread that waits.
+    /// Wakes one waiting thread.
     public func signal() { pthread_cond_signal(condition) }
 
-    /// Wakes all threads that wait.
+    /// Wakes all waiting threads.
     public func broadcast() { pthread_cond_broadcast(condition) }
 }

@@ -1,25 +1,25 @@
 import Glibc
 public import SystemPackage
 
-/// One packet of a `SOCK_SEQPACKET` socket, with the descriptors that came with it (man 7 unix, SCM_RIGHTS).
+/// One packet of a `SOCK_SEQPACKET` socket, with the descriptors sent along (man 7 unix, SCM_RIGHTS).
 public struct DescriptorPacket: Sendable {
-    /// The most descriptors a packet carries here.
+    /// The maximum number of descriptors in a packet.
     public static let mostDescriptors = 4
 
-    /// The packet's bytes, cut at the limit the reader gave.
+    /// The packet's bytes, truncated at the reader's limit.
     public var bytes: [UInt8]
     /// The descriptors, close-on-exec.
     public var descriptors: [SharedDescriptor]
     /// Whether bytes or descriptors beyond the limits were dropped (MSG_TRUNC, MSG_CTRUNC).
     public var isCut: Bool
 
-    /// Sends a packet, with descriptors that the receiver gets copies of (man 2 sendmsg). Never raises SIGPIPE.
+    /// Sends a packet, with descriptors for which the receiver gets copies (man 2 sendmsg). Never raises SIGPIPE.
     ///
     /// - Parameters:
-    ///   - bytes: at least one: an empty packet reads like the end.
+    ///   - bytes: at least one byte: an empty packet looks like the end of the connection.
     ///   - descriptors: at most ``mostDescriptors``.
     ///   - socket: a connected `SOCK_SEQPACKET` socket of the Unix domain.
-    /// - Throws: `Errno`; `.brokenPipe` or `.connectionReset` when the other end is closed.
+    /// - Throws: `Errno`; `.brokenPipe` or `.connectionReset` if the other end is closed.
     public static func send(
         _ bytes: [UInt8], with descriptors: [SharedDescriptor] = [], to socket: Int32
     ) throws(Errno) {
@@ -32,12 +32,12 @@ public struct DescriptorPacket: Sendable {
         }
     }
 
-    /// Receives a packet, waiting for it where the socket is blocking (man 2 recvmsg).
+    /// Receives a packet; waits for a packet if the socket is blocking (man 2 recvmsg).
     ///
     /// - Parameters:
     ///   - socket: a connected `SOCK_SEQPACKET` socket of the Unix domain.
-    ///   - longest: bytes beyond this are dropped.
-    /// - Returns: nil when the other end is closed.
+    ///   - longest: maximum number of bytes; the rest of the packet is dropped.
+    /// - Returns: nil if the other end is closed.
     /// - Throws: `Errno` of recvmsg(2).
     public static func receive(from socket: Int32, longest: Int) throws(Errno) -> DescriptorPacket? {
         var body = [UInt8](repeating: 0, count: longest)
@@ -57,7 +57,7 @@ public struct DescriptorPacket: Sendable {
         return DescriptorPacket(bytes: Array(body.prefix(count)), descriptors: descriptors, isCut: isCut)
     }
 
-    /// Calls with a header over these buffers; the control message gets the length that the call left.
+    /// Calls `call` with a header over these buffers, and stores the resulting length in the control message.
     private static func withHeader(
         _ body: inout [UInt8], _ control: inout ControlMessage, _ call: (inout msghdr) -> Int
     ) -> Int {
@@ -82,7 +82,8 @@ public struct DescriptorPacket: Sendable {
     }
 }
 
-/// The one control message of a packet: a `cmsghdr` and its descriptors, aligned as the kernel wants it (man 3 cmsg).
+/// The only control message of a packet: a `cmsghdr` and its descriptors, aligned as the kernel requires (man 3
+/// cmsg).
 private struct ControlMessage {
     private static let headerLength = MemoryLayout<cmsghdr>.size
     static let capacity = headerLength + DescriptorPacket.mostDescriptors * MemoryLayout<Int32>.size

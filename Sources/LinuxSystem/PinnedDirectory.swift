@@ -1,23 +1,23 @@
 import Synchronization
 public import SystemPackage
 
-/// A directory that is opened anew by its path for each use, and only while the path leads to the same directory.
+/// A directory reopened by its path for each use, but only while the path leads to the same directory.
 ///
-/// Nothing stays open between two uses, so that the file system can be unmounted. The empty mount point that is left
-/// then, or any other directory in its place, is refused.
+/// The directory is closed between two uses, so that the file system can be unmounted. The then empty mount point, or
+/// any other directory in its place, is refused.
 public final class PinnedDirectory: Sendable {
-    /// Absolute path, which may itself be a symbolic link.
+    /// Absolute path; its last component may be a symbolic link.
     public let path: String
     private let known = Mutex<DirectoryIdentity?>(nil)
 
-    /// A directory that need not be there yet. The first one that ``open()`` finds is the one from then on.
+    /// Creates a pin for a directory that may not exist yet. The first ``open()`` pins the directory at the path.
     public init(path: String) {
         self.path = path
     }
 
     /// Opens the directory.
     ///
-    /// - Throws: `Errno` of open(2); `.staleNFSFileHandle` if the path leads elsewhere, or nowhere, since it was opened.
+    /// - Throws: `Errno` of open(2); `.staleNFSFileHandle` if the path no longer leads to the pinned directory.
     public func open() throws(Errno) -> Directory {
         let directory: Directory
         do throws(Errno) {
@@ -35,9 +35,9 @@ public final class PinnedDirectory: Sendable {
         return directory
     }
 
-    /// Accepts the directory that the path leads to now in place of the one before.
+    /// Pins the directory now at the path instead of the previous one.
     ///
-    /// - Throws: `Errno` of open(2); the one before then stays the only one.
+    /// - Throws: `Errno` of open(2); the previous directory then stays pinned.
     public func repin() throws(Errno) {
         let directory = try Directory(path: path)
         let found = DirectoryIdentity(try FileStatus(of: directory.rawValue))

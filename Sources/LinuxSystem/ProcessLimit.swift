@@ -1,6 +1,6 @@
 import Glibc
 
-/// A limit on what this process may use (man 2 getrlimit); nil where there is none.
+/// Returns a resource limit of this process (man 2 getrlimit); nil if unlimited.
 public func processLimit(_ resource: ProcessResource) -> UInt64? {
     // RLIM_INFINITY, which Swift does not import: all bits set (sys/resource.h).
     var limit = rlimit()
@@ -8,7 +8,7 @@ public func processLimit(_ resource: ProcessResource) -> UInt64? {
     return UInt64(limit.rlim_cur)
 }
 
-/// What ``processLimit(_:)`` can be asked about.
+/// The resources of ``processLimit(_:)``.
 public enum ProcessResource: Sendable {
     /// Bytes of address space (RLIMIT_AS, `ulimit -v`).
     case addressSpace
@@ -26,10 +26,10 @@ public enum ProcessResource: Sendable {
     }
 }
 
-/// Starts threads that do nothing, all at once, and ends them again: how many more this process may have now.
+/// Starts idle threads at the same time and ends them again, to learn how many more this process may have.
 ///
-/// - Parameter count: how many are tried.
-/// - Returns: how many could be started.
+/// - Parameter count: number of threads to try.
+/// - Returns: number of threads started.
 public func startableThreads(atMost count: Int) -> Int {
     let gate = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     pthread_mutex_init(gate, nil)
@@ -63,7 +63,7 @@ public func startableThreads(atMost count: Int) -> Int {
     return threads.count
 }
 
-/// Whether this much address space can be reserved at this moment, beside what is in use.
+/// Whether this much address space can be reserved at this moment, in addition to the space in use.
 public func canReserve(bytes: Int) -> Bool {
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
     guard let place = mmap(nil, bytes, PROT_NONE, flags, -1, 0), place != MAP_FAILED else { return false }

@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A thread of its own that runs jobs one after the other: the executor of actors whose work blocks.
+/// A dedicated thread that runs jobs one after the other: the executor of actors whose work blocks.
 ///
 /// LMDB, hashing and file reads must not run on the cooperative pool, which has two threads on a small machine. An
-/// actor gets a thread by returning `asUnownedSerialExecutor()` of one of these from `unownedExecutor`. The thread
-/// sleeps while there is nothing to do and ends when the last reference is gone.
+/// actor uses a `SerialThread` by returning its `asUnownedSerialExecutor()` from `unownedExecutor`. The thread sleeps
+/// while no job waits and ends with the last reference.
 public final class SerialThread: SerialExecutor, TaskExecutor {
     private let queue: JobQueue
 
@@ -30,23 +30,23 @@ public final class SerialThread: SerialExecutor, TaskExecutor {
         queue.add { unowned.runSynchronously(on: executor) }
     }
 
-    /// Whether the caller runs on this thread, as `assumeIsolated` needs to know (SerialExecutor).
+    /// Checks that the caller runs on this thread, for `assumeIsolated` (SerialExecutor).
     public func checkIsolated() {
         precondition(queue.isOnConsumerThread, "not on the thread of this executor")
     }
 
-    /// Queues a plain closure behind the jobs that wait already.
+    /// Queues a plain closure behind the waiting jobs.
     public func run(_ work: @escaping @Sendable () -> Void) {
         queue.add(work)
     }
 
-    /// Queues a plain closure before all jobs that wait already, behind other closures of this kind.
+    /// Queues a plain closure before all waiting jobs, but behind earlier closures of `runFirst`.
     public func runFirst(_ work: @escaping @Sendable () -> Void) {
         queue.addFirst(work)
     }
 }
 
-/// A queue of closures with one consumer that sleeps while it is empty.
+/// A queue of closures with one consumer that sleeps while the queue is empty.
 final class JobQueue: @unchecked Sendable {
     // Unchecked: the variables are only touched within `monitor.locked`.
     private let monitor = Monitor()
@@ -109,11 +109,11 @@ final class JobQueue: @unchecked Sendable {
     }
 }
 
-/// Starts a detached thread with all signals blocked, so that signals reach only the threads that wait for them.
+/// Starts a detached thread with all signals blocked, so that signals reach only the threads waiting for them.
 ///
 /// - Parameters:
-///   - name: shown by `top -H`; cut to the 15 bytes the kernel keeps.
-///   - body: the thread's work; the thread ends when it returns.
+///   - name: shown by `top -H`; truncated to the kernel's limit of 15 bytes.
+///   - body: the thread's work; the thread ends when `body` returns.
 public func startThread(name: String, _ body: @escaping @Sendable () -> Void) {
     final class Start: Sendable {
         let name: String
@@ -141,6 +141,6 @@ public func startThread(name: String, _ body: @escaping @Sendable () -> Void) {
             start.body()
             return nil
         }, start.toOpaque())
-    // Out of threads at start-up: nothing can go on, and the reason must be seen.
+    // No thread available at start-up: the agent cannot work, and the reason must be visible.
     precondition(failure == 0, "cannot start thread \(name): \(String(cString: strerror(failure)))")
 }

@@ -76,16 +76,28 @@ extension Store {
         }
     }
 
-    /// What arrived is not, or no longer, what was promised: its blocks are forgotten, and may be sent again.
-    func reject(_ upload: Upload) {
+    /// Forgets all blocks of an upload whose bytes are not, or no longer, the content that was announced. The client may send them again.
+    ///
+    /// - Parameter isLost: Whether the disk may have lost bytes that were right. The receiver forgets the upload itself then:
+    ///   a client that is told of failed assemblies again and again gives the content up.
+    func reject(_ upload: Upload, isLost: Bool = false) {
         // Should the disk refuse this too, the bytes must not pass for good at the next attempt.
-        upload.distrust()
+        let isForgotten = upload.distrust(isLost: isLost)
         do {
             try withBooks {
-                try $0.journal.append([.forgotten(upload.id), .opened(upload.id, upload.plan, at: now())])
+                let opened = JournalEntry.opened(upload.id, upload.plan, at: now())
+                try $0.journal.append([.forgotten(upload.id)] + (isForgotten ? [] : [opened]))
             }
             try uploads.remove(upload.dataName)
             if let object = upload.newObject { try objects.remove(object) }
+            if isForgotten {
+                try withBooks { books in
+                    // Once more: a journal that was written anew meanwhile still opens the upload.
+                    try books.journal.append([.forgotten(upload.id)])
+                    books.catalog.remove(upload)
+                }
+                return upload.forget()
+            }
         } catch {
             logger.error("cannot reset an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
             return upload.assemblyFailed(at: now())

@@ -17,7 +17,7 @@ import SystemPackage
 /// As 1 comes before 2, no name ever stands for half of a file; as 4 comes before 5, nothing is confirmed that could
 /// be lost.
 ///
-/// Where 4 fails, nobody can tell what of 1 to 3 the disk has: the whole batch is taken back and sent again.
+/// Where 4 fails, nobody can tell what of 1 to 3 the disk has: the whole batch is taken back, its ids are forgotten, and the clients begin anew.
 extension Store {
     private struct Placed {
         let upload: Upload
@@ -68,6 +68,7 @@ extension Store {
     }
 
     /// Hands the bytes of a file to the disk.
+    /// - Returns: Whether the disk took them. If it did not, the upload is forgotten.
     private func write(_ upload: Upload) -> Bool {
         guard synchronizes, upload.object == nil else { return true }
         do throws(Errno) {
@@ -76,7 +77,7 @@ extension Store {
         } catch {
             // The kernel may have dropped the bytes it could not write: only sending them again helps.
             logger.error("cannot write an upload to the disk", metadata: ["id": "\(upload.id)", "error": "\(error)"])
-            reject(upload)
+            reject(upload, isLost: true)
             return false
         }
     }
@@ -184,7 +185,7 @@ extension Store {
                 logger.error("cannot take a name back", metadata: ["id": "\(item.upload.id)", "error": "\(error)"])
             }
         }
-        for item in placed { reject(item.upload) }
+        for item in placed { reject(item.upload, isLost: true) }
     }
 
     // MARK: Waiting for the disk

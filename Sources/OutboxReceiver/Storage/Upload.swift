@@ -31,6 +31,8 @@ final class Upload: Sendable {
         var isNewObject = false
         /// The disk may have lost some of the bytes: they must be sent again.
         var isDistrusted = false
+        /// The disk may have lost bytes that were right: the upload is to be forgotten.
+        var isLost = false
         /// The batch in which it is finished.
         var batch: Int?
         /// When the assembly failed for a reason that may pass.
@@ -253,9 +255,22 @@ final class Upload: Sendable {
         }
     }
 
-    /// The disk may have lost some of the bytes.
-    func distrust() {
-        state.withLock { $0.isDistrusted = true }
+    /// Marks the bytes as unusable: they are not the content that was announced, or the disk may have lost some of them.
+    /// - Returns: Whether the disk may have lost some, now or before.
+    func distrust(isLost: Bool) -> Bool {
+        state.withLock { state in
+            state.isDistrusted = true
+            state.isLost = state.isLost || isLost
+            return state.isLost
+        }
+    }
+
+    /// Ends the upload: the receiver does not know its id any more.
+    func forget() {
+        state.withLock { state in
+            state.phase = .gone
+            forgetBlocks(&state)
+        }
     }
 
     /// The assembly could not be done for a reason that may pass.

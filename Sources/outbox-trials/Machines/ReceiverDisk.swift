@@ -70,6 +70,9 @@ struct ReceiverDisk {
         _ = try await disk.recover(losing: 1, random: &random)
         try await receiver.start()
         let confirmed = PowerCuts.check(agent, judge, receiver, "after the receiver's disk failed", &findings)
+        findings.expect(
+            confirmed == judge.paths.count,
+            "\(judge.paths.count - confirmed) files were given up for the receiver's disk")
         try await agent.stop()
         try await receiver.kill()
         return "the receiver's disk failed \(times) times at \(disk.disk.failedWrites) writes, \(confirmed) files "

@@ -9,12 +9,19 @@ struct ReceiverDiskTests {
         "pwrite", "write", "create", "rename", "fsync", "fdatasync", "syncfs", "ftruncate", "unlink",
     ]
 
-    /// What a client does until a content is confirmed: sends what is missing, and asks.
+    /// What a client does until a content is confirmed: sends what is missing, asks, and begins anew where its id is forgotten.
     private func finish(_ id: String, _ content: [UInt8], _ receiver: Receiver) async throws {
+        var id = id
         try await Poll.until("\(id)", every: .milliseconds(50)) {
             let client = try ReceiverClient(port: receiver.port)
             for number in 1...ReceiverClient.blocks(content) {
                 let status = try client.sendBlock(number, of: content, id: id)
+                if status == 404 {
+                    let reply = try client.preLoad(content, name: "again.jpg")
+                    guard let again = reply.id else { return reply.status == 200 }
+                    id = again
+                    return false
+                }
                 #expect(status == 200, "block \(number), with the disk in order")
             }
             return try client.finishStatus(id) == 1
@@ -68,7 +75,20 @@ struct ReceiverDiskTests {
         #expect(try Set(receiver.objects()) == Set(contents.map { Digest.md5($0) }))
     }
 
-    @Test("wants bytes again that a failed sync may have lost, and confirms them only then")
+    /// Expects that the receiver forgot the upload, and that it wants all of the content anew and confirms it then.
+    private func expectForgotten(_ id: String, _ content: [UInt8], _ receiver: Receiver) async throws {
+        let client = try ReceiverClient(port: receiver.port)
+        // 2: nobody knows yet.
+        try await Poll.until("the outcome") { try client.finishStatus(id) != 2 }
+        #expect(try client.finishStatus(id) == nil, "unknown to isFinish")
+        #expect(try client.sendBlock(1, of: content, id: id) == 404, "unknown to upload")
+        let again = try #require(try client.preLoad(content, name: "a.jpg").id)
+        #expect(try client.finishStatus(again) == 0, "all of it is wanted again")
+        try await finish(again, content, receiver)
+        #expect(try receiver.objects() == [Digest.md5(content)])
+    }
+
+    @Test("forgets uploads whose bytes a failed sync may have lost")
     func lostSync() async throws {
         let receiver = try Receiver()
         let board = try FaultBoard(in: receiver.directory.path)
@@ -84,10 +104,26 @@ struct ReceiverDiskTests {
         for number in 1...2 { try attempt({ _ = try $0.sendBlock(number, of: content, id: id) }, receiver) }
         try await Poll.until("a sync that failed") { board.carriedOut > before }
         board.failing = false
+        try await expectForgotten(id, content, receiver)
+    }
 
-        // 2: nobody knows yet.
-        let status = try await Poll.value("the outcome") { try client.finishStatus(id).flatMap { $0 == 2 ? nil : $0 } }
-        #expect(status == 0, "all of it is wanted again")
-        try await finish(id, content, receiver)
+    @Test("makes no agent give a file up, however often it fails")
+    func patience() async throws {
+        let receiver = try Receiver()
+        let board = try FaultBoard(in: receiver.directory.path)
+        receiver.environment.merge(
+            board.environment([.init(.inputOutputError, ["syncfs"], calls: 1...1_000_000, of: "*/root*")])
+        ) { $1 }
+        try await receiver.start()
+        let agent = try Agent(remote: receiver.url, ["upload.retry_interval": "1s"])
+        try await agent.start()
+        let before = board.carriedOut
+        board.failing = true
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000)
+        // Twice as often as an agent lets an assembly fail.
+        try await Poll.until("syncs that fail", lastState: { agent.log }) { board.carriedOut >= before + 6 }
+        board.failing = false
+        try await agent.reached("a.jpg", .done)
+        #expect(try receiver.objects() == [key])
     }
 }

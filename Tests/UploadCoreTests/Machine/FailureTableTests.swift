@@ -65,6 +65,26 @@ struct FailureTableTests {
         #expect(bench.ledger.uploads.isEmpty && bench.ledger.removals.isEmpty)
     }
 
+    @Test("a file that the server forgets at every question is sent again without end, with pauses")
+    func forgottenEachTime() {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        for time in 1...20 {
+            bench.answer(.register)
+            bench.answer(.send)
+            bench.answer(.finish, .failure(.forgotten))
+            guard time > 1 else { continue }
+            #expect(bench.state() == .waiting, "forgotten \(time) times")
+            #expect(bench.underWay.isEmpty)
+            bench.pass(.seconds(120))
+        }
+        bench.run()
+        guard case .done = bench.outcomes["a"] else {
+            Issue.record("\(String(describing: bench.outcomes["a"]))")
+            return
+        }
+    }
+
     @Test(
         "a deletion that fails is tried again until it is done or refused",
         arguments: [RemoteFailure.busy, .cancelled, .unauthorized])

@@ -124,6 +124,11 @@ int syncfs(int descriptor) {
     CARRY_OUT(judge_descriptor(FAULT_SYNCFS, descriptor), int, real(descriptor));
 }
 
+int sync_file_range(int descriptor, off64_t offset, off64_t count, unsigned int flags) {
+    REAL(int, sync_file_range, int, off64_t, off64_t, unsigned int);
+    CARRY_OUT(judge_descriptor(FAULT_SYNC_RANGE, descriptor), int, real(descriptor, offset, count, flags));
+}
+
 int ftruncate(int descriptor, off_t length) {
     REAL(int, ftruncate, int, off_t);
     CARRY_OUT(judge_descriptor(FAULT_FTRUNCATE, descriptor), int, real(descriptor, length));

@@ -42,6 +42,7 @@ static const char *const function_names[FAULT_FUNCTIONS] = {
     [FAULT_FSYNC] = "fsync",
     [FAULT_FDATASYNC] = "fdatasync",
     [FAULT_SYNCFS] = "syncfs",
+    [FAULT_SYNC_RANGE] = "sync_file_range",
     [FAULT_FTRUNCATE] = "ftruncate",
     [FAULT_OPEN] = "open",
     [FAULT_CREATE] = "create",

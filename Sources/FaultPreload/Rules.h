@@ -12,6 +12,7 @@ enum fault_function {
     FAULT_FSYNC,
     FAULT_FDATASYNC,
     FAULT_SYNCFS,
+    FAULT_SYNC_RANGE,
     FAULT_FTRUNCATE,
     FAULT_OPEN,
     FAULT_CREATE,

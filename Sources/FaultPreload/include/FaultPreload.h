@@ -6,8 +6,8 @@
 // FAULT_RULES   rules, one a line:  ACTION FUNCTIONS FIRST-LAST PATTERN
 //
 // ACTION     kill-before, kill-after: SIGKILL to itself; an errno by name (ENOSPC, EIO): the call fails with it
-// FUNCTIONS  names with | between them: write pwrite pwritev writev fsync fdatasync syncfs ftruncate open create rename
-//            unlink mdb_txn_commit curl_multi_add_handle curl_multi_info_read. "create" is an open with O_CREAT; renameat and
+// FUNCTIONS  names with | between them: write pwrite pwritev writev fsync fdatasync syncfs sync_file_range ftruncate open
+//            create rename unlink mdb_txn_commit curl_multi_add_handle curl_multi_info_read. "create" is an open with O_CREAT; renameat and
 //            renameat2, also through syscall(2), count as rename; openat and openat2 as open
 // FIRST-LAST which of the calls that match, counted from 1
 // PATTERN    fnmatch(3) of the path, where * matches / too; of the URL for curl's functions; * for LMDB's

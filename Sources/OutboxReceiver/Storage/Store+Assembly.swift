@@ -56,6 +56,7 @@ extension Store {
         guard upload.isLarge else { return finishLater(upload) }
         // Written, and compared where the content is known, before it comes to the batches: these would wait for it.
         Task(executorPreference: digestThreads) {
+            guard self.write(upload) else { return }
             self.prepare(upload)
             self.finishLater(upload)
         }
@@ -64,7 +65,6 @@ extension Store {
     private func prepare(_ upload: Upload) {
         do throws(Errno) {
             guard upload.object == nil else { return }
-            if synchronizes { try uploads.open(upload.dataName, O_RDONLY).finishWriting() }
             let known = withBooks { $0.catalog.contents(upload.plan.content) }.map(\.object)
             if let object = try objects.duplicate(of: upload.dataName, in: uploads, among: known) {
                 try uploads.remove(upload.dataName)

@@ -69,7 +69,7 @@ extension Store {
 
     /// Hands the bytes of a file to the disk.
     /// - Returns: Whether the disk took them. If it did not, the upload is forgotten.
-    private func write(_ upload: Upload) -> Bool {
+    func write(_ upload: Upload) -> Bool {
         guard synchronizes, upload.object == nil else { return true }
         do throws(Errno) {
             try self.uploads.open(upload.dataName, O_RDONLY).finishWriting()

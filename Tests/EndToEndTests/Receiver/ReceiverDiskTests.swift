@@ -107,6 +107,26 @@ struct ReceiverDiskTests {
         try await expectForgotten(id, content, receiver)
     }
 
+    @Test("forgets a large upload whose bytes could not be written before its batch")
+    func lostEarly() async throws {
+        let content = [UInt8].jpeg(9_000_000)
+        let blocks = ReceiverClient.blocks(content)
+        let receiver = try Receiver()
+        let board = try FaultBoard(in: receiver.directory.path)
+        // One call a block starts the writing; the next one waits for it, and is the only one to learn of the failure.
+        let wait = blocks + 1
+        receiver.environment.merge(
+            board.environment([.init(.inputOutputError, ["sync_file_range"], calls: wait...wait, of: "*/root*")])
+        ) { $1 }
+        try await receiver.start()
+        board.failing = true
+        let client = try ReceiverClient(port: receiver.port)
+        let id = try #require(try client.preLoad(content, name: "a.jpg").id)
+        for number in 1...blocks { #expect(try client.sendBlock(number, of: content, id: id) == 200) }
+        try await Poll.until("the failure") { board.carriedOut == 1 }
+        try await expectForgotten(id, content, receiver)
+    }
+
     @Test("makes no agent give a file up, however often it fails")
     func patience() async throws {
         let receiver = try Receiver()

@@ -4,31 +4,32 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// A directory in the outbox where a file is looked at once more before it is moved or deleted for good: by its old
-/// name no other program finds it there, so what was looked at is what goes.
+/// A directory in the outbox where a file is checked once more before it is moved or deleted for good. No other
+/// program finds the file there by its old name, so the checked file is the one that leaves.
 ///
-/// A file keeps its path below this directory; whatever a kill leaves here goes back to where it was.
+/// A file keeps its relative path below this directory. Files that a kill leaves here return to their old place.
 ///
-/// Other users may write to the outbox too. So every directory that takes a file in must be ours, and is opened part by
-/// part without following a symbolic link: nobody else can replace or delete what was put there.
+/// Other users may be able to write to the outbox. Every directory that receives a file must therefore be trusted.
+/// Paths are opened part by part without following symbolic links, so that nobody else can replace or delete the
+/// files.
 struct HoldingArea: Sendable {
-    /// Never watched.
+    /// The watch never looks into it.
     static let directory = RelativePath(".outbox-holding") ?? .root
 
     /// The outbox.
     let root: PinnedDirectory
 
-    /// Where a file is held.
+    /// Returns where a file is held.
     static func place(of path: RelativePath) -> RelativePath { directory.appending(path.bytes) }
 
-    /// Takes a file out of the outbox, if it is the one that is meant and nobody writes to it.
+    /// Moves a file into the holding area, if it has this identity and nobody writes to it.
     ///
-    /// - Returns: whether it was; where it was not, it is back under its name.
-    /// - Throws: `Errno` where it can't be moved.
+    /// - Returns: whether the file is held now. If not, it is back at its path.
+    /// - Throws: `Errno` if the file can't be moved.
     func take(_ path: RelativePath, _ identity: FileIdentity) throws(Errno) -> Bool {
         let outbox = try root.open()
         guard let status = try Self.status(of: path, in: outbox), FileIdentity(status) == identity else { return false }
-        // A kill may have left another file of the name.
+        // A kill may have left another file with this name.
         _ = try putBack(path)
         let area = try makeArea(in: outbox)
         try area.createDirectories(path.parent.bytes, mode: 0o700, isTrusted: try trust(in: outbox))
@@ -44,10 +45,10 @@ struct HoldingArea: Sendable {
         return false
     }
 
-    /// Puts a file back under its name, or under the next free one where another file bears that by now.
+    /// Moves a file back to its path, or to the next free name if another file has taken the path.
     ///
-    /// - Returns: its name; nil where it is not held.
-    /// - Throws: `Errno` where it can't be moved.
+    /// - Returns: the file's path; `nil` if no such file is held.
+    /// - Throws: `Errno` if the file can't be moved.
     func putBack(_ path: RelativePath) throws(Errno) -> RelativePath? {
         let outbox = try root.open()
         guard let area = try area(in: outbox), try Self.status(of: path, in: area) != nil else { return nil }
@@ -63,9 +64,9 @@ struct HoldingArea: Sendable {
         throw .fileExists
     }
 
-    /// Moves a file that is held to its last place.
+    /// Moves a held file to its final place.
     ///
-    /// - Throws: `Errno`; `.fileExists` where the name is taken, `.notPermitted` where a directory on the way to it
+    /// - Throws: `Errno`; `.fileExists` if the name is taken, `.notPermitted` if a directory of the target path
     ///   belongs to another user.
     func release(_ path: RelativePath, to target: RelativePath) throws(Errno) {
         let outbox = try root.open()
@@ -75,7 +76,7 @@ struct HoldingArea: Sendable {
         tidy(path, in: area, outbox)
     }
 
-    /// Deletes a file that is held.
+    /// Deletes a held file.
     ///
     /// - Throws: `Errno` of unlinkat(2).
     func delete(_ path: RelativePath) throws(Errno) {
@@ -85,9 +86,9 @@ struct HoldingArea: Sendable {
         tidy(path, in: area, outbox)
     }
 
-    /// Moves a small file within the outbox that nobody need look at again.
+    /// Moves a small file within the outbox without checking it again.
     ///
-    /// - Throws: `Errno`; `.fileExists` where the name is taken, `.notPermitted` where a directory on the way to it
+    /// - Throws: `Errno`; `.fileExists` if the name is taken, `.notPermitted` if a directory of the target path
     ///   belongs to another user.
     func move(_ path: RelativePath, to target: RelativePath) throws(Errno) {
         let outbox = try root.open()
@@ -95,14 +96,14 @@ struct HoldingArea: Sendable {
         try Self.move(path, in: outbox, to: target, in: outbox)
     }
 
-    /// Removes a small file that nobody need look at again.
+    /// Removes a small file without checking it again.
     ///
     /// - Throws: `Errno` of unlinkat(2).
     func remove(_ path: RelativePath) throws(Errno) {
         try root.open().directory(path.parent.bytes).unlink(Array(path.name))
     }
 
-    /// The first name for a file that is not taken.
+    /// Returns the first free name for a file.
     func freeName(for path: RelativePath) throws(Errno) -> RelativePath {
         let outbox = try root.open()
         for copy in 1...Self.copies {
@@ -112,9 +113,9 @@ struct HoldingArea: Sendable {
         throw .fileExists
     }
 
-    /// Puts everything back that stands here and is not being looked at.
+    /// Moves all files back to their paths, except those being checked.
     ///
-    /// - Returns: the names of the files, and what can't be put back.
+    /// - Returns: the paths of the files, and the failures.
     func recover(except held: Set<RelativePath>) -> (files: [RelativePath], failures: [(RelativePath, Errno)]) {
         var files: [RelativePath] = []
         var failures: [(RelativePath, Errno)] = []
@@ -128,9 +129,9 @@ struct HoldingArea: Sendable {
         return (files, failures)
     }
 
-    /// What stands in the way of taking files out of the outbox, and what to do; nil where nothing does.
+    /// Returns why files can't leave the outbox, and what to do; `nil` if there is no obstacle.
     ///
-    /// - Parameter target: where a file goes in the end; nil where it is deleted.
+    /// - Parameter target: the final place of a file; `nil` if the file is deleted.
     func obstacle(to target: RelativePath?) -> String? {
         guard let outbox = try? root.open(), let trust = try? trust(in: outbox) else { return nil }
         for directory in [Self.directory, target?.parent].compactMap({ $0 }) {
@@ -150,7 +151,7 @@ struct HoldingArea: Sendable {
         return nil
     }
 
-    /// The files that are held, by their names in the outbox.
+    /// Lists the held files by their paths in the outbox.
     private func content() -> [RelativePath] {
         guard let outbox = try? root.open(), let area = try? area(in: outbox) else { return [] }
         var found: [RelativePath] = []
@@ -170,16 +171,16 @@ struct HoldingArea: Sendable {
 
     private static let copies = 10_000
 
-    /// Opens the holding area, and makes it where it is missing; only its owner gets in.
+    /// Opens the holding area and creates it if it is missing. Only its owner has access.
     private func makeArea(in outbox: Directory) throws(Errno) -> Directory {
         let area = try outbox.createDirectories(
             Self.directory.bytes, mode: 0o700, isTrusted: try trust(in: outbox))
-        // A file system without permissions, as that of many a card, can't and need not.
+        // File systems without permissions, as on many memory cards, can't set the mode and don't need it.
         _ = fchmod(area.rawValue, 0o700)
         return area
     }
 
-    /// Opens the holding area; nil where there is none.
+    /// Opens the holding area; `nil` if it does not exist.
     private func area(in outbox: Directory) throws(Errno) -> Directory? {
         let area: Directory
         do throws(Errno) {
@@ -193,7 +194,7 @@ struct HoldingArea: Sendable {
         return area
     }
 
-    /// Makes the directories that a file is moved to. Besides those that are ours, the file's owner may have made them.
+    /// Creates the parent directories of a target. Existing ones must be trusted or belong to the file's owner.
     private func makeDirectories(
         above target: RelativePath, for file: FileStatus, in outbox: Directory
     ) throws(Errno) {
@@ -201,14 +202,14 @@ struct HoldingArea: Sendable {
         try outbox.createDirectories(target.parent.bytes, isTrusted: { trust($0) || $0.owner == file.owner })
     }
 
-    /// Whether nobody but us can replace or delete what stands in a directory, as far as its owner tells. The owner of
-    /// the outbox could in any case.
+    /// Whether only trusted users can replace or delete files in a directory, judged by its owner: the agent's user,
+    /// the owner of the outbox, or root.
     private func trust(in outbox: Directory) throws(Errno) -> (FileStatus) -> Bool {
         let owners = [geteuid(), try FileStatus(of: outbox.rawValue).owner, 0]
         return { owners.contains($0.owner) }
     }
 
-    /// Removes the directories that a held file needed, as far as they are empty.
+    /// Removes the empty parent directories of a file that was held.
     private func tidy(_ path: RelativePath, in area: Directory, _ outbox: Directory) {
         var directory = path.parent
         while !directory.bytes.isEmpty {
@@ -226,7 +227,7 @@ struct HoldingArea: Sendable {
         }
     }
 
-    /// Both directories are opened without following a symbolic link, then names alone are used.
+    /// Opens both parent directories without following symbolic links, then uses file names alone.
     private static func move(
         _ old: RelativePath, in first: Directory, to new: RelativePath, in second: Directory
     ) throws(Errno) {
@@ -235,11 +236,11 @@ struct HoldingArea: Sendable {
         try source.moveWithoutReplacing(Array(old.name), to: Array(new.name), in: target)
     }
 
-    /// Whether somebody has the file open, or mapped, for writing (man 2 fcntl, "Leases"); where that can't be known,
-    /// the digests that follow must do.
+    /// Whether a process has the file open or mapped for writing (man 2 fcntl, "Leases"). If the file system can't
+    /// tell, the digests have to detect changes.
     private static func hasWriter(_ path: RelativePath, in outbox: Directory) throws(Errno) -> Bool {
         let file = try outbox.open(path.bytes, flags: O_RDONLY | O_NOFOLLOW)
-        // A writer that comes meanwhile raises a signal: one that is ignored by default.
+        // A writer that opens the file meanwhile raises this signal, which is ignored by default.
         _ = outbox_fcntl(file.rawValue, outbox_f_setsig, SIGURG)
         if outbox_set_lease(file.rawValue, outbox_f_rdlck) == 0 {
             _ = outbox_set_lease(file.rawValue, outbox_f_unlck)

@@ -1,17 +1,17 @@
 import UploadCore
 
 extension RelativePath {
-    /// The name of a further file of this name: `beach (2).jpg` for `beach.jpg`.
+    /// Returns the path of a numbered copy: `beach (2).jpg` for `beach.jpg`.
     ///
-    /// A name that would pass 255 bytes is cut at a character boundary before the number.
+    /// A name that would exceed 255 bytes is cut at a character boundary before the number.
     ///
-    /// - Parameter number: 1 for the path itself.
+    /// - Parameter number: 1 returns the path itself.
     func copy(_ number: Int) -> RelativePath {
         guard number > 1 else { return self }
         let name = Array(self.name)
         let dot = name.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 == 0 ? nil : $0 } ?? name.count
         let tail = Array(" (\(number))".utf8) + name[dot...]
-        // An extension of hundreds of bytes is none.
+        // A suffix of hundreds of bytes is not an extension.
         guard tail.count < SidecarName.longest / 2 else {
             let tail = Array(" (\(number))".utf8)
             return parent.appending(SidecarName.head(of: name, atMost: SidecarName.longest - tail.count) + tail)

@@ -3,13 +3,13 @@ import Logging
 import SystemPackage
 import UploadCore
 
-// What becomes of a file once the server has confirmed its content (`intake.after_upload`).
+// What happens to a file after the server confirmed its content (`intake.after_upload`).
 //
-// The file is taken aside, read once more, and only if it still is the content that was confirmed the ledger says where
-// it goes, and then it goes there. A kill at any point leaves the file in the outbox or in the holding area, from where
-// it is put back at the next start and all this begins anew.
+// The file is moved to the holding area and read once more. If it still has the confirmed content, the ledger records
+// where the file goes, and then the file is moved or deleted. After a kill, the file is in the outbox or in the
+// holding area. The next start puts it back, and the procedure begins again.
 extension Uploader {
-    /// Begins to move or delete a file whose content the server has just confirmed.
+    /// Begins to move or delete a file whose content the server confirmed.
     func retire(_ path: RelativePath) {
         guard parts.afterUpload != .keep, book.retiring[path] == nil, !book.isHashing(path),
             let record = record(of: path), record.state == .done, record.disposal == .pending,
@@ -18,11 +18,11 @@ extension Uploader {
         else { return }
         do {
             guard try parts.holding.take(path, identity) else {
-                // Not the file that was sent: it is a new one.
+                // Another file has this name now. Handle it as a new file.
                 return reconsider(path)
             }
         } catch Errno.staleNFSFileHandle {
-            // The outbox is not there. The scan after its return finds the file again.
+            // The outbox is absent. The scan after its return finds the file again.
             return
         } catch {
             return getStuck(path, error)
@@ -35,7 +35,7 @@ extension Uploader {
         parts.hashPool.add(job)
     }
 
-    /// After a full scan: puts back what is held for no reason any more, and tries again what could not be moved.
+    /// After a full scan: puts back files that need not be held any more, and retries files that could not be moved.
     func retireStuck() {
         recoverHeldFiles()
         for (path, retirement) in book.retiring {
@@ -60,7 +60,7 @@ extension Uploader {
     }
 
     private func lookedAgain(_ path: RelativePath, _ record: DropRecord, _ result: HashFinding) {
-        // The agent is ending, and the file is back.
+        // The agent is ending and has put the file back.
         guard case .held = book.retiring[path] else { return }
         guard case .content(_, _, let content, _) = result, content.key == record.key,
             let known = confirmation(of: content.key), known.seal == content.seal, !known.isByMD5Alone
@@ -68,7 +68,7 @@ extension Uploader {
         if parts.afterUpload == .delete { delete(path, record) } else { move(out: path, record) }
     }
 
-    /// Puts a file back that turned out to be another one, and has it looked at anew.
+    /// Puts back a file whose content differs, and has the watch report it again.
     private func giveBack(_ path: RelativePath) {
         do {
             let name = try parts.holding.putBack(path)
@@ -79,7 +79,7 @@ extension Uploader {
         }
     }
 
-    /// Puts a file back that is the right one and can't go, until the next full scan.
+    /// Puts back a file that can't be moved or deleted now. The next full scan retries.
     private func leaveForLater(_ old: DropRecord, _ error: Errno, forgetting target: RelativePath? = nil) {
         let name = try? parts.holding.putBack(old.path)
         var writes = target.map { [LedgerWrite.forgetDrop($0)] } ?? []
@@ -149,16 +149,16 @@ extension Uploader {
     private func retired(_ path: RelativePath) {
         book.retiring[path] = nil
         problems["after_upload"] = nil
-        // Another file was dropped under the name meanwhile.
+        // Another file arrived at this path meanwhile.
         if book.drops[path] != nil { reconsider(path) }
     }
 
-    /// Whether nothing new was dropped under the path meanwhile.
+    /// Whether the path still refers to the same file.
     private func isCurrent(_ record: DropRecord) -> Bool {
         book.drops[record.path] == nil && self.record(of: record.path)?.identity == record.identity
     }
 
-    /// Puts back what was taken aside and could not go, in this run or the one before.
+    /// Puts back held files that did not leave, from this run or the previous one.
     func recoverHeldFiles() {
         let held = book.retiring.filter { if case .held = $0.value { true } else { false } }
         let (files, failures) = parts.holding.recover(except: Set(held.keys))
@@ -174,7 +174,7 @@ extension Uploader {
         }
     }
 
-    /// Before the agent ends: no file stays aside until it is started again.
+    /// Puts back all held files, because the agent is ending.
     func putBackHeldFiles() {
         for (path, retirement) in book.retiring {
             if case .held = retirement { book.retiring[path] = nil }

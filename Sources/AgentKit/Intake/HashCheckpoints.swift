@@ -4,27 +4,27 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// How far large files were hashed, in `<state>/hashing`: after a restart the agent goes on from there.
+/// The hash progress of large files, in `<state>/hashing`. After a restart the agent continues from there.
 struct HashCheckpoints: Sendable {
     let directory: String
-    /// Smaller files are hashed again from the start; bytes.
+    /// Minimum file size for checkpoints, in bytes. Smaller files are hashed again from the start.
     var leastSize: UInt64 = 1 << 30
-    /// Time between two checkpoints: a digest of eight bytes for each 512 KiB is written by the way.
+    /// Time between two checkpoints. A checkpoint holds eight bytes for each 512 KiB hashed since the previous one.
     var interval = Duration.seconds(30)
 
-    /// Checkpoints of files that nobody hashed for so long are removed; seconds.
+    /// Maximum age of a checkpoint file, in seconds. Older files are removed.
     private static let longestAge: Int64 = 14 * 24 * 3600
 
-    /// The checkpoint of a file; nil where the file is too small.
+    /// Returns the checkpoints of a file; `nil` if the file is too small.
     func checkpoint(of file: FileIdentity, secret: DigestSecret) -> HashCheckpointFile? {
         guard file.size >= leastSize else { return nil }
-        // Names one file; which state of it, the content says.
+        // The name identifies the file. The header in the checkpoint file identifies the file's version.
         let name = [file.device, file.inode, UInt64(bitPattern: file.born)].map { String($0, radix: 16) }
         return HashCheckpointFile(
             path: "\(directory)/\(name.joined(separator: "-"))", identity: file, secret: secret, interval: interval)
     }
 
-    /// Removes what is left of files that vanished before they were hashed.
+    /// Removes old checkpoints of files that vanished before they were hashed.
     func removeOld() {
         guard let opened = try? Directory(path: directory), let entries = try? opened.entries() else { return }
         for entry in entries {
@@ -36,10 +36,10 @@ struct HashCheckpoints: Sendable {
     }
 }
 
-/// The checkpoints of one file: a header that names the very state of the file, then records that are only ever appended.
+/// The checkpoints of one file: a header that identifies the exact version of the file, then appended records.
 ///
-/// Every record carries a digest that is keyed with the ledger's secret, so that neither a cut nor another ledger's digests
-/// are ever believed. Nothing is synced: what a power cut takes is hashed again.
+/// Every record carries a digest that is keyed with the ledger's secret, so truncated records and records of another
+/// ledger are rejected. Nothing is synced: after a power cut, the lost part is hashed again.
 final class HashCheckpointFile {
     private static let magic = Array("outbox-hashing-1".utf8)
     private let path: String
@@ -47,9 +47,9 @@ final class HashCheckpointFile {
     private let digester: BlockDigester
     private let interval: Duration
     private var file: SharedDescriptor?
-    /// End of the last record.
+    /// Offset of the end of the last record.
     private var end: UInt64 = 0
-    /// Digests that stand in the file.
+    /// Number of digests in the file.
     private var stored = 0
     private var last: MonotonicTime
 
@@ -61,7 +61,7 @@ final class HashCheckpointFile {
         last = Self.now()
     }
 
-    /// The hash as far as the last record tells; nil where there is none of this state of the file.
+    /// Returns the progress in the last valid record; `nil` if there is none for this version of the file.
     func load() -> HashProgress? {
         guard let text = Self.bytes(of: path) else { return nil }
         var rest = text[...]
@@ -90,10 +90,10 @@ final class HashCheckpointFile {
         return file == nil ? nil : progress
     }
 
-    /// Whether it is time for another record.
+    /// Whether the next record is due.
     var isDue: Bool { Self.now() - last >= interval }
 
-    /// Appends a record. Where the disk takes none, the file is hashed again after a restart, which is all.
+    /// Appends a record. If the write fails, the file is merely hashed again after a restart.
     func store(_ progress: HashProgress) {
         last = Self.now()
         var bytes: [UInt8] = []
@@ -115,7 +115,7 @@ final class HashCheckpointFile {
         stored = progress.digests.count
     }
 
-    /// The hash is known, or the file is another one.
+    /// Removes the checkpoints, because the hash is complete or the file changed.
     func remove() {
         file = nil
         unlink(path)
@@ -150,9 +150,9 @@ final class HashCheckpointFile {
         return digester.finish()
     }
 
-    /// Takes a sealed piece off the front.
+    /// Takes a sealed record off the front.
     ///
-    /// - Returns: the piece without its seal; nil where it is cut or not ours.
+    /// - Returns: the record without its seal; `nil` if it is truncated or has a wrong seal.
     private func take(_ count: Int, from rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard rest.count >= count else { return nil }
         let piece = rest.prefix(count - 8)

@@ -5,23 +5,22 @@ import Synchronization
 import SystemPackage
 import UploadCore
 
-/// Hashes files on threads of its own, as many as there are processors.
+/// Hashes files on its own threads, one per processor.
 ///
-/// While there is more than one thread, one of them is kept for small files, so that a picture does not wait behind an
-/// hour of video.
+/// If there is more than one thread, large files share one, so that a picture does not wait behind an hour of video.
 final class HashPool: Sendable {
     struct Job: Sendable {
         var path: RelativePath
-        /// The file as it was found at rest, with nobody writing to it.
+        /// The file after settling, when nobody was writing to it.
         var identity: FileIdentity
-        /// Called once the type of a file is known that is taken and goes on to be read.
+        /// Called when the type of an accepted file is known, before the rest of the file is read.
         var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
         /// Called about twice a second with the number of bytes hashed so far.
         var hashed: (@Sendable (UInt64) -> Void)?
         var done: @Sendable (HashFinding) -> Void
     }
 
-    /// Files over this many bytes are large; 64 MiB take about 0.1 s.
+    /// Files with more bytes are large. Hashing 64 MiB takes about 0.1 s.
     static let largeSize: UInt64 = 64 << 20
 
     private let files: OutboxFiles
@@ -44,8 +43,8 @@ final class HashPool: Sendable {
     /// Starts the threads.
     ///
     /// - Parameters:
-    ///   - checkpoints: where the progress of large files is kept; nil: they start over after a restart.
-    ///   - withSHA256: whether files get a SHA-256, as those need that are to leave the outbox after their upload.
+    ///   - checkpoints: stores the progress of large files; if `nil`, they start over after a restart.
+    ///   - withSHA256: whether to compute SHA-256 as well. Needed for files that leave the outbox after the upload.
     init(
         files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int, checkpoints: HashCheckpoints? = nil,
         withSHA256: Bool = false
@@ -71,7 +70,7 @@ final class HashPool: Sendable {
         }
     }
 
-    /// Has its threads give up what they read, after a last checkpoint of it.
+    /// Makes the threads store a last checkpoint and stop reading.
     func stop() { isStopped.set() }
 
     /// Waits until the threads have stopped.
@@ -81,7 +80,7 @@ final class HashPool: Sendable {
     }
 }
 
-/// Several threads that take turns.
+/// Several threads that receive work in turn.
 final class SerialThreads: Sendable {
     private let threads: [SerialThread]
     private let next = Atomic<Int>(0)
@@ -94,7 +93,7 @@ final class SerialThreads: Sendable {
         threads[next.wrappingAdd(1, ordering: .relaxed).oldValue % threads.count].run(work)
     }
 
-    /// Waits until everything that was queued is done.
+    /// Waits until all queued work is done.
     func finish() async {
         for thread in threads {
             await withCheckedContinuation { continuation in thread.run { continuation.resume() } }
@@ -102,7 +101,7 @@ final class SerialThreads: Sendable {
     }
 }
 
-/// Reads one file once, from the first byte to the last, and tells everything that is to be known of it.
+/// Reads a file once from start to end, and determines type, content key and digests.
 struct FileHasher {
     let files: OutboxFiles
     let rules: IntakeRules
@@ -113,17 +112,17 @@ struct FileHasher {
     var checkpoints: HashCheckpoints?
     var stop: HashPool.Stop?
 
-    /// Bytes read between two looks at the clock.
+    /// Bytes read between two checks of the clock.
     private static let stride: UInt64 = 16 << 20
     private static let pause = Duration.milliseconds(500)
 
-    /// Bytes read at a time: the fastest of those measured.
+    /// Bytes per read; the fastest of the measured sizes.
     static let bufferSize = 256 * 1024
 
     /// Hashes a file.
     ///
-    /// - Parameter found: the file when it was at rest. A writer may have come since, and paused: what it has written so
-    ///   far would stand still from the first byte to the last.
+    /// - Parameter found: the file when it had settled. If a writer came since and paused, the file may look
+    ///   unchanged from the first byte to the last, so the comparison with this earlier state is needed.
     func hash(_ path: RelativePath, foundAs found: FileIdentity) -> HashFinding {
         do {
             let (file, before) = try files.open(path)
@@ -160,7 +159,7 @@ struct FileHasher {
                     return .rejected(FileIdentity(before), type, objection)
                 }
                 sniffed?(path, FileIdentity(before), type, file)
-                // ctime is the same: nothing was written since. Sending compares each block with its digest all the same.
+                // With the same ctime, nothing was written since. Sending still compares each block with its digest.
                 if let progress = checkpoint?.load(),
                     let further = ContentHasher(secret: secret, withSHA256: withSHA256, continuing: progress)
                 {
@@ -173,12 +172,12 @@ struct FileHasher {
             if count == 0 { break }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             offset += UInt64(count)
-            // It grew: no need to follow a writer to the end.
+            // The file grew. Do not follow its writer to the end.
             if offset > before.size { return .changed }
             if offset == before.size { break }
             if stop?.isSet == true {
                 if let progress = hasher.progress { checkpoint?.store(progress) }
-                // A piece of a block more, so that what is kept ends with one.
+                // Otherwise read the rest of the block, since a checkpoint must end with a whole block.
                 if hasher.progress != nil || checkpoint == nil { return .changed }
             }
             if offset % Self.stride == 0 {
@@ -200,9 +199,9 @@ struct FileHasher {
     private func failure(_ error: Errno, _ path: RelativePath) -> HashFinding {
         switch error {
         case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle: return .missing
-        // Something else took the name: the watch tells what it is.
+        // Something else has the name now. The watch reports it.
         case .invalidArgument, .tooManySymbolicLinkLevels, .noSuchAddressOrDevice: return .changed
-        // Nothing the file is to blame for, or a lease that its holder is asked to give back: tried again.
+        // Resource shortages and a lease that its holder must give back are not the file's fault. Retry.
         case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .wouldBlock: return .changed
         default:
             let message = "\(path) can't be read: \(error); check its permissions and the disk"

@@ -2,21 +2,21 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// Which files are taken: the rules of `[intake]`, as decisions without I/O.
+/// Decides which files are accepted, by the rules of `[intake]`. Performs no I/O.
 struct IntakeRules: Equatable, Sendable {
     /// Whether files that are neither picture nor video are rejected.
     var mediaOnly: Bool
-    /// Larger files are rejected; bytes.
+    /// Maximum file size in bytes. Larger files are rejected.
     var maxFileSize: UInt64
-    /// Names that produce nothing at all.
+    /// Names that are ignored: no sidecar, no upload.
     var ignore: [GlobPattern]
-    /// Directory whose files are never looked at (`intake.move_to`).
+    /// Directory whose files are ignored (`intake.move_to`).
     var moveTo: RelativePath?
 
-    /// How the name of every sidecar ends.
+    /// The suffix of all sidecar names.
     static let sidecarSuffix = Array(".outbox.json".utf8)
 
-    /// Whether a path produces nothing: no sidecar, no upload.
+    /// Whether a path is ignored: no sidecar, no upload.
     func isIgnored(_ path: RelativePath) -> Bool {
         let name = path.name
         if name.count >= Self.sidecarSuffix.count,
@@ -30,7 +30,7 @@ struct IntakeRules: Equatable, Sendable {
         return ignore.contains { $0.matches(name: name) }
     }
 
-    /// Why a file is not taken, as far as its size tells; nil when it may be.
+    /// Returns why a file of this size is rejected; `nil` if the size is accepted.
     func objection(toSize size: UInt64) -> FileError? {
         if size == 0 {
             return FileError(code: "empty", message: "the file is empty", retryable: false)
@@ -42,9 +42,9 @@ struct IntakeRules: Equatable, Sendable {
         return nil
     }
 
-    /// Why a file is not taken, as far as its type tells; nil when it may be.
+    /// Returns why a file of this type is rejected; `nil` if the type is accepted.
     ///
-    /// - Parameter picture: the name of the picture's format, where it is one that is not taken.
+    /// - Parameter picture: the name of the picture's format, if the format is known but unsupported.
     func objection(toType type: MediaType, picture: String? = nil) -> FileError? {
         guard mediaOnly, type.kind == .other else { return nil }
         let message =
@@ -55,7 +55,7 @@ struct IntakeRules: Equatable, Sendable {
         return FileError(code: "unsupported_type", message: message, retryable: false)
     }
 
-    /// Why something that is not a regular file is not taken.
+    /// Returns why anything but a regular file is rejected.
     static func objection(toKind kind: FileStatus.Kind) -> FileError {
         switch kind {
         case .symbolicLink:
@@ -71,6 +71,6 @@ struct IntakeRules: Equatable, Sendable {
         FileError(code: "not_regular_file", message: "\(what); only regular files are taken", retryable: false)
     }
 
-    /// What the ledger's `intake/rules` setting holds: when it differs, files that were rejected are judged again.
+    /// The ledger's `intake/rules` setting. If this value differs, rejected files are judged again.
     var fingerprint: [UInt8] { Array("\(mediaOnly) \(maxFileSize)".utf8) }
 }

@@ -1,35 +1,35 @@
 import LinuxSystem
 import UploadCore
 
-/// Somebody who measures pictures and videos and makes their thumbnails.
+/// Measures pictures and videos and draws their thumbnails.
 protocol MediaExamining: Sendable {
-    /// Whether thumbnails are wanted.
+    /// Whether the configuration enables thumbnails.
     var drawsThumbnails: Bool { get }
 
-    /// Measures a file; quick for pictures.
+    /// Measures a file. Quick for pictures.
     ///
-    /// - Returns: what could be told; nil where asking another time may tell more.
+    /// - Returns: the facts found; `nil` if a later attempt may find more.
     func measure(_ file: SharedDescriptor, _ type: MediaType) async -> MediaFacts?
 
-    /// Makes the thumbnail of a content, whole or not at all; does nothing where it is there.
+    /// Draws the thumbnail of a content, either completely or not at all. Does nothing if the thumbnail exists.
     ///
-    /// - Parameter duration: of a video, where it is known.
-    /// - Returns: whether that is settled: it is there, or can't be had of this content.
+    /// - Parameter duration: of a video, if known.
+    /// - Returns: whether the result is final: the thumbnail exists, or this content can't have one.
     func drawThumbnail(
         of file: SharedDescriptor, _ type: MediaType, key: ContentKey, duration: Double?
     ) async -> Bool
 
-    /// The contents that have a thumbnail.
+    /// Returns the contents that have a thumbnail.
     func thumbnails() async -> [ContentKey]
 
-    /// Removes the thumbnail of a content that nobody has any more.
+    /// Removes the thumbnail of a content that no path holds.
     func dropThumbnail(of key: ContentKey)
 }
 
-/// Contents that are to be looked into, in the order they came, a few at a time.
+/// Queue of contents to examine, in order of arrival. Examines a few at a time.
 struct Examinations: Sendable {
-    /// Contents looked into at once. The picture worker has one process for each processor, up to four: on larger machines
-    /// some stay free for those somebody waits for.
+    /// Maximum number of concurrent examinations. The picture worker has one process per processor, up to four. On
+    /// larger machines, some processes stay free for pictures that a client waits for.
     static let limit = 2
 
     private var waiting: [ContentKey] = []
@@ -37,12 +37,12 @@ struct Examinations: Sendable {
     private var known: Set<ContentKey> = []
     private var running = 0
 
-    /// Queues a content; once is enough.
+    /// Queues a content, unless it is queued already.
     mutating func add(_ key: ContentKey) {
         if known.insert(key).inserted { waiting.append(key) }
     }
 
-    /// The next content to look into now; nil while enough are looked into, or none is left.
+    /// Returns the next content to examine; `nil` at the limit or if the queue is empty.
     mutating func begin() -> ContentKey? {
         guard running < Self.limit, head < waiting.count else { return nil }
         defer { head += 1 }
@@ -54,12 +54,12 @@ struct Examinations: Sendable {
         return waiting[head]
     }
 
-    /// A content was looked into.
+    /// Ends an examination.
     mutating func end(_ key: ContentKey) {
         running -= 1
         known.remove(key)
     }
 
-    /// Whether a content is queued or looked into.
+    /// Whether a content is queued or under examination.
     func covers(_ key: ContentKey) -> Bool { known.contains(key) }
 }

@@ -3,10 +3,10 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// The files of the outbox, looked up by path below it and never beyond.
+/// The files of the outbox. Look-ups by relative path never leave the outbox.
 ///
-/// The directory is opened anew for each look-up: it may be unmounted at any time, and come back. Until it does, every
-/// look-up throws `.staleNFSFileHandle`.
+/// Every look-up opens the directory anew, since it may be unmounted at any time and come back. Until it is back,
+/// look-ups throw `.staleNFSFileHandle`.
 struct OutboxFiles: Sendable {
     /// The outbox.
     let outbox: PinnedDirectory
@@ -22,19 +22,19 @@ struct OutboxFiles: Sendable {
         self.init(PinnedDirectory(path: root))
     }
 
-    /// What stands under a path; a symbolic link is described, not followed.
+    /// Returns the status of a path. Symbolic links are described, not followed.
     func status(of path: RelativePath) throws(Errno) -> FileStatus {
         try outbox.open().status(path.bytes)
     }
 
-    /// What tells the outbox from another directory over restarts, nil where it is not there; device numbers change when
-    /// a medium comes back.
+    /// Identifies the outbox across restarts; `nil` if the outbox is missing. Device numbers are not included,
+    /// because they change when a medium comes back.
     var identity: [UInt8]? {
         guard let status = try? status(of: .root) else { return nil }
         return Array("\(status.inode) \(status.born)".utf8)
     }
 
-    /// What stands under a path, as far as that can be told.
+    /// Returns what exists at a path. The result is `.unknown` if the look-up fails.
     func look(at path: RelativePath) -> FileLook {
         do throws(Errno) {
             let status = try status(of: path)
@@ -51,12 +51,12 @@ struct OutboxFiles: Sendable {
         }
     }
 
-    /// Whether no file bears a name any more, as far as that can be told: a directory in its place is another thing.
+    /// Whether no file has this name any more. A directory in its place counts as another object.
     func isGone(_ path: RelativePath) -> Bool { look(at: path).isGone }
 
-    /// What is below a directory and no directory itself, as far as it can be listed.
+    /// Lists everything below a directory except directories, as far as listing succeeds.
     ///
-    /// - Parameter most: more than so many names are not looked at.
+    /// - Parameter most: maximum number of names to read.
     func names(below directory: RelativePath, atMost most: Int) -> [RelativePath] {
         guard let outbox = try? outbox.open() else { return [] }
         var found: [RelativePath] = []
@@ -78,10 +78,10 @@ struct OutboxFiles: Sendable {
 
     /// Opens a regular file for reading.
     ///
-    /// - Throws: `Errno`; `.invalidArgument` when something else bears the name.
+    /// - Throws: `Errno`; `.invalidArgument` if the path is not a regular file.
     func open(_ path: RelativePath) throws(Errno) -> (file: SharedDescriptor, status: FileStatus) {
         let directory = try outbox.open()
-        // Looked at before it is opened: opening a device may already do something.
+        // Check the type before opening: opening a device may have side effects.
         guard try directory.status(path.bytes).kind == .regular else { throw .invalidArgument }
         let file = SharedDescriptor(try directory.open(path.bytes, flags: O_RDONLY | O_NOFOLLOW))
         let status = try FileStatus(of: file.rawValue)
@@ -91,7 +91,7 @@ struct OutboxFiles: Sendable {
 }
 
 extension FileIdentity {
-    /// The identity of a file that was looked at.
+    /// The identity in a file status.
     init(_ status: FileStatus) {
         self.init(
             device: status.device, inode: status.inode, size: status.size, modified: status.modified,

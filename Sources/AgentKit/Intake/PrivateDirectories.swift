@@ -1,24 +1,24 @@
 import LinuxSystem
 import Synchronization
 
-/// The agent's own directories: the watch passes them over with everything in them, wherever they appear below the
-/// outbox. A bind mount, or moving one of them there while the agent runs, must not upload the token.
+/// The agent's own directories. The watch skips them with their content, wherever they appear below the outbox.
+/// Otherwise a bind mount, or moving one of them there while the agent runs, would upload the token.
 final class PrivateDirectories: Sendable {
     private struct Found {
         var identities: Set<DirectoryIdentity> = []
-        /// When they were looked up, on CLOCK_BOOTTIME.
+        /// Time of the look-up, on CLOCK_BOOTTIME.
         var time: UInt64?
     }
 
-    /// Directories may be replaced while the agent runs; this often they are looked up anew, in nanoseconds.
+    /// Interval between look-ups, in nanoseconds. Directories may be replaced while the agent runs.
     private static let validity: UInt64 = 1_000_000_000
 
     private let paths: [String]
-    /// What the paths led to at start. A directory that is moved into the outbox is not at its path any more.
+    /// The state directory at start. After a move into the outbox, a directory is no longer at its path.
     private let original: Set<DirectoryIdentity>
     private let found = Mutex(Found())
 
-    /// The directories of a configuration, which are there by now.
+    /// Creates the set for a configuration whose directories exist already.
     init(_ configuration: Configuration) {
         let state = configuration.state
         paths =
@@ -27,7 +27,7 @@ final class PrivateDirectories: Sendable {
         original = Self.identities(of: [state])
     }
 
-    /// Whether this is one of the directories.
+    /// Whether a directory is one of the agent's own.
     func contains(_ directory: FileStatus) -> Bool {
         let identity = DirectoryIdentity(directory)
         if original.contains(identity) { return true }

@@ -2,50 +2,51 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// Ledgers that were moved aside, `<state>/ledger.lmdb.damaged-<UTC time>`.
+/// Damaged ledgers that were moved aside to `<state>/ledger.lmdb.damaged-<UTC time>`.
 struct DamagedLedgers: Sendable {
-    /// More are not kept: each may be as large as the ledger.
+    /// Maximum number to keep: each may be as large as the ledger.
     static let kept = 2
 
     let directory: String
     private static let prefix = "ledger.lmdb.damaged-"
 
-    /// Puts a new file in the ledger's place and keeps the old one under a name of its own. At every moment there is a
-    /// ledger, the old or the new one.
+    /// Replaces the ledger with a new file and keeps the old one under another name. At every moment, either the old
+    /// or the new ledger is in place.
     ///
     /// - Parameter time: seconds since 1970, for the name.
-    /// - Returns: where the old one is.
+    /// - Returns: the path of the old ledger.
     /// - Throws: `Errno` of rename(2).
     func replace(_ ledger: String, with new: String, time: Int) throws(Errno) -> String {
         let aside = freeName(time)
         if link(ledger, aside) != 0 {
-            // File systems without hard links leave a moment with none.
+            // On file systems without hard links, there is no ledger for a moment.
             try retryingOnInterrupt { rename(ledger, aside) }
         }
         try place(new, as: ledger)
         return aside
     }
 
-    /// Renames a new ledger into its place.
+    /// Renames a new ledger to its final name.
     ///
     /// - Throws: `Errno` of rename(2).
     func place(_ new: String, as ledger: String) throws(Errno) {
         try retryingOnInterrupt { rename(new, ledger) }
-        // Readers' slots of the old one; LMDB makes the file anew.
+        // The lock file belongs to readers of the old ledger. LMDB creates a new one.
         unlink(ledger + "-lock")
         unlink(new + "-lock")
         syncDirectory()
     }
 
-    /// Removes all but the newest.
+    /// Removes all but the newest damaged ledgers.
     ///
-    /// - Parameter latest: the one that was moved aside last, which need not have the latest name: clocks are set back.
+    /// - Parameter latest: the ledger that was moved aside last. Its name need not be the latest one, since clocks
+    ///   can be set back.
     func trim(keeping latest: String) {
         let others = names().map { "\(directory)/\($0)" }.filter { $0 != latest }
         for path in others.dropLast(Self.kept - 1) { unlink(path) }
     }
 
-    /// Names of what was moved aside, the oldest first.
+    /// Returns the names of the damaged ledgers, oldest first.
     func names() -> [String] {
         let entries = (try? Directory(path: directory).entries()) ?? []
         return entries.map { String(decoding: $0.name, as: UTF8.self) }.filter { $0.hasPrefix(Self.prefix) }.sorted()

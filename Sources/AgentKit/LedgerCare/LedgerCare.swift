@@ -3,10 +3,10 @@ import Ledger
 import Logging
 import SystemPackage
 
-/// Opens the ledger so that damage to its file, whatever it is, costs neither files nor the agent: a file that may be
-/// damaged is looked through before LMDB maps it, and one that is damaged is replaced by what can be saved of it.
+/// Opens the ledger, so that damage to its file costs neither files nor the agent. A suspicious file is inspected
+/// before LMDB maps it. A damaged file is replaced by its readable records.
 ///
-/// What can't be saved is found again: files by the scan of the outbox, what was sent by asking the server.
+/// Lost records are found again: a scan of the outbox finds the files, and the server is asked what it has.
 final class LedgerCare: Sendable {
     private let state: String
     private let logger: Logger
@@ -30,17 +30,17 @@ final class LedgerCare: Sendable {
         }
     }
 
-    /// Looks through the ledger where that is due, rebuilds it where it is damaged, and opens it.
+    /// Inspects the ledger if that is due, rebuilds it if it is damaged, and opens it.
     ///
     /// - Parameter onTrouble: see `Ledger`.
-    /// - Throws: `newerSchema`; `unreadable` or `storage` where neither the old nor a new file can be used.
+    /// - Throws: `newerSchema`; `unreadable` or `storage` if neither the old nor a new file can be used.
     func open(onTrouble: @escaping @Sendable (LedgerTrouble?) -> Void) throws(LedgerError) -> Ledger {
         removeLeftovers()
         let last = mark?.read()
         let crashes = Self.crashes(upTo: last)
         let check = LedgerCheck(after: last, crashes: crashes, boot: boot, size: file.size ?? 0)
         let traces = LedgerTraces(state: state, mark: last)
-        // The proofs of a lost ledger must outlast a start that is cut short.
+        // Replace a lost ledger first: the proofs of its loss must survive an interrupted start.
         if traces.isLost { try replace(.missing(proofs: traces.proofs)) }
         mark?.note(.opening, crashes: crashes)
         mark?.noteCrashes()
@@ -53,7 +53,7 @@ final class LedgerCare: Sendable {
         return ledger
     }
 
-    /// Notes that the ledger was closed.
+    /// Records that the ledger was closed.
     func close() {
         if let mark, mark.read()?.phase == .running { mark.note(.closed, crashes: 0) }
     }
@@ -77,7 +77,7 @@ final class LedgerCare: Sendable {
             case .sound, .missing: return
             }
         case .rebuild(let reason):
-            // Throws where a newer program wrote it: that one is never touched.
+            // Throws if a newer program wrote the file. Such a file is never changed.
             if try file.inspect() != .missing { try replace(.damaged(reason: crash + reason)) }
         }
     }
@@ -94,10 +94,10 @@ final class LedgerCare: Sendable {
         return try Ledger(directory: state, logger: logger, onTrouble: onTrouble)
     }
 
-    /// Puts a new ledger in the place of one that is gone or damaged, with all that can be read of the old one.
+    /// Replaces a missing or damaged ledger with a new one that holds all readable records of the old ledger.
     ///
-    /// The new ledger says from its first moment that it is one: until the outbox was scanned, sidecars tell which files
-    /// were cancelled or paused.
+    /// The new ledger contains the recovery setting from its first moment: until the outbox was scanned, sidecars
+    /// tell which files were cancelled or paused.
     private func replace(_ loss: LedgerLoss) throws(LedgerError) {
         let notice = loss.notice(file.path)
         let salvage = try LedgerSalvage.make(
@@ -145,7 +145,7 @@ final class LedgerCare: Sendable {
 
     private var unfinished: String { file.path + ".rebuilding" }
 
-    /// What a rebuilding that was cut short left behind.
+    /// Removes the remains of an interrupted rebuild.
     private func removeLeftovers() {
         unlink(unfinished)
         unlink(unfinished + "-lock")

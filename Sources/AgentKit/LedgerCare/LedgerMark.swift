@@ -1,23 +1,23 @@
-/// How the last run parted with the ledger, as it stands in `<state>/ledger-mark`.
+/// How the last run left the ledger, as recorded in `<state>/ledger-mark`.
 struct LedgerMark: Equatable, Sendable {
-    /// Words of at most 8 bytes, so that one can be written over another.
+    /// Phases of a run. Each word has at most 8 bytes, so that it can be overwritten in place.
     enum Phase: String, Sendable {
-        /// It was opening the ledger.
+        /// The run was opening the ledger.
         case opening
-        /// It had the ledger open; if it no longer runs, it was killed or the machine stopped.
+        /// The run had the ledger open. If it no longer runs, it was killed or the machine stopped.
         case running
-        /// It closed the ledger.
+        /// The run closed the ledger.
         case closed
-        /// It ended by a signal that tells of an error; written by the signal's handler.
+        /// The run crashed. The signal handler writes this phase.
         case crashed
-        /// The file was changed by something else, or LMDB met pages that make no sense.
+        /// Another program changed the file, or LMDB found invalid pages.
         case suspect
     }
 
     var phase: Phase
-    /// Runs in a row that crashed, or died while opening the ledger.
+    /// Number of runs in a row that crashed, or died while opening the ledger.
     var crashes: Int
-    /// Which start of the machine it was (man 5 proc, `/proc/sys/kernel/random/boot_id`).
+    /// The boot id of the machine during that run (man 5 proc, `/proc/sys/kernel/random/boot_id`).
     var boot: String
 
     /// The mark as one line: phase in 8 columns, crashes, boot.
@@ -32,9 +32,9 @@ struct LedgerMark: Equatable, Sendable {
         self.boot = boot
     }
 
-    /// Reads a line.
+    /// Parses a line.
     ///
-    /// - Returns: nil where it is not one.
+    /// - Returns: `nil` if the line is not a mark.
     init?(line: String) {
         let words = line.prefix { $0 != "\n" }.split(separator: " ")
         guard words.count == 3, let phase = Phase(rawValue: String(words[0])), let crashes = Int(words[1]),
@@ -44,26 +44,26 @@ struct LedgerMark: Equatable, Sendable {
     }
 }
 
-/// What is done with the ledger's file before it is opened.
+/// What to do with the ledger's file before opening it.
 enum LedgerCheck: Equatable, Sendable {
-    /// It is opened as it is.
+    /// Open the file as it is.
     case none
-    /// Every page and record is read first.
+    /// Read every page and record first.
     case inspect
-    /// It is not to be trusted, whatever a look at it finds.
+    /// Rebuild the ledger, even if an inspection finds no damage.
     case rebuild(String)
 
-    /// A file up to this size is looked through at every start, in some tens of milliseconds; in bytes.
+    /// Files up to this size, in bytes, are inspected at every start. That takes some tens of milliseconds.
     static let smallFile: UInt64 = 32 << 20
-    /// After so many crashes in a row the ledger is rebuilt although it looks sound.
+    /// After this many crashes in a row, the ledger is rebuilt even if it looks sound.
     static let patience = 3
 
-    /// Decides.
+    /// Chooses the check.
     ///
     /// - Parameters:
-    ///   - mark: what the last run left; nil where nothing can be read.
-    ///   - crashes: runs in a row that crashed, the last one included.
-    ///   - boot: which start of the machine this is.
+    ///   - mark: the mark of the last run; `nil` if it can't be read.
+    ///   - crashes: number of crashed runs in a row, including the last one.
+    ///   - boot: the machine's current boot id.
     ///   - size: the file's size in bytes.
     init(after mark: LedgerMark?, crashes: Int, boot: String, size: UInt64) {
         switch mark?.phase {
@@ -73,7 +73,7 @@ enum LedgerCheck: Equatable, Sendable {
             let isPatient = crashes % Self.patience != 0
             self = isPatient ? .inspect : .rebuild("the agent crashed \(crashes) times in a row with it")
         case .running where mark?.boot == boot, .closed:
-            // A kill and a clean end leave the file as LMDB wrote it.
+            // A kill or a clean end leaves the file as LMDB wrote it.
             self = size <= Self.smallFile ? .inspect : .none
         case .running, nil:
             self = .inspect

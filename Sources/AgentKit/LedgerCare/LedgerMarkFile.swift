@@ -3,10 +3,10 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// The file that tells the next start how this run parted with the ledger.
+/// The file that tells the next start how this run left the ledger.
 ///
-/// It is never synced: it tells of ends of the process, which the kernel's page cache survives. The end of the machine
-/// shows by its boot id.
+/// The file is never synced. The kernel's page cache survives the end of a process, and the boot id reveals a restart
+/// of the machine.
 final class LedgerMarkFile: Sendable {
     private let file: SharedDescriptor
     private let boot: String
@@ -19,28 +19,29 @@ final class LedgerMarkFile: Sendable {
         self.boot = boot
     }
 
-    /// What stands in it; nil where that makes no sense.
+    /// Returns the mark; `nil` if the file holds none.
     func read() -> LedgerMark? {
         var bytes = [UInt8](repeating: 0, count: 128)
         let count = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
         return LedgerMark(line: String(decoding: bytes.prefix(count), as: UTF8.self))
     }
 
-    /// Notes where this run stands. A mark that can't be written costs no more than a look at the ledger too many or
-    /// too few.
+    /// Records the phase of this run. If the write fails, the next start may inspect the ledger needlessly, or skip
+    /// an inspection.
     func note(_ phase: LedgerMark.Phase, crashes: Int) {
         let line = Array(LedgerMark(phase: phase, crashes: crashes, boot: boot).line.utf8)
         let written = line.withUnsafeBytes { pwrite(file.rawValue, $0.baseAddress, $0.count, 0) }
         if written == line.count { _ = ftruncate(file.rawValue, off_t(line.count)) }
     }
 
-    /// Has a crash of this process noted. The file must stay open from here on: the handler knows its number only.
+    /// Makes the signal handler record a crash of this process. The file stays open from here on, because the handler
+    /// knows only its descriptor number.
     func noteCrashes() {
         outbox_note_crashes(file.rawValue)
         _ = Unmanaged.passRetained(file)
     }
 
-    /// Which start of the machine this is; empty where the kernel does not say.
+    /// Returns the boot id of the machine; `unknown` if the kernel provides none.
     static func bootID() -> String {
         guard let file = try? SharedDescriptor(opening: "/proc/sys/kernel/random/boot_id", flags: O_RDONLY) else {
             return "unknown"

@@ -1,13 +1,13 @@
 import LinuxSystem
 
-/// Whether a state directory has a ledger, and what proves that there was one.
+/// Traces of a ledger in a state directory: the ledger itself, or proofs of a lost one.
 struct LedgerTraces: Equatable, Sendable {
-    /// Whether `ledger.lmdb` is there and holds anything.
+    /// Whether `ledger.lmdb` exists and is not empty.
     var hasLedger: Bool
     /// Names of files that only an agent with a ledger makes.
     var proofs: [String]
 
-    /// Whether there was a ledger and is none any more.
+    /// Whether the ledger existed and is missing now.
     var isLost: Bool { !hasLedger && !proofs.isEmpty }
 
     init(hasLedger: Bool, proofs: [String]) {
@@ -15,19 +15,19 @@ struct LedgerTraces: Equatable, Sendable {
         self.proofs = proofs
     }
 
-    /// Looks at a state directory without changing anything.
+    /// Inspects a state directory without changing anything.
     init(state: String) {
         let mark = Self.text(of: state + "/ledger-mark").flatMap(LedgerMark.init(line:))
         self.init(state: state, mark: mark)
     }
 
-    /// The same, with the mark that the last run left.
+    /// Inspects a state directory, given the mark of the last run.
     init(state: String, mark: LedgerMark?) {
-        // A size that can't be told, of a directory for instance, is no loss: opening the file says what is wrong.
+        // Anything that is not a regular file, such as a directory, is no loss: opening it reports the problem.
         let status = try? FileStatus(path: state + "/ledger.lmdb")
         hasLedger = status.map { $0.kind != .regular || $0.size > 0 } ?? false
         proofs = []
-        // A first start that died before it had a ledger leaves `opening`.
+        // A first start that died before creating a ledger leaves `opening`.
         if let mark, mark.phase != .opening { proofs.append("ledger-mark") }
         for name in ["acknowledged", PauseMark.name] where (try? FileStatus(path: "\(state)/\(name)")) != nil {
             proofs.append(name)
@@ -37,14 +37,14 @@ struct LedgerTraces: Equatable, Sendable {
     private static func text(of path: String) -> String? { ProcFile.text(path) }
 }
 
-/// Why the agent can't go on with the ledger it had.
+/// Why the agent can't continue with its ledger.
 enum LedgerLoss: Equatable, Sendable {
-    /// It is gone or empty; the proofs are names of other files in the state directory.
+    /// The ledger is missing or empty. The proofs are names of other files in the state directory.
     case missing(proofs: [String])
-    /// The file is not what was written to it.
+    /// The file does not hold what was written to it.
     case damaged(reason: String)
 
-    /// What is told by `status`, `doctor` and the service manager until a day has passed.
+    /// The message that `status`, `doctor` and the service manager show until a day has passed.
     func notice(_ path: String) -> String {
         let what =
             switch self {

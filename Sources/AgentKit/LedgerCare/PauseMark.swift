@@ -2,23 +2,23 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// `<state>/paused`: there while everything is paused, so that `pause --all` outlasts the loss of the ledger.
+/// `<state>/paused` exists while everything is paused, so that `pause --all` survives the loss of the ledger.
 ///
-/// Only a start that lost its ledger reads the file; otherwise the ledger's setting counts.
+/// Only a start that lost its ledger reads the file. Otherwise the ledger's setting decides.
 struct PauseMark: Sendable {
     static let name = "paused"
 
     private let path: String
 
-    /// The mark in a state directory.
+    /// Creates the mark for a state directory.
     init(state: String) {
         path = "\(state)/\(Self.name)"
     }
 
-    /// Whether everything was paused when the mark was set last.
+    /// Whether the mark exists.
     var isSet: Bool { (try? FileStatus(path: path)) != nil }
 
-    /// Makes or removes the file; a disk that takes no file costs nothing as long as the ledger is there.
+    /// Creates or removes the file. A failure is harmless while the ledger exists.
     func set(_ isPaused: Bool) {
         if isPaused {
             _ = try? SharedDescriptor(opening: path, flags: O_WRONLY | O_CREAT | O_NOFOLLOW, mode: 0o600)

@@ -3,19 +3,20 @@ import Ledger
 import LinuxSystem
 import UploadCore
 
-// After the ledger was lost or damaged: what only sidecars still tell of the user's wishes (docs/ledger.md).
+// Recovery after the ledger was lost or damaged. Sidecars then hold the only record of the user's wishes
+// (docs/ledger.md).
 extension Uploader {
-    /// How long `status` and `doctor` tell that the ledger began anew.
+    /// How long `status` and `doctor` report that the ledger was rebuilt.
     private static let noticeTime = Duration.seconds(24 * 3600)
 
-    /// Finds out whether the ledger began anew since the outbox was scanned last.
+    /// Finds out whether the ledger was rebuilt since the last scan of the outbox.
     func beginRecovery() throws(LedgerError) {
         guard let notice = try parts.ledger.setting(Setting.recovery) else { return }
         book.isRecovering = true
         problems["ledger_lost"] = String(decoding: notice, as: UTF8.self)
     }
 
-    /// Whether everything is paused: as the ledger says, or, where it was lost, as the mark beside it does.
+    /// Whether everything is paused, according to the ledger. If the ledger was lost, the pause mark also counts.
     func restoredPause() throws(LedgerError) -> Bool {
         let isPaused =
             try parts.ledger.setting(Setting.allPaused) != nil || (book.isRecovering && parts.pauseMark?.isSet == true)
@@ -23,14 +24,14 @@ extension Uploader {
         return isPaused
     }
 
-    /// What the sidecar of a source tells that the ledger does not know any more.
+    /// Returns the user's wishes in a source's sidecar that the ledger lost.
     func recoveredWishes(ofSource directory: RelativePath) -> [SourceEvent] {
         guard book.isRecovering, let word = parts.sidecars.lastWord(of: .source(directory))?.word else { return [] }
         if word.isCancelledByUser { return [.cancel] }
         return word.fileState == .paused ? [.setPaused(true)] : []
     }
 
-    /// After a day nobody need be told any longer that the ledger began anew.
+    /// Stops reporting the rebuilt ledger after a day.
     func forgetNotice() {
         if now.monotonic - startedAt > Self.noticeTime { problems["ledger_lost"] = nil }
     }

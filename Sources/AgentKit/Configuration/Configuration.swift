@@ -1,13 +1,13 @@
 public import PictureJobs
 
-/// What `agent.toml` and the environment say, checked and ready for use.
+/// The validated settings from `agent.toml` and the environment.
 ///
-/// Its groups are the tables of the file. Every path is absolute; `nil` stands where the file says `""` or `0` and means
-/// "none". The defaults of the properties are the defaults of the keys.
+/// The nested types correspond to the tables of the file. Every path is absolute. `nil` means "none", which the file
+/// writes as `""` or `0`. The defaults of the properties are the defaults of the keys.
 public struct Configuration: Sendable, Equatable {
     /// The watched directory.
     public var outbox: String
-    /// Where the ledger, the socket, the stored token and the thumbnails live.
+    /// Directory of the ledger, the socket, the stored token and the thumbnails.
     public var state: String
     /// The mirror of the server's pictures.
     public var avatars: String
@@ -33,7 +33,7 @@ public struct Configuration: Sendable, Equatable {
     /// `[log]`
     public var log = Log()
 
-    /// The defaults, for a user whose home directory is `home` (absolute).
+    /// Creates the defaults for a user with this home directory (absolute path).
     public init(home: String) {
         outbox = home + "/Outbox"
         state = home + "/.local/state/outbox"
@@ -42,81 +42,81 @@ public struct Configuration: Sendable, Equatable {
 }
 
 extension Configuration {
-    /// Which files are taken, and what becomes of them afterwards.
+    /// Which files to accept, and what to do with them after the upload.
     public struct Intake: Sendable, Equatable {
-        /// Quiet time after the last write before a file is taken.
+        /// Time without writes before a file is accepted.
         public var settle: Duration = .milliseconds(250)
         /// Interval of the full scan that backs up the kernel's events.
         public var rescan: Duration = .seconds(60)
         /// Whether files that are neither picture nor video are rejected.
         public var mediaOnly = true
-        /// Names that are never taken, matched against each component of a path.
+        /// Names to ignore, matched against each component of a path.
         public var ignore: [GlobPattern] = GlobPattern.unfinishedFiles
-        /// Larger files are rejected; in bytes.
+        /// Maximum file size in bytes. Larger files are rejected.
         public var maxFileSize: UInt64 = 64 << 30
-        /// What becomes of a file once the server has confirmed its content.
+        /// What to do with a file after the server confirmed its content.
         public var afterUpload = AfterUpload.keep
-        /// Where `afterUpload` moves files to; relative to the outbox, never watched.
+        /// Where `afterUpload` moves files to, relative to the outbox. Never watched.
         public var moveTo = "Sent"
     }
 
-    /// What becomes of a file once the server has confirmed its content.
+    /// What to do with a file after the server confirmed its content.
     public enum AfterUpload: String, Sendable, CaseIterable {
         case keep, move, delete
     }
 
-    /// Where the sidecars stand and how long they stay.
+    /// Place and lifetime of the sidecars.
     public struct Sidecars: Sendable, Equatable {
-        /// The root of a mirror tree; `nil`: beside each file.
+        /// The root of a separate tree of sidecars; `nil` places each sidecar beside its file.
         public var directory: String?
-        /// How long a sidecar outlives its file, where it does.
+        /// How long to keep the sidecar of a file that is gone.
         public var retention: Duration = .seconds(24 * 3600)
-        /// Whether files that are not taken get a sidecar that says so.
+        /// Whether rejected files get a sidecar with the reason.
         public var rejected = true
     }
 
-    /// What is done with pictures and videos before they are sent.
+    /// Processing of pictures and videos before they are sent.
     public struct Media: Sendable, Equatable {
-        /// Whether thumbnails of 150×150 pixels are made.
+        /// Whether to draw thumbnails of 150×150 pixels.
         public var thumbnails = true
-        /// Whether pictures are sent as JPEG at `jpegQuality`.
+        /// Whether to send pictures as JPEG at `jpegQuality`.
         public var compressImages = false
         /// 0 < quality ≤ 1.
         public var jpegQuality = 0.85
-        /// Whether videos are sent as MP4.
+        /// Whether to send videos as MP4.
         public var transcodeVideo = false
-        /// Whether GPS data are removed from what is sent.
+        /// Whether to remove GPS data from sent files.
         public var stripLocation = false
     }
 
-    /// How much is sent at once, and how long is waited for what.
+    /// Limits on concurrency, bandwidth and waiting.
     public struct Upload: Sendable, Equatable {
-        /// 1 … 64.
+        /// Files sent at the same time; 1 … 64.
         public var filesInFlight = 5
-        /// Per file; 1 … 64.
+        /// Fragments per file sent at the same time; 1 … 64.
         public var fragmentsInFlight = 4
-        /// Bytes.
+        /// Fragment size in bytes.
         public var fragmentSize: UInt64 = 512 << 10
-        /// The ceiling of the backoff between attempts.
+        /// Maximum backoff between attempts.
         public var retryInterval: Duration = .seconds(120)
-        /// While sending: no byte moved for this long is a failure.
+        /// A request that transfers no byte for this long while sending has failed.
         public var stallTimeout: Duration = .seconds(30)
-        /// Once everything is sent: how long the reply may take.
+        /// How long the server may take to reply after everything was sent.
         public var replyTimeout: Duration = .seconds(600)
-        /// An upload without progress for this long fails; `nil`: never.
+        /// An upload without progress for this long fails; `nil` disables the limit.
         public var fileTimeout: Duration?
-        /// Bytes per second over all uploads; `nil`: no limit.
+        /// Bytes per second over all uploads; `nil` disables the limit.
         public var bandwidthLimit: UInt64?
     }
 
-    /// The protocol a server is spoken to in.
+    /// The protocol of the server.
     public enum RemoteProtocol: String, Sendable, CaseIterable {
         case filesection, tus, s3
     }
 
     /// The server.
     public struct Remote: Sendable, Equatable {
-        /// What is spoken with the server.
+        /// The protocol of the server.
         public var `protocol` = RemoteProtocol.filesection
         /// `http://` or `https://`, without credentials, query or fragment; without a trailing slash.
         public var url = "http://127.0.0.1:8787"
@@ -124,13 +124,13 @@ extension Configuration {
         public var tokenFile: String?
         /// A certificate authority (PEM) trusted besides those of the system.
         public var caFile: String?
-        /// Whether a token may travel over plain http to other hosts than this one.
+        /// Whether a token may travel over plain http to other machines.
         public var insecureHTTP = false
-        /// s3: the bucket; `nil` unless `protocol` is `s3`, where it is required.
+        /// s3: the bucket. Required if `protocol` is `s3`, otherwise `nil`.
         public var bucket: String?
         /// s3: the region.
         public var region: String?
-        /// s3: what object names begin with.
+        /// s3: the prefix of object names.
         public var prefix: String?
         /// s3: a file with the access key.
         public var accessKeyFile: String?
@@ -140,47 +140,47 @@ extension Configuration {
 
     /// The profile picture.
     public struct Portrait: Sendable, Equatable {
-        /// Relative to the outbox.
+        /// The folder for dropped pictures, relative to the outbox.
         public var folder = "portrait"
         /// 0 < quality ≤ 1.
         public var jpegQuality = 0.7
     }
 
-    /// Bounds of the mirror of the server's pictures.
+    /// Limits of the mirror of the server's pictures.
     public struct AvatarCache: Sendable, Equatable {
-        /// Bytes.
+        /// Maximum total size in bytes.
         public var maxSize: UInt64 = 1 << 30
-        /// Older pictures go.
+        /// Maximum age of a picture.
         public var maxAge: Duration = .seconds(30 * 86400)
-        /// How long a URL that failed is not asked again.
+        /// How long to wait before retrying a failed URL.
         public var retryFailedAfter: Duration = .seconds(600)
-        /// Larger bodies are refused; in bytes.
+        /// Maximum size of a body in bytes. Larger ones are refused.
         public var maxPicture: UInt64 = 20 << 20
-        /// Pictures with more pixels are refused.
+        /// Maximum number of pixels. Larger pictures are refused.
         public var maxPixels = 50_000_000
         /// Whether hosts on private or loopback addresses may be mirrored.
         public var allowPrivate = false
-        /// Host names, lower-case; empty: any.
+        /// Host names in lower case; empty allows any host.
         public var allowedHosts: [String] = []
-        /// The picture served while nothing better is there.
+        /// The picture to serve while the real one is missing.
         public var placeholder: String?
     }
 
-    /// Where the agent can be talked to.
+    /// Addresses of the control interface.
     public struct Control: Sendable, Equatable {
         /// The Unix socket; `nil`: see ``Configuration/controlSocket(runtimeDirectory:)``.
         public var socket: String?
-        /// `ADDRESS:PORT` on a loopback address; `""`: none.
+        /// `ADDRESS:PORT` on a loopback address; `""` disables the page.
         public var dashboard = "127.0.0.1:8788"
     }
 
-    /// What is logged.
+    /// Log settings.
     public struct Log: Sendable, Equatable {
-        /// The least severe level that is logged, where the command line names none.
+        /// The least severe level to log, unless the command line names one.
         public var level = LogLevel.info
     }
 
-    /// The levels of swift-log, by the same names.
+    /// The levels of swift-log, with the same names.
     public enum LogLevel: String, Sendable, CaseIterable {
         case trace, debug, info, notice, warning, error, critical
     }

@@ -1,8 +1,8 @@
 internal import TOMLKit
 
-/// The text of an `agent.toml`, parsed, with the lines of its keys.
+/// The parsed text of an `agent.toml`, with the line of each key.
 struct ConfigurationDocument {
-    /// A larger file is no configuration.
+    /// Maximum size in bytes.
     static let largestFile = 1 << 20
 
     let table: TOMLTable
@@ -10,7 +10,7 @@ struct ConfigurationDocument {
 
     /// Parses a file.
     ///
-    /// - Parameter name: the file as errors name it.
+    /// - Parameter name: the file's name in error messages.
     init(_ text: [UInt8], name: String) throws(ConfigurationError) {
         lines = KeyLines(text)
         if let (reason, line) = Self.objection(to: text, lines: lines) {
@@ -29,7 +29,7 @@ struct ConfigurationDocument {
         }
     }
 
-    /// What keeps a text from the parser: it would read a NUL, raw or escaped, as the end of a string, recurses with
+    /// Finds input that would break the parser. It reads a NUL, raw or escaped, as the end of a string, recurses with
     /// the depth of nesting, and aborts the program at a `[` without a name.
     static func objection(to text: [UInt8], lines: KeyLines? = nil) -> (reason: String, line: Int?)? {
         guard text.count <= largestFile else { return ("is larger than \(Units.spell(UInt64(largestFile)))", nil) }
@@ -53,15 +53,15 @@ struct ConfigurationDocument {
         return nil
     }
 
-    /// What to write instead of a text without quotes, in a line that the parser does not understand; nil where that is
-    /// not what is wrong.
+    /// Suggests quotes if a line that the parser rejects contains an unquoted string; `nil` if the line has another
+    /// problem.
     private static func unquotedText(in text: [UInt8], line: Int) -> String? {
         let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard lines.indices.contains(line - 1) else { return nil }
         let parts = String(decoding: lines[line - 1], as: UTF8.self).split(separator: "=", maxSplits: 1)
         guard parts.count == 2 else { return nil }
         let key = parts[0].split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        // A comment begins at a # behind a blank; one within a URL is part of it.
+        // A comment begins at a # after white space. A # within a URL belongs to the URL.
         let value = parts[1].split(whereSeparator: \.isWhitespace).prefix { !$0.hasPrefix("#") }.joined(separator: " ")
         guard let first = value.first, !"\"'[{".contains(first), !value.contains("\""), !key.isEmpty,
             value.contains(where: { !"0123456789+-_.:".contains($0) }), !["true", "false"].contains(value)
@@ -77,7 +77,7 @@ struct ConfigurationDocument {
         return lines.firstIndex(where: isBad).map { $0 + 1 }
     }
 
-    /// The parser's messages quote the text, control characters included.
+    /// Removes control characters from a parser message, which quotes the text verbatim.
     private static func oneLine(_ message: String) -> String {
         let scalars = message.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
         return String(String.UnicodeScalarView(scalars)).prefix(300).trimmedEnd

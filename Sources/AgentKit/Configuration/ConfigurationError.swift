@@ -1,24 +1,24 @@
-/// One thing that is wrong with the configuration, in one line: where, which key, why, what to do.
+/// One mistake in the configuration, in one line: where, which key, why, what to do.
 ///
 /// Every such error ends the program with exit status 78.
 public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What sort of thing is wrong.
+    /// The kinds of mistakes.
     public enum Kind: Sendable {
-        /// A file that was named does not exist or cannot be read, or is too large.
+        /// A named file does not exist, can't be read, or is too large.
         case file
         /// The file is not TOML.
         case syntax
-        /// There is no such key or table.
+        /// The key or table does not exist.
         case unknownKey
-        /// A value of the wrong type, out of range, or at odds with another.
+        /// The value has the wrong type, is out of range, or contradicts another value.
         case badValue
     }
 
-    /// What sort of thing is wrong.
+    /// The kind of mistake.
     public let kind: Kind
     /// Where the value comes from.
     public let origin: SettingOrigin
-    /// The full name of the key (`upload.files_in_flight`), where the error is about one.
+    /// The full name of the key (`upload.files_in_flight`), if the error concerns a key.
     public let key: String?
     /// Why, and what to do.
     public let reason: String
@@ -29,17 +29,17 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
     }
 }
 
-/// All that is wrong with the configuration, in the order of the file's lines.
+/// All mistakes in the configuration, in the order of the file's lines.
 public struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConvertible {
     /// The error of the first line.
     public let first: ConfigurationError
     /// The other errors.
     public let others: [ConfigurationError]
 
-    /// All errors, the first one first.
+    /// All errors in order.
     public var all: [ConfigurationError] { [first] + others }
 
-    /// The first error; the others are for `config check`.
+    /// The first error. `config check` prints the others as well.
     public var description: String { first.description }
 
     init(_ first: ConfigurationError, others: [ConfigurationError] = []) {
@@ -47,7 +47,7 @@ public struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConve
         self.others = others
     }
 
-    /// `nil` if there are none.
+    /// Sorts the errors; `nil` if there are none.
     init?(_ errors: [ConfigurationError]) {
         let sorted = errors.enumerated().sorted {
             ($0.element.origin.line ?? .max, $0.offset) < ($1.element.origin.line ?? .max, $1.offset)
@@ -57,11 +57,11 @@ public struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConve
     }
 }
 
-/// Where the value of a key comes from.
+/// The origin of a key's value.
 public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
     /// Built in.
     case `default`
-    /// A line of a file, counted from 1; `nil` where no line can be named.
+    /// A line of a file, counted from 1; `nil` if no line is known.
     case file(String, line: Int?)
     /// An environment variable.
     case environment(String)
@@ -76,7 +76,7 @@ public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The line of a file, counted from 1; `nil` where no line can be named.
+    /// The line of a file, counted from 1; `nil` if no line is known.
     var line: Int? {
         if case .file(_, let line) = self { line } else { nil }
     }

@@ -1,32 +1,32 @@
 import PictureJobs
 
-/// One key of `agent.toml`: the single place that knows its name, its type, where its value goes and what it means.
+/// A key of `agent.toml`: the only definition of its name, type, destination and meaning.
 ///
-/// Reading the file, overriding from the environment, suggesting what a misspelt key was meant to be, printing the
-/// effective configuration and checking the documentation all go by the list ``all``.
+/// The list ``all`` is used to read the file, to override it from the environment, to suggest names for misspelt
+/// keys, to print the effective configuration and to check the documentation.
 struct ConfigurationKey: Sendable {
-    /// The table that holds it; empty for the top level.
+    /// The table of the key; empty for the top level.
     let table: String
     let name: String
-    /// What may be written.
+    /// The permitted values, for the documentation.
     let typeName: String
-    /// Whether a running agent takes a new value on SIGHUP.
+    /// Whether a running agent adopts a new value on SIGHUP.
     let isLive: Bool
-    /// What it means, for the documentation.
+    /// The meaning, for the documentation.
     let summary: String
-    /// The text of an environment variable as the value it stands for.
+    /// Converts the text of an environment variable to a value.
     let parse: @Sendable (String) throws(Objection) -> SettingValue
     /// Stores a value.
     let store: @Sendable (SettingValue, PathResolver, inout Configuration) throws(Objection) -> Void
-    /// The value as `agent.toml` would have it.
+    /// Returns the value as `agent.toml` would contain it.
     let show: @Sendable (Configuration) -> SettingValue
-    /// Copies the value of the first into the second.
+    /// Copies the value from the first configuration to the second.
     let copy: @Sendable (Configuration, inout Configuration) -> Void
 
     /// The full name: `upload.files_in_flight`.
     var path: String { table.isEmpty ? name : "\(table).\(name)" }
 
-    /// The environment variable that overrides it: `OUTBOX_UPLOAD_FILES_IN_FLIGHT`.
+    /// The environment variable that overrides the key: `OUTBOX_UPLOAD_FILES_IN_FLIGHT`.
     var variable: String { Self.variable(table: table, name: name) }
 
     static func variable(table: String, name: String) -> String {
@@ -51,7 +51,7 @@ struct ConfigurationKey: Sendable {
         copy = { $1[keyPath: property] = $0[keyPath: property] }
     }
 
-    /// The key of the named style in `[avatar_styles]`, the one table whose names are the user's.
+    /// Creates the key of a named style in `[avatar_styles]`, the only table with user-defined names.
     init(styleNamed name: String) {
         self.init("\(Self.styles).\(name)", \.avatarStyles[styleNamed: name], .style, "a named style")
     }
@@ -59,7 +59,7 @@ struct ConfigurationKey: Sendable {
     /// The table of named styles.
     static let styles = "avatar_styles"
 
-    /// Whether a style may bear this name: it becomes the name of a directory, and `original` is built in.
+    /// Whether a style may have this name. The name becomes a directory, and `original` is built in.
     static func isStyleName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name != "original" && name.utf8.allSatisfy(KeyLines.isBareKeyByte)
     }

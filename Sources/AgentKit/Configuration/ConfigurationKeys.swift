@@ -2,7 +2,7 @@ extension ConfigurationKey {
     private static let hour: Duration = .seconds(3600)
     private static let day: Duration = .seconds(86_400)
 
-    /// Every key but the user's own styles, in the order of `agent.toml`.
+    /// All keys except the user's own styles, in the order of `agent.toml`.
     static let all: [ConfigurationKey] =
         places + intake + sidecars + media + upload + remote + portrait + avatarCache + control + log
 

@@ -4,20 +4,20 @@ import SystemPackage
 
 /// Finds and reads the configuration.
 ///
-/// What surrounds the process comes in through the initialiser; only the files themselves are read from outside.
+/// The initialiser receives the process environment; the loader itself reads only files.
 public struct ConfigurationLoader: Sendable {
     private let home: String
     private let currentDirectory: String
     private let environment: [String: String]
     private let systemDirectory: String
 
-    /// A loader for one user in one place.
+    /// Creates a loader.
     ///
     /// - Parameters:
     ///   - home: the home directory, absolute.
-    ///   - currentDirectory: what relative names of files start at, absolute.
+    ///   - currentDirectory: the base of relative file names, absolute.
     ///   - environment: the environment variables.
-    ///   - systemDirectory: where the configuration of the whole machine is.
+    ///   - systemDirectory: the directory of the machine-wide configuration.
     public init(
         home: String, currentDirectory: String, environment: [String: String], systemDirectory: String = "/etc/outbox"
     ) {
@@ -29,16 +29,16 @@ public struct ConfigurationLoader: Sendable {
 
     /// Reads the configuration.
     ///
-    /// - Parameter named: the file given with `--config`. Without it: `$OUTBOX_CONFIG`, `./agent.toml`,
-    ///   `$XDG_CONFIG_HOME/outbox/agent.toml`, `/etc/outbox/agent.toml`; without any of these the defaults apply. The one in
-    ///   the working directory is refused where another user can have written it.
-    /// - Throws: everything that is wrong with it; a named file that does not exist is wrong too.
+    /// - Parameter named: the file given with `--config`. Without it, the loader uses the first of `$OUTBOX_CONFIG`,
+    ///   `./agent.toml`, `$XDG_CONFIG_HOME/outbox/agent.toml` and `/etc/outbox/agent.toml`; without any of these, the
+    ///   defaults. It refuses a file in the working directory that another user could have written.
+    /// - Throws: all mistakes in the configuration. A named file that does not exist is a mistake too.
     public func load(named: String? = nil) throws(ConfigurationErrors) -> EffectiveConfiguration {
         guard let found = try find(named: named) else { return try read(nil) }
         return try read(found)
     }
 
-    /// Reads a configuration from a text, as if it were in `file`; for tests and editors.
+    /// Reads a configuration from a text as if it were in `file`; for tests and editors.
     ///
     /// - Parameters:
     ///   - text: the bytes of the file.
@@ -49,11 +49,11 @@ public struct ConfigurationLoader: Sendable {
     }
 
     private struct FoundFile {
-        /// As messages name it.
+        /// The file's name in messages.
         let name: String
         let path: String
         let text: [UInt8]
-        /// The user's own configuration, which goes unread because of this one.
+        /// The user's own configuration, which this file hides.
         var shadowed: String?
     }
 
@@ -91,7 +91,7 @@ extension ConfigurationLoader {
         return nil
     }
 
-    /// `$XDG_CONFIG_HOME`, which counts only if it is absolute (XDG Base Directory Specification), else `~/.config`.
+    /// `$XDG_CONFIG_HOME` if it is absolute (XDG Base Directory Specification), otherwise `~/.config`.
     private var userDirectory: String {
         environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.config"
     }
@@ -103,16 +103,16 @@ extension ConfigurationLoader {
     /// Reads a file.
     ///
     /// - Parameters:
-    ///   - name: relative to the current directory, or absolute.
-    ///   - isNamed: whether the user chose the file or its directory; else it is read only where nobody but the user and
-    ///     root can have written it.
-    /// - Returns: nil if there is no such file.
-    /// - Throws: an error if there is one that cannot be read or believed.
+    ///   - name: absolute, or relative to the current directory.
+    ///   - isNamed: whether the user chose the file or its directory. If not, the file is read only if nobody but the
+    ///     user and root could have written it.
+    /// - Returns: `nil` if the file does not exist.
+    /// - Throws: an error if the file can't be read or is not trusted.
     private func open(_ name: String, isNamed: Bool = true) throws(ConfigurationErrors) -> FoundFile? {
         let path = name.hasPrefix("/") ? name : currentDirectory + "/" + name
         do throws(ReadFailure) {
             let limit = ConfigurationDocument.largestFile
-            // A FIFO that somebody put there must not hold the command up.
+            // A FIFO in the file's place must not block the command.
             let flags = isNamed ? 0 : O_NONBLOCK | O_NOCTTY
             let text = try Self.contents(of: path, limit: limit, flags: flags) { descriptor throws(ReadFailure) in
                 guard !isNamed else { return }
@@ -134,10 +134,10 @@ extension ConfigurationLoader {
 
     private struct ReadFailure: Error, CustomStringConvertible {
         var code: Int32 = 0
-        /// Why a file is not believed.
+        /// Why the file is not trusted.
         var objection: String?
 
-        /// Why, and what to do where that can be told.
+        /// The reason, and what to do if that is known.
         var description: String {
             let reason = String(cString: strerror(code))
             return switch code {
@@ -148,11 +148,11 @@ extension ConfigurationLoader {
         }
     }
 
-    /// The bytes of a file, at most one over `limit`: enough to see that it is too large.
+    /// Returns the bytes of a file, at most one more than `limit`. The extra byte shows that the file is too large.
     ///
     /// - Parameters:
-    ///   - flags: for open(2), besides those that every file is opened with.
-    ///   - check: looks at the open file before anything of it is read.
+    ///   - flags: flags for open(2), in addition to the usual ones.
+    ///   - check: examines the open file before it is read.
     private static func contents(
         of path: String, limit: Int, flags: Int32, check: (Int32) throws(ReadFailure) -> Void
     ) throws(ReadFailure) -> [UInt8]? {

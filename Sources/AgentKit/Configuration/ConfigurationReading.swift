@@ -1,12 +1,12 @@
 internal import TOMLKit
 
-/// A configuration in the making: defaults first, then the file, then the environment, then the rules that tie keys
-/// together.
+/// Builds a configuration from the defaults, then the file, then the environment. Finally checks the rules between
+/// keys.
 ///
-/// Goes on after an error, so that `config check` can name them all.
+/// Continues after an error, so that `config check` can report all of them.
 struct ConfigurationReading {
     private(set) var configuration: Configuration
-    /// Where the values that are not defaults come from, by the full name of the key.
+    /// The origins of values that are not defaults, by full key name.
     private(set) var origins: [String: SettingOrigin] = [:]
     private(set) var errors: [ConfigurationError] = []
     private(set) var warnings: [String] = []
@@ -15,11 +15,11 @@ struct ConfigurationReading {
         configuration = Configuration(home: home)
     }
 
-    /// Takes what a file says.
+    /// Reads the settings in a file.
     ///
     /// - Parameters:
-    ///   - name: the file as messages name it.
-    ///   - resolver: relative paths start at the directory of the file.
+    ///   - name: the file's name in messages.
+    ///   - resolver: resolves relative paths against the directory of the file.
     mutating func read(file text: [UInt8], name: String, resolver: PathResolver) {
         let document: ConfigurationDocument
         do {
@@ -39,9 +39,9 @@ struct ConfigurationReading {
         }
     }
 
-    /// Takes what the environment says.
+    /// Reads the settings in the environment.
     ///
-    /// - Parameter resolver: relative paths start at the current directory.
+    /// - Parameter resolver: resolves relative paths against the current directory.
     mutating func read(environment: [String: String], resolver: PathResolver) {
         var unknown = Set(environment.keys.filter { $0.hasPrefix("OUTBOX_") }).subtracting(Self.otherVariables)
         for key in ConfigurationKey.all {
@@ -63,7 +63,7 @@ struct ConfigurationReading {
         }
     }
 
-    /// Checks what no key can check alone; only once each is right by itself.
+    /// Checks the rules between keys, if each key is valid on its own.
     mutating func checkRules() {
         guard errors.isEmpty else { return }
         for violation in configuration.ruleViolations {
@@ -75,7 +75,7 @@ struct ConfigurationReading {
         }
     }
 
-    /// Variables of the agent that are no keys.
+    /// Variables of the agent that are not keys.
     private static let otherVariables: Set<String> = ["OUTBOX_CONFIG", "OUTBOX_MEDIA", "OUTBOX_TOKEN"]
 }
 
@@ -127,9 +127,9 @@ extension ConfigurationReading {
         store(key, from: origin, file.resolver, element: { file.origin(key.table, key.name, "\($0)") }) { value }
     }
 
-    /// Stores a value, or notes why not.
+    /// Stores a value, or records the error.
     ///
-    /// - Parameter element: the place of an array's element, where it has one of its own.
+    /// - Parameter element: returns the place of an array's element, if the element has its own.
     private mutating func store(
         _ key: ConfigurationKey, from origin: SettingOrigin, _ resolver: PathResolver,
         element: (Int) -> SettingOrigin? = { _ in nil }, value: () throws(Objection) -> SettingValue
@@ -151,7 +151,7 @@ extension ConfigurationReading {
     }
 }
 
-/// What to write instead of a key or table that does not exist.
+/// Suggests a replacement for an unknown key or table.
 private enum Suggestion {
     static func forUnknown(_ name: String, in table: String, isTable: Bool) -> String {
         let what = isTable ? "unknown table" : "unknown key"

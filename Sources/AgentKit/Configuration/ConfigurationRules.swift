@@ -1,7 +1,7 @@
 extension Configuration {
-    /// What is wrong between keys, each right by itself.
+    /// A contradiction between keys that are valid on their own.
     struct RuleViolation {
-        /// The keys at odds; the first of them that somebody set is to blame.
+        /// The contradicting keys. The error names the first one that the user set.
         let keys: [String]
         let reason: String
     }

@@ -1,29 +1,29 @@
-/// A valid configuration, and for each of its values where it comes from.
+/// A valid configuration with the origin of each value.
 public struct EffectiveConfiguration: Sendable, Equatable {
-    /// One key with its value.
+    /// A key with its value.
     public struct Setting: Sendable, Equatable {
         /// The full name: `upload.files_in_flight`.
         public let key: String
-        /// The value as `agent.toml` would have it; a secret is masked.
+        /// The value as `agent.toml` would contain it. Secrets are masked.
         public let value: SettingValue
         /// Where the value comes from.
         public let origin: SettingOrigin
     }
 
-    /// The values, ready for use.
+    /// The values.
     public let configuration: Configuration
-    /// The absolute path of the file, `nil` when none was found and the defaults apply.
+    /// The absolute path of the file; `nil` if no file was found and the defaults apply.
     public let file: String?
-    /// Every key in the order of `agent.toml`, then the named styles, then the secrets of the environment, masked.
+    /// All keys in the order of `agent.toml`, then the named styles, then the masked secrets of the environment.
     public let settings: [Setting]
-    /// What was passed over, a line each: misspelt environment variables.
+    /// Ignored settings, one per line: misspelt environment variables.
     public let warnings: [String]
-    /// The user's own configuration, where it is not read because the working directory holds one; an absolute path.
+    /// Absolute path of the user's own configuration, if a file in the working directory hides it.
     public let shadowed: String?
 
-    /// What stands for the value of a secret.
+    /// Replaces the value of a secret.
     static let mask = "********"
-    /// Secrets that come from the environment alone, by the names they are shown under.
+    /// Secrets that come only from the environment, by their displayed names.
     private static let secrets = [
         ("token", "OUTBOX_TOKEN"), ("access_key", "AWS_ACCESS_KEY_ID"), ("secret_key", "AWS_SECRET_ACCESS_KEY"),
     ]
@@ -51,14 +51,14 @@ public struct EffectiveConfiguration: Sendable, Equatable {
         self.shadowed = shadowed
     }
 
-    /// What a person should know before the configuration is used, a line each.
+    /// What a person should know before using the configuration, one item per line.
     public var notices: [String] {
         warnings
             + (shadowed.map { ["\(file ?? "agent.toml") is in force, so \($0) is not read; --config chooses one"] }
                 ?? [])
     }
 
-    /// The error to stop with when a token is at hand that must not be sent to this server; `nil` where it may.
+    /// The error to report if a token exists but must not be sent to this server; `nil` if it may be sent.
     public var tokenObjection: ConfigurationError? {
         guard !configuration.remote.allowsToken else { return nil }
         let origin = settings.first { $0.key == "remote.url" }?.origin ?? .default
@@ -67,10 +67,11 @@ public struct EffectiveConfiguration: Sendable, Equatable {
             reason: "a token is not sent over plain http; use https://, or set remote.insecure_http = true")
     }
 
-    /// The key of a part that is not built yet, though its default promises an address to open.
+    /// The key of a feature that is not built yet, although its default looks like a usable address.
     private static let unbuilt = "control.dashboard"
 
-    /// The settings for people: key, value and origin in aligned columns. What is not in force is a comment.
+    /// Returns the settings for people: key, value and origin in aligned columns. Settings without effect are
+    /// commented out.
     public func lines() -> [String] {
         let rows = settings.map { setting in
             setting.key == Self.unbuilt
@@ -78,7 +79,7 @@ public struct EffectiveConfiguration: Sendable, Equatable {
                 : (setting.key, setting.value.description, setting.origin.description)
         }
         let keyWidth = rows.map(\.0.count).max() ?? 0
-        // A long list in one row must not push the origins of all others out of sight.
+        // A long list in one row must not push the origins of the other rows out of sight.
         let valueWidth = min(rows.map(\.1.count).max() ?? 0, 40)
         return rows.map { key, value, origin in
             key.padded(to: keyWidth) + " = " + value.padded(to: valueWidth) + "  # " + origin
@@ -105,7 +106,7 @@ extension EffectiveConfiguration.Setting: Encodable {
         case key, value, origin
     }
 
-    /// Encodes the origin as it is printed.
+    /// Encodes the setting. The origin has its printed form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(key, forKey: .key)
@@ -115,9 +116,9 @@ extension EffectiveConfiguration.Setting: Encodable {
 }
 
 extension EffectiveConfiguration {
-    /// What a running agent does with a new configuration: it takes the keys that can change live and keeps the others.
+    /// Adopts the live keys of a new configuration in a running agent and keeps all other values.
     ///
-    /// - Returns: the configuration to go on with, and the full names of the keys whose new values need a restart.
+    /// - Returns: the resulting configuration, and the full names of changed keys that need a restart.
     public func adoptingLiveKeys(of new: EffectiveConfiguration) -> (
         configuration: Configuration, needRestart: [String]
     ) {

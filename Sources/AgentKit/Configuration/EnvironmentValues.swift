@@ -1,9 +1,9 @@
 internal import TOMLKit
 
 extension SettingForm {
-    /// The text of an environment variable as the TOML value it stands for.
+    /// Returns the TOML value for the text of an environment variable.
     ///
-    /// A list is a TOML array (`["*.tmp", "a b"]`), or simply its elements with separators between them.
+    /// A list is a TOML array (`["*.tmp", "a b"]`), or elements between separators.
     func value(of text: String) throws(Objection) -> SettingValue {
         switch self {
         case .string:
@@ -25,7 +25,7 @@ extension SettingForm {
         }
     }
 
-    /// `nil` unless the text is a TOML array; a pattern such as `[ab]*` is none.
+    /// Returns `nil` unless the text is a TOML array. A pattern such as `[ab]*` is not an array.
     private static func tomlArray(_ text: String) -> SettingValue? {
         guard text.first == "[", text.last == "]", case let document = "list = " + text,
             ConfigurationDocument.objection(to: Array(document.utf8)) == nil,

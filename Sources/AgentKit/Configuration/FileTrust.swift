@@ -1,23 +1,23 @@
 internal import CLinux
 internal import Glibc
 
-/// Who owns a file and who may change it: whether a configuration that nobody named can be believed.
+/// The owner and permissions of a file, to decide whether a configuration that the user did not name is trusted.
 ///
-/// A configuration decides which server gets the token. One that lies in the working directory may have been put there by
-/// anybody who can write to the directory.
+/// A configuration decides which server gets the token. Anybody who can write to the working directory may have
+/// placed a file in it.
 struct FileTrust: Equatable {
     /// The owner of the file.
     var owner: UInt32
-    /// The owner of the name that was opened: of the symbolic link, where it is one.
+    /// The owner of the opened name: if the name is a symbolic link, the owner of the link.
     var nameOwner: UInt32
     /// Permission bits.
     var permissions: UInt32
-    /// Whether the group can be other people than the owner.
+    /// Whether the group may have members other than the owner.
     var isGroupShared: Bool
 
-    /// Why a user does not believe the file, with what to do; nil where it is believed.
+    /// Returns why the file is not trusted and what to do; `nil` if it is trusted.
     ///
-    /// - Parameter name: the file as it is named to the user.
+    /// - Parameter name: the file's name in messages.
     func objection(user: UInt32, name: String) -> String? {
         if let stranger = [owner, nameOwner].first(where: { $0 != user && $0 != 0 }) {
             return
@@ -35,12 +35,12 @@ struct FileTrust: Equatable {
 }
 
 extension FileTrust {
-    /// Reads what the kernel and the user database say of a file.
+    /// Reads the facts from the kernel and the user database.
     ///
     /// - Parameters:
     ///   - descriptor: the open file.
-    ///   - path: the name it was opened by.
-    /// - Returns: nil where the file cannot be looked at.
+    ///   - path: the name used to open the file.
+    /// - Returns: `nil` if the file can't be examined.
     init?(of descriptor: Int32, path: String) {
         var file = stat()
         var name = stat()
@@ -53,7 +53,7 @@ extension FileTrust {
             && (outbox_has_access_list(descriptor) != 0 || !Self.isPrivate(group: file.st_gid, of: file.st_uid))
     }
 
-    /// Whether a group has nobody in it but one user, whose name it bears: where umask is 002, every user has one.
+    /// Whether a group has the user's name and no other members. With umask 002, every user has such a group.
     private static func isPrivate(group: UInt32, of user: UInt32) -> Bool {
         guard let account = ServiceAccount(userID: user), account.groupID == group,
             let entry = getgrgid(group), String(cString: entry.pointee.gr_name) == account.name

@@ -1,6 +1,7 @@
-/// A shell pattern for one file name: `*`, `?` and `[…]` (man 7 glob), over bytes because names need not be UTF-8.
+/// A shell pattern for one file name: `*`, `?` and `[…]` (man 7 glob). Matches bytes, because names need not be
+/// UTF-8.
 ///
-/// Unlike in a shell, a leading dot is nothing special. `\` takes the next byte literally.
+/// Unlike in a shell, a leading dot has no special meaning. `\` takes the next byte literally.
 public struct GlobPattern: Sendable, Hashable, CustomStringConvertible {
     /// The pattern as written.
     public let description: String
@@ -13,22 +14,22 @@ public struct GlobPattern: Sendable, Hashable, CustomStringConvertible {
         case set([ClosedRange<UInt8>], negated: Bool)
     }
 
-    /// Hidden files, and the names under which browsers and editors keep what is not finished.
+    /// Hidden files, and temporary names of browsers and editors.
     static let unfinishedFiles = [".*", "*.part", "*.partial", "*.crdownload", "*.tmp", "*~"].compactMap(
         GlobPattern.init)
 
-    /// Reads a pattern; `nil` if it is empty, holds a `/` or NUL (it could match no name), ends in `\`, or if a `[` is
-    /// never closed or a range is reversed.
+    /// Parses a pattern. Returns `nil` if the pattern is empty, contains `/` or NUL (no name could match), ends in
+    /// `\`, has an unclosed `[`, or has a reversed range.
     public init?(_ pattern: String) {
         guard let tokens = Self.parse(Array(pattern.utf8)) else { return nil }
         self.tokens = tokens
         description = pattern
     }
 
-    /// Whether the pattern matches the whole of one file name.
+    /// Whether the pattern matches a whole file name.
     ///
-    /// Linear in the length of the name for each `*`: after a mismatch only the last `*` is extended, since an
-    /// earlier one could gain nothing.
+    /// Takes linear time in the length of the name for each `*`. After a mismatch only the last `*` is extended,
+    /// since extending an earlier one could gain nothing.
     public func matches(name: some Collection<UInt8>) -> Bool {
         let name = Array(name)
         var position = 0
@@ -51,7 +52,7 @@ public struct GlobPattern: Sendable, Hashable, CustomStringConvertible {
         return tokens[token...].allSatisfy { $0 == .anyRun }
     }
 
-    /// Whether the pattern matches the name of any component of a relative path.
+    /// Whether the pattern matches any component of a relative path.
     public func matchesAnyComponent(of path: some Collection<UInt8>) -> Bool {
         path.split(separator: UInt8(ascii: "/")).contains { matches(name: $0) }
     }
@@ -92,7 +93,7 @@ extension GlobPattern {
         return tokens
     }
 
-    /// Reads what follows a `[`. A `]` in first place stands for itself, as does a `-` in first or last place.
+    /// Parses the rest of a set after `[`. A `]` in first place is literal, as is a `-` in first or last place.
     fileprivate static func parseSet(_ rest: inout ArraySlice<UInt8>) -> Token? {
         let negated = rest.first == UInt8(ascii: "!") || rest.first == UInt8(ascii: "^")
         if negated { rest.removeFirst() }

@@ -1,14 +1,14 @@
-/// On which line each key of a TOML document stands: the parser tells only where a syntax error is.
+/// The line of each key in a TOML document. The parser reports lines only for syntax errors.
 ///
-/// Walks the text by TOML's rules for where keys and values begin and end (toml.io/en/v1.0.0), without looking at what
-/// the values are. It never fails; of a document that is not TOML it makes some sense up to the first error.
+/// Follows TOML's rules for the boundaries of keys and values (toml.io/en/v1.0.0) and ignores the values. Never
+/// fails: in a document that is not TOML, lines are found up to the first error.
 struct KeyLines {
-    /// The deepest nesting that is looked into, and that is let through to the parser, which recurses.
+    /// Maximum nesting depth. The parser recurses, so deeper documents are refused.
     static let deepestNesting = 16
 
-    /// Lines from 1, by the parts of a key's full name; elements of arrays by their index as the last part.
+    /// Lines counted from 1, by the parts of a key's full name. The last part of an array's element is its index.
     private var lines: [[String]: Int] = [:]
-    /// The first thing in the text that the parser would not survive, rather than refuse.
+    /// The first place in the text that would crash the parser.
     private(set) var hazard: Hazard?
 
     struct Hazard {
@@ -33,7 +33,7 @@ struct KeyLines {
         }
     }
 
-    /// The line of a key, else of the innermost table around it.
+    /// The line of a key, or else of the innermost table around it.
     subscript(path: [String]) -> Int? {
         var path = path
         while !path.isEmpty {
@@ -63,7 +63,7 @@ extension KeyLines {
         return table
     }
 
-    /// Reads `key = value`; skips the line if it is something else.
+    /// Reads `key = value`; skips any other line.
     private mutating func readPair(in table: [String]) {
         let start = line
         let key = readKey()
@@ -73,7 +73,7 @@ extension KeyLines {
         readValue(table + key)
     }
 
-    /// Reads a bare, quoted or dotted key, and the spaces behind it.
+    /// Reads a bare, quoted or dotted key and the spaces after it.
     private mutating func readKey() -> [String] {
         var parts: [String] = []
         repeat {
@@ -111,7 +111,7 @@ extension KeyLines {
         advance()
         var index = 0
         while skipBlank(), hazard == nil, rest.first != UInt8(ascii: "]") {
-            // The parser asserts that something else stands here.
+            // The parser asserts that no `}` follows here.
             if rest.first == UInt8(ascii: "}") { return refuse("is not TOML: an array must end in ]", line: line) }
             let before = rest.startIndex
             note(path + ["\(index)"], line: line)
@@ -136,7 +136,7 @@ extension KeyLines {
         advance()
     }
 
-    /// Reads a string of any of the four sorts, quotes included.
+    /// Reads a string of any of the four kinds, including its quotes.
     private mutating func readString(_ quote: UInt8) -> ArraySlice<UInt8> {
         let start = rest.startIndex
         let text = rest
@@ -147,7 +147,7 @@ extension KeyLines {
                 advance()
             } else if rest.starts(with: repeatElement(quote, count: closing)) {
                 for _ in 0..<closing { advance() }
-                // Up to two quotes more belong to the text: """a"""" is a".
+                // Up to two further quotes belong to the text: """a"""" is a".
                 while closing == 3, rest.first == quote { advance() }
                 break
             } else if byte == UInt8(ascii: "\n"), closing == 1 {
@@ -164,7 +164,7 @@ extension KeyLines {
         guard path.count <= Self.deepestNesting else {
             return refuse("is nested too deeply", line: line)
         }
-        // A dotted key brings the tables around it along.
+        // A dotted key also defines the tables around it.
         var path = path
         while !path.isEmpty, lines[path] == nil {
             lines[path] = line
@@ -188,7 +188,7 @@ extension KeyLines {
         while let byte = rest.first, byte != UInt8(ascii: "\n") { advance() }
     }
 
-    /// Skips spaces, newlines and comments; whether anything follows.
+    /// Skips spaces, newlines and comments. Returns whether any text is left.
     private mutating func skipBlank() -> Bool {
         while let byte = rest.first {
             switch byte {

@@ -4,9 +4,10 @@ import LinuxSystem
 import SystemPackage
 
 extension Configuration {
-    /// Why the agent must not start with its directories as they are on disk; nil if they are apart.
+    /// Returns why the agent must not start because its directories overlap on disk; `nil` if they are separate.
     ///
-    /// `ruleViolations` compares paths as text. This follows symbolic links, as the kernel does. It blocks on the disk.
+    /// `ruleViolations` compares paths as text. This check follows symbolic links, as the kernel does. Blocks on the
+    /// disk.
     func nestingRefusal() -> String? {
         let outside = "set it to a path outside the outbox"
         let inside = [
@@ -27,11 +28,11 @@ extension Configuration {
     }
 }
 
-/// A directory and all those above it, as the kernel sees them: symbolic links are resolved.
+/// A directory and its ancestors as the kernel sees them, with symbolic links resolved.
 private struct DirectoryChain {
     private let links: [DirectoryIdentity]
 
-    /// The chain of a path; if it is missing, that of the nearest directory above it.
+    /// Creates the chain of a path. If the path is missing, the chain begins at its nearest existing ancestor.
     init(of path: String) {
         var path = path
         var links: [DirectoryIdentity] = []
@@ -62,7 +63,7 @@ private struct DirectoryChain {
         return raw < 0 ? nil : SharedDescriptor(Descriptor(owning: raw))
     }
 
-    /// Opens a directory, or that of a file.
+    /// Opens a directory, or the directory of a file.
     private static func open(_ path: String) -> SharedDescriptor? {
         if let directory = try? SharedDescriptor(opening: path, flags: flags) { return directory }
         guard let real = realpath(path, nil) else { return nil }

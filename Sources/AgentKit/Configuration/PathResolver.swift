@@ -1,16 +1,16 @@
-/// Makes paths of the configuration absolute.
+/// Makes the paths of the configuration absolute.
 ///
-/// All of it is text: nothing looks at a file system, so `..` is taken to undo the part before it.
+/// Works on text only, without looking at a file system: `..` removes the preceding part.
 struct PathResolver: Sendable {
-    /// The longest path the kernel takes, less its terminator (`PATH_MAX`, man 3 limits.h).
+    /// Maximum length of a path in bytes, without the terminator (`PATH_MAX`, man 3 limits.h).
     static let longestPath = 4095
 
-    /// What `~` stands for; absolute.
+    /// The replacement for `~`; absolute.
     let home: String
-    /// What relative paths are relative to; absolute.
+    /// The base of relative paths; absolute.
     let directory: String
 
-    /// The absolute form of `path`, without `.`, `..`, or doubled and trailing slashes.
+    /// Returns the absolute form of `path`, without `.`, `..`, or doubled and trailing slashes.
     func resolve(_ path: String) throws(Objection) -> String {
         guard !path.isEmpty else { throw Objection("must not be empty") }
         guard !path.utf8.contains(0) else { throw Objection("must not hold a NUL") }
@@ -39,12 +39,12 @@ struct PathResolver: Sendable {
         return "/" + parts.joined(separator: "/")
     }
 
-    /// Whether `path` is `directory` or lies below it; both normalised.
+    /// Whether `path` is `directory` or lies below it. Both must be normalised.
     static func lies(_ path: String, in directory: String) -> Bool {
         path == directory || directory == "/" || path.utf8.starts(with: (directory + "/").utf8)
     }
 
-    /// A path inside the outbox: relative, of plain names only.
+    /// Checks a path inside the outbox: relative, with plain names only.
     static func insideOutbox(_ path: String) throws(Objection) -> String {
         guard !path.hasPrefix("/"), !path.hasPrefix("~") else { throw Objection("must be relative to the outbox") }
         let parts = path.split(separator: "/").filter { $0 != "." }

@@ -1,10 +1,10 @@
 import PictureJobs
 import Transport
 
-// The types that are written as strings, or as arrays of strings.
+// Types of keys that are written as strings or arrays of strings.
 
 extension SettingType<String> {
-    /// A path that is made absolute.
+    /// A path, which becomes absolute.
     static let path = SettingType(string: "path") { text, resolver throws(Objection) in
         try resolver.resolve(text)
     } show: {
@@ -25,7 +25,7 @@ extension SettingType<String> {
         $0
     }
 
-    /// A word that is passed on as it is.
+    /// A string without further interpretation, of at most 1024 bytes.
     static let plain = SettingType(string: "string") { text, _ throws(Objection) in
         guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }), text.utf8.count <= 1024
         else { throw Objection("must be at most 1024 bytes without control characters") }
@@ -116,7 +116,7 @@ extension SettingType<[String]> {
 }
 
 extension SettingType<[PictureStep]> {
-    /// The steps of a style; only spaces separate them in an environment variable, for `round` holds commas.
+    /// The steps of a style. In an environment variable only spaces separate them, since `round` contains commas.
     static let style: SettingType = {
         let steps = SettingType<[PictureStep]>(list: "array of steps", separators: [" "]) { text throws(Objection) in
             guard let step = PictureStep(text) else {

@@ -1,7 +1,7 @@
-/// Why a value was not accepted, and what to write instead.
+/// Why a value was rejected, and what to write instead.
 struct Objection: Error, Sendable, Equatable {
     let reason: String
-    /// The element of an array that is at fault, from 0.
+    /// The invalid element of an array, counted from 0.
     var element: Int?
 
     init(_ reason: String, element: Int? = nil) {
@@ -10,17 +10,17 @@ struct Objection: Error, Sendable, Equatable {
     }
 }
 
-/// What the text of an environment variable is read as.
+/// How to parse the text of an environment variable.
 enum SettingForm: Sendable {
     case string, integer, number, boolean
     /// A TOML array, or elements separated by these characters.
     case list(separators: Set<Character>)
 }
 
-/// The type of a key: what may be written, and what that becomes.
+/// The type of a key: the permitted values and their conversion.
 struct SettingType<Value: Sendable>: Sendable {
     let form: SettingForm
-    /// What may be written, for the documentation: `integer, 1 … 64`.
+    /// The permitted values, for the documentation: `integer, 1 … 64`.
     let name: String
     let read: @Sendable (SettingValue, PathResolver) throws(Objection) -> Value
     let show: @Sendable (Value) -> SettingValue
@@ -40,7 +40,7 @@ extension SettingType {
         }
     }
 
-    /// Another type, or a text (`""`, `"0"`) that means "none".
+    /// Another type, or a string (`""`, `"0"`) that means "none".
     static func noneOr<Wrapped>(_ type: SettingType<Wrapped>, none: String) -> SettingType where Value == Wrapped? {
         SettingType(form: type.form, name: "\(type.name), or `\"\(none)\"`") { value, resolver throws(Objection) in
             if value == .string(none) || value.description == none { return nil }
@@ -145,7 +145,7 @@ extension SettingType<UInt64> {
 }
 
 extension SettingType where Value: RawRepresentable<String> & CaseIterable {
-    /// One of a few words.
+    /// One of a fixed set of words.
     static var word: SettingType {
         let words = Value.allCases.map(\.rawValue)
         return SettingType(string: words.map { "`\"\($0)\"`" }.joined(separator: ", ")) { text, _ throws(Objection) in
@@ -160,6 +160,6 @@ extension SettingType where Value: RawRepresentable<String> & CaseIterable {
 }
 
 extension String {
-    /// As much of the text as an error message can bear.
+    /// The text, shortened for error messages.
     var shortened: String { count <= 60 ? self : prefix(60) + "…" }
 }

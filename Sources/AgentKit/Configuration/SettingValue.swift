@@ -1,17 +1,17 @@
 internal import TOMLKit
 import UploadCore
 
-/// The value of one key as TOML knows it: what parsers read, and what is printed.
+/// The TOML value of a key, for parsing and printing.
 public enum SettingValue: Sendable, Equatable {
     case string(String)
     case integer(Int)
     case number(Double)
     case boolean(Bool)
     case list([SettingValue])
-    /// A TOML type no key has; by its name.
+    /// A TOML type that no key has, by name.
     case foreign(String)
 
-    /// What the type is called in messages.
+    /// The name of the type in messages.
     var typeName: String {
         switch self {
         case .string: "a string"
@@ -38,7 +38,7 @@ extension SettingValue {
 }
 
 extension SettingValue: CustomStringConvertible {
-    /// The value as `agent.toml` spells it, on one line.
+    /// The value in the syntax of `agent.toml`, on one line.
     public var description: String {
         switch self {
         case .string(let text): text.quoted
@@ -67,7 +67,8 @@ extension SettingValue: Encodable {
 }
 
 extension String {
-    /// The text as a basic TOML string: quoted, and without anything that could break a line or a terminal.
+    /// The text as a basic TOML string in quotes. Control and format characters are escaped, so that they can't break
+    /// a line or a terminal.
     var quoted: String {
         var result = "\""
         for scalar in unicodeScalars {
@@ -84,7 +85,7 @@ extension String {
         return result + "\""
     }
 
-    /// The text as a part of a key: bare where TOML allows it, quoted and shortened otherwise.
+    /// The text as part of a key: bare if TOML allows it, otherwise quoted and shortened.
     var asKeyPart: String {
         let isBare = utf8.allSatisfy { KeyLines.isBareKeyByte($0) } && !isEmpty
         return isBare && utf8.count <= 80 ? self : String(prefix(60)).quoted

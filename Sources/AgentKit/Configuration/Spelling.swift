@@ -1,16 +1,17 @@
-/// Finds what a misspelt word was meant to be.
+/// Suggests a replacement for a misspelt word.
 enum Spelling {
-    /// The candidate nearest to `word`, unless it takes so many edits that it is a different word.
+    /// Returns the candidate nearest to `word`; `nil` if it differs too much.
     static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
-        // A name longer than any key by half is nobody's typing error, and the distance costs the product of the lengths.
+        // Much longer names are no typing errors, and the distance takes time proportional to the product of the
+        // lengths.
         guard word.utf8.count <= 64 else { return nil }
         let ranked = candidates.map { (candidate: $0, distance: distance(word.lowercased(), $0.lowercased())) }
         guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
         return best.distance <= max(1, min(word.count, best.candidate.count) / 3) ? best.candidate : nil
     }
 
-    /// The number of insertions, deletions, replacements and swaps of neighbours that turn one into the other
-    /// ("optimal string alignment").
+    /// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn one word into the
+    /// other ("optimal string alignment").
     static func distance(_ source: String, _ target: String) -> Int {
         let source = Array(source.unicodeScalars)
         let target = Array(target.unicodeScalars)

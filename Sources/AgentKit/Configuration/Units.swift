@@ -1,6 +1,6 @@
-/// Durations and sizes as they are written: a whole number and a unit.
+/// Durations and sizes as text: a whole number and a unit.
 enum Units {
-    /// A hundred years: nobody means more, and sums of such durations stay far from overflow.
+    /// A hundred years. Sums of such durations stay far from overflow.
     static let longest: Duration = .seconds(36_500 * 86_400)
 
     /// The largest file offset.
@@ -16,7 +16,7 @@ enum Units {
         ("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1000), ("B", 1), ("", 1),
     ]
 
-    /// Reads `250ms`, `30s`, `2m`, `24h`, `30d` or `0`; `nil` for anything else and for more than a hundred years.
+    /// Parses `250ms`, `30s`, `2m`, `24h`, `30d` or `0`. Returns `nil` for any other text and above a hundred years.
     static func duration(_ text: String) -> Duration? {
         if text == "0" { return .zero }
         guard let (number, unit) = split(text),
@@ -27,7 +27,7 @@ enum Units {
         return duration <= longest ? duration : nil
     }
 
-    /// The duration in the largest unit that expresses it exactly.
+    /// Returns the duration in the largest unit that expresses it exactly.
     static func spell(_ duration: Duration) -> String {
         guard duration > .zero else { return "0" }
         for unit in durations {
@@ -37,20 +37,20 @@ enum Units {
         return "\(duration)"
     }
 
-    /// The bounds of a duration, for people.
+    /// Returns the bounds of a duration as text.
     static func spell(_ range: ClosedRange<Duration>) -> String {
         range.upperBound == longest
             ? "at least \(spell(range.lowerBound))" : "\(spell(range.lowerBound)) … \(spell(range.upperBound))"
     }
 
-    /// The bounds of a size, for people.
+    /// Returns the bounds of a size as text.
     static func spell(_ range: ClosedRange<UInt64>) -> String {
         range.upperBound == largest
             ? "at least \(spell(range.lowerBound))" : "\(spell(range.lowerBound)) … \(spell(range.upperBound))"
     }
 
-    /// Reads `512KiB`, `64MiB`, `10GiB`, `1TiB`, `5KB`, `5MB`, `5GB`, `5TB`, `100B` or `100`; `nil` for anything else and
-    /// for what a signed 64-bit file offset cannot hold.
+    /// Parses `512KiB`, `64MiB`, `10GiB`, `1TiB`, `5KB`, `5MB`, `5GB`, `5TB`, `100B` or `100`. Returns `nil` for any
+    /// other text and for values beyond a signed 64-bit file offset.
     static func size(_ text: String) -> UInt64? {
         guard let (number, unit) = split(text), let bytes = sizes.first(where: { $0.name == unit })?.bytes else {
             return nil
@@ -59,7 +59,7 @@ enum Units {
         return overflow || size > largest ? nil : size
     }
 
-    /// The size in the largest binary unit that expresses it exactly.
+    /// Returns the size in the largest binary unit that expresses it exactly.
     static func spell(_ size: UInt64) -> String {
         guard size > 0, let unit = sizes.prefix(4).first(where: { size % $0.bytes == 0 }) else { return "\(size)" }
         return "\(size / unit.bytes)\(unit.name)"

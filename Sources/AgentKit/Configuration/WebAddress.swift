@@ -1,16 +1,16 @@
 import Transport
 
-/// The parts of an `http` or `https` URL that matter before anything is sent to it.
+/// The parts of an `http` or `https` URL that the agent checks before sending anything.
 struct WebAddress: Sendable, Equatable {
     let isEncrypted: Bool
-    /// Lower-case, without the brackets of an IPv6 address.
+    /// In lower case, without the brackets of an IPv6 address.
     let host: String
-    /// Host and port as they are written.
+    /// Host and port as written.
     let authority: String
-    /// The address as it is kept: without a trailing slash.
+    /// The address as stored: without trailing slashes.
     let text: String
 
-    /// Reads an absolute URL; the error says what is wrong without repeating a password.
+    /// Parses an absolute URL. The error names the mistake without repeating a password.
     init(_ url: String) throws(Objection) {
         guard let separator = url.range(of: "://") else {
             throw Objection("must begin with http:// or https://")
@@ -43,7 +43,7 @@ struct WebAddress: Sendable, Equatable {
         return host
     }
 
-    /// Splits `host`, `host:port`, `[v6]` or `[v6]:port`; `nil` if it is none of them. A port that is no number is -1.
+    /// Splits `host`, `host:port`, `[v6]` or `[v6]:port`; `nil` for any other text. An invalid port becomes -1.
     static func splitPort(_ authority: Substring) -> (host: String, port: Int?)? {
         let host: Substring
         let tail: Substring
@@ -72,14 +72,14 @@ struct WebAddress: Sendable, Equatable {
 }
 
 extension String {
-    /// The first place of `other`; the standard library has this only with Foundation.
+    /// The first occurrence of `other`. The standard library offers this only with Foundation.
     fileprivate func range(of other: String) -> Range<Index>? {
         self.ranges(of: other).first
     }
 }
 
 extension Configuration.Remote {
-    /// Whether a token may be sent to this server: over TLS, to this very machine, or where `insecure_http` says so.
+    /// Whether a token may be sent to this server: over TLS, to this machine, or if `insecure_http` permits it.
     public var allowsToken: Bool {
         guard !insecureHTTP else { return true }
         guard let address = try? WebAddress(url) else { return false }

@@ -2,7 +2,7 @@ import AgentKit
 import ArgumentParser
 import UploadCore
 
-/// What the commands that act on files take, and how they go about it.
+/// The arguments and the execution shared by all commands that act on files.
 struct ActionOptions: ParsableArguments {
     @OptionGroup var common: CommonOptions
 
@@ -22,21 +22,22 @@ struct ActionOptions: ParsableArguments {
         if !names.isEmpty && all { throw ValidationError("give either names or --all") }
     }
 
-    /// Acts, and says what became of it.
+    /// Performs the action and reports the result.
     ///
-    /// - Throws: `CommandFailure.answerIsNo` where something is not as asked.
+    /// - Throws: `CommandFailure.answerIsNo` if a target is not in the wanted state.
     func run(_ action: FileAction) async throws {
         let link = try AgentLink(common)
         var report = ActionReport(action)
         if all {
             try await actOnAll(action, link, &report)
         } else {
-            // All words are looked up before anything is done: a slip of the keyboard does nothing by halves.
+            // Resolve all words before acting, so that a typing error does not leave the action half done.
             var finder = FileFinder(link)
             var targets: [FileFinder.Found] = []
             for name in names { targets.append(try await known(name, &finder, link)) }
             var done: Set<String> = []
-            // Each goes ahead of those before it: the one named first shall be first.
+            // Each `first` goes ahead of the ones before, so act in reverse order: the target named first ends up
+            // first.
             for target in action == .first ? targets.reversed() : targets {
                 try await act(action, on: target, &finder, link, &done, &report)
             }
@@ -44,10 +45,10 @@ struct ActionOptions: ParsableArguments {
         try tell(action, report, link)
     }
 
-    /// How long a file may be there before the agent knows it: on an idle machine 100 ms.
+    /// How long to wait until the agent knows a new file. An idle machine needs 100 ms.
     private static let patience = Duration.seconds(2)
 
-    /// What a name stands for. A file that was dropped or renamed a moment ago is waited for.
+    /// Resolves a name. Waits for a file that was dropped or renamed a moment ago.
     private func known(
         _ name: String, _ finder: inout FileFinder, _ link: AgentLink
     ) async throws -> FileFinder.Found {
@@ -65,7 +66,7 @@ struct ActionOptions: ParsableArguments {
 
     private func actOnAll(_ action: FileAction, _ link: AgentLink, _ report: inout ActionReport) async throws {
         if action == .first {
-            // With everything in front, everything is where it was.
+            // Moving everything to the front changes nothing; only check that the agent answers.
             _ = try await link.client.health()
         } else {
             report.add(try await link.client.performOnAll(action), isNamed: false)
@@ -87,13 +88,13 @@ struct ActionOptions: ParsableArguments {
             guard let outcome = try await link.client.perform(action, onUpload: key) else {
                 throw CommandFailure.noSuchFile(name: "\(key)", reason: "its files have just gone")
             }
-            // Where the content is on its way for nobody, each of its paths has to say why.
+            // If all paths of the content are final, each path must report its reason.
             let isOver = files.allSatisfy(\.isFinal)
             report.add(outcome, isNamed: isOver)
         case .source(let source):
             try await act(action, on: source, link, &done, &report)
         case .below(let directory):
-            // A source is one thing: its files are not steered one by one.
+            // A source is one unit: the action does not apply to its files individually.
             let groups = SourceGroups(try await finder.sources())
             let sources = try await finder.sourcesBelow(directory).filter(SourceWish(action).concerns)
             for source in action == .first ? sources.reversed() : sources {

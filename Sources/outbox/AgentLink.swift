@@ -1,6 +1,6 @@
 import AgentKit
 
-/// What a command needs to ask the agent of its configuration.
+/// The connection to the agent of one configuration, for a command.
 struct AgentLink {
     let configuration: Configuration
     let client: ControlClient
@@ -17,26 +17,26 @@ struct AgentLink {
         place = OutboxPlace(outbox: configuration.outbox, currentDirectory: surroundings.currentDirectory)
     }
 
-    /// Why a word names no file, with what to do.
+    /// The error for a word that names no file, with advice.
     func noSuchFile(_ name: String) -> CommandFailure {
         .noSuchFile(
             name: name,
             reason: place.reasonForUnknown(name, bytes: surroundings.bytes(of: name)))
     }
 
-    /// Why nothing can be said of a file that is there.
+    /// The error for an existing file that the agent does not know yet.
     func notSeenYet(_ name: String) -> CommandFailure {
         .noSuchFile(name: name, reason: "the agent has not seen it yet; `outbox wait` waits for it")
     }
 
-    /// Why a file that is there is not the agent's business.
+    /// The error for an existing file that the agent ignores.
     func neverTaken(_ name: String) -> CommandFailure {
         .noSuchFile(
             name: name, reason: "the agent never takes it: intake.ignore matches its name, or it is a sidecar")
     }
 }
 
-/// How often the agent is asked: ten times a second, and less often where its answers take long to make and to read.
+/// The polling interval: ten polls per second, fewer if the agent's answers take long.
 struct PollPace {
     private static let usual = Duration.milliseconds(100)
     private let clock = ContinuousClock()
@@ -51,10 +51,10 @@ struct PollPace {
     /// Time since the first question.
     var elapsed: Duration { clock.now - began }
 
-    /// Marks the moment before a question.
+    /// Records the start of a poll.
     mutating func ask() { asked = clock.now }
 
-    /// Sleeps until the next question is due, but not beyond `end`.
+    /// Sleeps until the next poll is due, at most until `end`.
     func rest(until end: Duration? = nil) async throws {
         let pause = max(Self.usual, (clock.now - asked) * 4)
         let left = end.map { max($0 - elapsed, .zero) } ?? pause

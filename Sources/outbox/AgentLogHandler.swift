@@ -4,12 +4,12 @@ import Logging
 import Synchronization
 import UploadCore
 
-/// How the log is written.
+/// The format of the log.
 enum LogFormat: String, CaseIterable, Sendable {
     case text, json
 }
 
-/// Where log lines go: stderr, each in one write, so that lines of several threads don't mix.
+/// Writes log lines to stderr. Each line is one write, so that lines of several threads don't mix.
 struct LogSink: Sendable {
     private let format: LogFormat
     private let hasColours: Bool
@@ -26,8 +26,8 @@ struct LogSink: Sendable {
         Output.error.attempt(goesToJournal ? line.journalPrefix + text : text)
     }
 
-    /// Whether stderr is the stream the variable names by device and inode (man 5 systemd.exec): a shell started by a
-    /// service has the variable as well.
+    /// Whether stderr is the journal stream that the variable names by device and inode (man 5 systemd.exec). A shell
+    /// started by a service inherits the variable too.
     private static func isJournal(_ variable: String?) -> Bool {
         var status = stat()
         guard let variable, fstat(STDERR_FILENO, &status) == 0 else { return false }
@@ -35,7 +35,7 @@ struct LogSink: Sendable {
     }
 }
 
-/// The least severe level that is logged, which a reload may change.
+/// The least severe level to log. A reload may change it.
 final class LogThreshold: Sendable {
     private let level: Mutex<Logger.Level>
 
@@ -56,14 +56,14 @@ extension Logger.Level {
     }
 }
 
-/// Turns what is logged into lines.
+/// Formats log messages as lines.
 struct AgentLogHandler: LogHandler {
     private let sink: LogSink
     private let threshold: LogThreshold
     private var ownLevel: Logger.Level?
     var metadata: Logger.Metadata = [:]
 
-    /// The common threshold, unless this logger was given one of its own.
+    /// The common threshold, unless this logger has its own level.
     var logLevel: Logger.Level {
         get { ownLevel ?? threshold.current }
         set { ownLevel = newValue }

@@ -133,7 +133,7 @@ struct AvatarClearCommand: AsyncParsableCommand {
 }
 
 extension AgentLink {
-    /// Works on the directory of avatars without an agent.
+    /// Uses the avatar directory without an agent.
     fileprivate func withOwnMirror<Value: Sendable>(
         _ body: (OwnAvatars) async throws -> Value
     ) async throws -> Value {

@@ -2,32 +2,32 @@ import AgentKit
 import ArgumentParser
 import Glibc
 
-/// Why a command did not succeed: the one table of exit statuses (docs/errors.md, man 3 sysexits).
+/// The failures of commands, and the only table of exit statuses (docs/errors.md, man 3 sysexits).
 enum CommandFailure: Error {
-    /// The answer is no, and was said already.
+    /// The answer is no, and was already printed.
     case answerIsNo
     /// A word on the command line names nothing.
     case noSuchFile(name: String, reason: String)
-    /// The agent can't be asked.
+    /// The agent did not answer the request.
     case control(ControlError)
     /// The agent can't run, or its ledger can't be read.
     case agent(AgentFailure)
-    /// The configuration is wrong; `all` tells whether more than the first error is of interest.
+    /// The configuration is invalid. `all` tells whether to print all errors or only the first.
     case configuration(ConfigurationErrors, all: Bool)
-    /// A valid configuration does not do for this command.
+    /// The configuration is valid but unsuitable for this command.
     case objection(ConfigurationError)
-    /// The service can't be installed, removed or asked.
+    /// The service can't be installed, removed or queried.
     case service(ServiceError)
-    /// A token can't be kept or discarded.
+    /// The token can't be stored or discarded.
     case session(SessionError)
-    /// A picture can't be had, or the mirror can't be used.
+    /// The picture is unavailable, or the mirror is unusable.
     case avatar(AvatarTrouble)
-    /// It did not work out now, and may later.
+    /// A temporary failure; a retry may succeed.
     case tryAgain(String)
-    /// Something else went wrong with the system.
+    /// Another system error.
     case system(String)
 
-    /// Takes an error over; nil for those of the argument parser.
+    /// Converts an error; nil for errors of the argument parser.
     init?(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
@@ -39,7 +39,7 @@ enum CommandFailure: Error {
         case let errors as ConfigurationErrors: self = .configuration(errors, all: false)
         case is CleanExit, is ValidationError, is ExitCode: return nil
         default:
-            // The parser's own error type is not public; its status tells it from failures of the system.
+            // The parser's error type is not public. Its exit code distinguishes it from system errors.
             if Outbox.exitCode(for: error) != .failure { return nil }
             self = .system("\(error)")
         }
@@ -81,7 +81,7 @@ enum CommandFailure: Error {
         }
     }
 
-    /// What to say: what failed, about which path or key, why, and what to do.
+    /// The error message: what failed, for which path or key, why, and what to do.
     var lines: [String] {
         switch self {
         case .answerIsNo: []

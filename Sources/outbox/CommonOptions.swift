@@ -2,14 +2,14 @@ import AgentKit
 import ArgumentParser
 import Glibc
 
-/// What every command takes.
+/// The options of every command.
 struct CommonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The configuration to use instead of the one that would be found.", valueName: "file"),
         completion: .file(extensions: ["toml"]))
     var config: String?
 
-    /// Reads the configuration.
+    /// Loads the configuration.
     ///
     /// - Throws: `ConfigurationErrors`.
     func effectiveConfiguration(in surroundings: Surroundings) throws(ConfigurationErrors) -> EffectiveConfiguration {
@@ -20,7 +20,7 @@ struct CommonOptions: ParsableArguments {
     }
 }
 
-/// What surrounds the process, read once where a command begins.
+/// The process's environment, read once at the start of a command.
 struct Surroundings {
     let environment: [String: String]
     let currentDirectory: String
@@ -32,7 +32,7 @@ struct Surroundings {
         home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? Self.readHome()
     }
 
-    /// The bytes of a word on the command line: a name that is not UTF-8 was mended on its way into a `String`.
+    /// Returns the bytes of a command-line argument. A name that is not UTF-8 was changed when it became a `String`.
     func bytes(of argument: String) -> [UInt8] {
         guard argument.unicodeScalars.contains("\u{FFFD}") else { return Array(argument.utf8) }
         for index in 1..<max(1, Int(CommandLine.argc)) {

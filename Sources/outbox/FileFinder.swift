@@ -1,20 +1,19 @@
 import AgentKit
 import UploadCore
 
-/// Finds what a word on the command line names by asking the agent about that alone: an agent may know a hundred
-/// thousand files.
+/// Resolves a word on the command line with specific requests to the agent, which may know a hundred thousand files.
 struct FileFinder {
-    /// What a word names.
+    /// The meaning of a word.
     enum Found {
         /// A file the agent knows.
         case file(FileEntry)
-        /// Every path with a content.
+        /// All paths with a content.
         case content(ContentKey, [FileEntry])
-        /// A directory in the outbox with all that is below it; `.root` is the outbox itself.
+        /// A directory in the outbox with everything below; `.root` is the outbox itself.
         case below(RelativePath)
         /// A source the agent knows.
         case source(SourceEntry)
-        /// A file that is there, and that the agent does not know.
+        /// An existing file that the agent does not know.
         case unseen(RelativePath)
         /// A directory with a `source.toml` that the agent has not seen yet.
         case unseenSource(RelativePath)
@@ -28,9 +27,9 @@ struct FileFinder {
         self.link = link
     }
 
-    /// What a word names.
+    /// Resolves a word.
     ///
-    /// - Throws: `ControlError`, or `CommandFailure.noSuchFile` where it names nothing.
+    /// - Throws: `ControlError`, or `CommandFailure.noSuchFile` if the word names nothing.
     mutating func find(_ word: String) async throws -> Found {
         let bytes = link.surroundings.bytes(of: word)
         for candidate in link.place.candidates(for: bytes) {
@@ -56,7 +55,7 @@ struct FileFinder {
         return try await vanishedDirectory(bytes) ?? { throw link.noSuchFile(word) }()
     }
 
-    /// Every source the agent knows, asked for once.
+    /// Every source the agent knows, requested only once.
     mutating func sources() async throws(ControlError) -> [SourceEntry] {
         if let knownSources { return knownSources }
         let sources = try await link.client.sources()
@@ -68,7 +67,7 @@ struct FileFinder {
         try await sources().first { $0.relativePath == path }
     }
 
-    /// The files and sources that words name, in the order of their paths; a source with its files.
+    /// The files and sources that words name, ordered by path. A source includes its files.
     ///
     /// - Throws: `ControlError`, or `CommandFailure.noSuchFile` for a word that names nothing the agent knows.
     mutating func entries(named words: [String]) async throws -> (files: [FileEntry], sources: [SourceEntry]) {
@@ -100,7 +99,7 @@ struct FileFinder {
         return try await link.client.files().filter { $0.isWithin(directory) }
     }
 
-    /// A directory that is gone may have files the agent still knows.
+    /// Finds a removed directory whose files the agent still knows.
     private mutating func vanishedDirectory(_ bytes: [UInt8]) async throws -> Found? {
         let candidates = link.place.candidates(for: bytes).map(\.path)
         guard !candidates.isEmpty else { return nil }

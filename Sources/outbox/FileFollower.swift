@@ -1,36 +1,36 @@
 import AgentKit
 import UploadCore
 
-/// Follows the agent's files from one question to the next, asking for those that are under way and for what became of
-/// them.
+/// Follows the agent's files from one poll to the next. Requests only active files, and files that stopped being
+/// active.
 struct FileFollower {
-    /// What happened since the question before.
+    /// The changes since the last poll.
     struct News {
         /// Files that ended.
         var ended: [FileEntry] = []
-        /// How many more ended, or went, that were not asked about one by one.
+        /// Number of further files that ended or vanished, and were not requested individually.
         var uncounted = 0
     }
 
     private let client: ControlClient
     private(set) var mirror = FileMirror()
 
-    /// When more files than this end between two questions, they are not asked about one by one.
+    /// Maximum number of ended files to request individually after one poll.
     private static let mostQuestions = 50
 
     init(_ client: ControlClient) {
         self.client = client
     }
 
-    /// Reads every file there is.
+    /// Reads all files.
     mutating func readAll() async throws(ControlError) {
         mirror.replaceAll(try await client.files())
     }
 
-    /// Takes in an answer about one file.
+    /// Stores an answer about one file.
     mutating func note(_ file: FileEntry) { mirror.replace(file.id, with: file) }
 
-    /// Reads the files that are under way, and what became of those that no longer are.
+    /// Reads the active files, and the outcome of files that are no longer active.
     mutating func readActive() async throws(ControlError) -> News {
         let vanished = mirror.replaceActive(try await client.files(in: FileMirror.activeStates))
         var news = News()

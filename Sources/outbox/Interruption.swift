@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Catches Ctrl-C and SIGTERM for as long as it lives, so that a display can be taken off the screen first.
+/// Catches Ctrl-C and SIGTERM during its lifetime, so that the command can clear its display first.
 final class Interruption {
     private final class Caught: Sendable {
         let number = Atomic<Int32>(0)
@@ -29,13 +29,13 @@ final class Interruption {
         for number in Self.numbers { Glibc.signal(number, SIG_DFL) }
     }
 
-    /// The signal that came; nil while none did.
+    /// The signal received; nil if none.
     var signal: Int32? {
         let number = caught.number.load(ordering: .relaxed)
         return number == 0 ? nil : number
     }
 
-    /// Ends the process the way the signal does by itself, so that a shell sees what happened.
+    /// Ends the process with the signal's default action, so that the shell sees the cause.
     static func end(by signal: Int32) -> Never {
         Glibc.signal(signal, SIG_DFL)
         raise(signal)

@@ -42,7 +42,7 @@ struct LoginCommand: AsyncParsableCommand {
         let surroundings = Surroundings()
         let effective = try common.effectiveConfiguration(in: surroundings)
         if let objection = effective.tokenObjection { throw CommandFailure.objection(objection) }
-        // Before anybody types a token in vain.
+        // Check the user before asking for a token.
         if let user { try StoredSession.checked(user: user) }
         let link = try AgentLink(common)
         let text = try tokenFile.map(TokenInput.read(file:)) ?? TokenInput.read()
@@ -106,15 +106,15 @@ struct LogoutCommand: AsyncParsableCommand {
     }
 }
 
-/// What `login --json` and `logout --json` print.
+/// The output of `login --json` and `logout --json`.
 private struct SessionReport: Encodable {
-    /// Whether an agent was told.
+    /// Whether a running agent received the request.
     let running: Bool
     let user: String?
-    /// Where a token comes from that goes before the kept one: `environment` or `token_file`.
+    /// The origin of a token that takes precedence over the stored one: `environment` or `token_file`.
     let precedence: String?
-    /// What the server made of the token (`login` only): `accepted`, `refused` or `unknown`.
+    /// The server's verdict on the token (`login` only): `accepted`, `refused` or `unknown`.
     var server: String?
-    /// The same in words.
+    /// The verdict in words.
     var answer: String?
 }

@@ -4,16 +4,16 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// One of the process's outputs.
+/// An output of the process.
 struct Output: Sendable {
     static let standard = Output(descriptor: STDOUT_FILENO)
     static let error = Output(descriptor: STDERR_FILENO)
 
     private let descriptor: Int32
 
-    /// Writes a text as it is.
+    /// Writes a text unchanged.
     ///
-    /// - Throws: `CommandFailure.system`, for instance when the disk is full.
+    /// - Throws: `CommandFailure.system`, for example if the disk is full.
     func write(_ text: String) throws(CommandFailure) {
         do throws(Errno) {
             try writeAll(Array(text.utf8), to: descriptor)
@@ -34,12 +34,12 @@ struct Output: Sendable {
         try write(String(decoding: try encoder.encode(value), as: UTF8.self) + "\n")
     }
 
-    /// Writes a line where nobody could be told that it did not work.
+    /// Writes a line and ignores errors, because nobody could read a report about them.
     func attempt(_ line: String) {
         try? write(line + "\n")
     }
 
-    /// What can be shown there, by the terminal's size now.
+    /// The capabilities of the output, with the terminal's present size.
     func look(_ environment: [String: String]) -> ConsoleLook {
         ConsoleLook(of: descriptor, environment: environment)
     }

@@ -2,7 +2,7 @@ import AgentKit
 import ArgumentParser
 import Glibc
 
-/// `outbox`: the agent, and the commands that talk to it.
+/// `outbox`: the agent, and the commands that control it.
 struct Outbox: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",
@@ -36,7 +36,7 @@ struct Outbox: AsyncParsableCommand {
 
 @main
 enum Program {
-    // On the main thread: a thread of the pool may be one more than the process may have.
+    // Must stay on the main thread: a thread of the pool may exceed the process's limit.
     @MainActor
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -46,7 +46,7 @@ enum Program {
         exit(await status(arguments: arguments))
     }
 
-    /// Runs a command and says on stderr what went wrong; the one place that knows how a program ends.
+    /// Runs a command and prints its failure to stderr. The only place that decides the exit status.
     private static func status(arguments: [String]) async -> Int32 {
         do {
             var command = try Outbox.parseAsRoot(arguments)
@@ -66,7 +66,7 @@ enum Program {
             for line in failure.lines { Output.error.attempt("outbox: \(line)") }
             return failure.status
         }
-        // What the parser has to say: help and version are success, the rest is wrong usage.
+        // Messages of the parser: help and version are success, everything else is wrong usage.
         let code = Outbox.exitCode(for: error)
         if code == .success {
             Output.standard.attempt(Outbox.fullMessage(for: error))
@@ -82,7 +82,7 @@ enum Program {
         return code.rawValue
     }
 
-    /// The command asked for, as far as there is one, and the words that name it.
+    /// The requested command as far as it is known, and the words that name it.
     private static func command(_ arguments: [String]) -> (type: any ParsableCommand.Type, words: [String]) {
         var type: any ParsableCommand.Type = Outbox.self
         var words = ["outbox"]

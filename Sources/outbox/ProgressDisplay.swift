@@ -1,8 +1,8 @@
 import AgentKit
 
-/// Shows files on their way: bars that are redrawn in place on a terminal, plain lines at changes elsewhere.
+/// Shows the progress of files: bars redrawn in place on a terminal, otherwise a plain line for each change.
 struct ProgressDisplay {
-    /// Nil where nothing is shown.
+    /// Nil if nothing is shown.
     private let output: Output?
     private let environment: [String: String]
     private var block = LiveBlock()
@@ -12,24 +12,24 @@ struct ProgressDisplay {
         self.environment = environment
     }
 
-    /// What the output can show now: a window's size changes.
+    /// The present capabilities of the output: a window's size changes.
     var look: ConsoleLook {
         output?.look(environment)
             ?? ConsoleLook(isLive: false, hasColours: false, hasUnicode: false, columns: nil)
     }
 
-    /// Whether bars are drawn.
+    /// Whether to draw bars.
     var isLive: Bool { look.isLive }
 
-    /// Shows where things stand.
+    /// Shows the present progress.
     ///
     /// - Parameters:
-    ///   - files: those that bars are drawn for, and the last line is about.
-    ///   - sources: those that one bar each is drawn for, with some of their files below it.
-    ///   - moved: those in a new state that is not final.
-    ///   - ended: lines that stay.
-    ///   - notes: what needs attention now; where bars are drawn, they stand below them.
-    ///   - last: makes the line below the bars.
+    ///   - files: The files to draw bars for, and to sum up in the last line.
+    ///   - sources: The sources to draw one bar each for, with some of their files below.
+    ///   - moved: Files with a new state that is not final.
+    ///   - ended: Lines that stay on the screen.
+    ///   - notes: Problems that need attention; shown below the bars.
+    ///   - last: Composes the line below the bars.
     mutating func show(
         _ files: [FileEntry], sources: [SourceEntry] = [], moved: [FileEntry], ended: [String], notes: [String] = [],
         last: (ConsoleLook, ProgressBoard) -> String
@@ -46,7 +46,7 @@ struct ProgressDisplay {
                 columns: look.columns ?? 80))
     }
 
-    /// Takes the bars off the screen.
+    /// Removes the bars from the screen.
     mutating func clear() {
         guard let output else { return }
         try? output.write(block.erase(columns: look.columns ?? 80))

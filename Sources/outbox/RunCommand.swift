@@ -48,9 +48,9 @@ struct RunCommand: AsyncParsableCommand {
         if try await agent.run() { throw Self.beginAnew(surroundings.environment) }
     }
 
-    /// Runs this program again in the same process, with the words and variables it was started with.
+    /// Executes this program again in the same process, with the original arguments and environment.
     private static func beginAnew(_ environment: [String: String]) -> CommandFailure {
-        // Threads of a runtime may have signals blocked, and a mask is inherited (man 2 execve).
+        // Threads of a runtime may have signals blocked, and the new program inherits the mask (man 2 execve).
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
@@ -60,7 +60,7 @@ struct RunCommand: AsyncParsableCommand {
     }
 }
 
-/// A level on the command line.
+/// A log level on the command line.
 struct LogLevel: ExpressibleByArgument, Equatable {
     static let allValueStrings = Configuration.LogLevel.allCases.map(\.rawValue)
 

@@ -2,7 +2,7 @@ import AgentKit
 import ArgumentParser
 import Glibc
 
-/// What the commands about the service take besides the configuration.
+/// The options of the service commands, besides the configuration.
 struct ServiceOptions: ParsableArguments {
     @Flag(help: "A unit of the whole system; takes --user, and root's rights to change anything.")
     var system = false
@@ -14,13 +14,13 @@ struct ServiceOptions: ParsableArguments {
     var json = false
 }
 
-/// Where the service of a configuration is, and what surrounds it.
+/// The location of a configuration's service, and its environment.
 struct ServicePlace {
     let scope: ServiceScope
     private let named: String?
     private let surroundings: Surroundings
 
-    /// - Throws: `ServiceError.usage` for a user who can't be.
+    /// - Throws: `ServiceError.usage` for an unsuitable user.
     init(_ common: CommonOptions, _ options: ServiceOptions) throws(ServiceError) {
         surroundings = Surroundings()
         named = common.config
@@ -40,7 +40,7 @@ struct ServicePlace {
         return .system(account)
     }
 
-    /// The rights that a change takes.
+    /// Checks that the process may change the unit.
     func checkRights() throws(ServiceError) {
         if scope != .user, geteuid() != 0 {
             throw .notAllowed("only root can change units of the system; use sudo, or leave --system away")
@@ -49,7 +49,7 @@ struct ServicePlace {
 
     // MARK: The configuration
 
-    /// Reads the configuration as the service will: variables of this shell are not there then.
+    /// Loads the configuration as the service will: without the variables of this shell.
     func load() throws(ConfigurationErrors) -> EffectiveConfiguration {
         try ConfigurationLoader(
             home: home, currentDirectory: surroundings.currentDirectory,
@@ -57,14 +57,14 @@ struct ServicePlace {
         ).load(named: named)
     }
 
-    /// The file of the configuration, an absolute path; one that is named need not be readable any more.
+    /// Absolute path of the configuration file. A named file need not be readable.
     func file() throws(ConfigurationErrors) -> String? {
         let variable = scope == .user ? surroundings.environment["OUTBOX_CONFIG"] : nil
         guard let name = named ?? variable, !name.isEmpty else { return try load().file }
         return ServiceName.absolute(name, in: surroundings.currentDirectory)
     }
 
-    /// Variables that say where the configuration is, and not what is in it.
+    /// Variables that name the place of the configuration, not its content.
     private static let places = ["OUTBOX_CONFIG", "XDG_CONFIG_HOME"]
 
     private var home: String {
@@ -72,7 +72,7 @@ struct ServicePlace {
         return surroundings.home
     }
 
-    /// Where the user's own configurations are (XDG Base Directory Specification).
+    /// The directory of the user's own configurations (XDG Base Directory Specification).
     private var configurationDirectory: String {
         let variable = scope == .user ? surroundings.environment["XDG_CONFIG_HOME"] : nil
         return variable.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.config"
@@ -96,13 +96,13 @@ struct ServicePlace {
     func installer(named name: String) -> ServiceInstaller {
         var environment = surroundings.environment
         let usual = "/run/user/\(getuid())"
-        // Shells that sudo and su open have no such variable, and systemctl finds no service manager without it.
+        // Shells opened by sudo and su lack this variable, and systemctl needs it to find the service manager.
         if environment["XDG_RUNTIME_DIR"] == nil, access(usual, X_OK) == 0 { environment["XDG_RUNTIME_DIR"] = usual }
         return ServiceInstaller(
             name: name, scope: scope, directory: unitDirectory, runner: ChildCommandRunner(environment: environment))
     }
 
-    /// The bytes of this program's path.
+    /// The path of this program, as bytes.
     func program() throws(ServiceError) -> [UInt8] {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
@@ -110,7 +110,7 @@ struct ServicePlace {
         return buffer[..<count].map { UInt8(bitPattern: $0) }
     }
 
-    /// What the user should know before relying on the service.
+    /// Notes for the user about risks of this installation.
     func notes(program: [UInt8], warnings: [String]) -> [String] {
         let path = String(decoding: program, as: UTF8.self)
         var notes = warnings

@@ -1,6 +1,6 @@
 import AgentKit
 
-/// Where tokens are handed in and discarded: by the agent where one runs, else in the state directory.
+/// Stores and discards tokens: through a running agent, otherwise directly in the state directory.
 struct SessionDesk {
     private let link: AgentLink
     private let store: SessionStore
@@ -10,17 +10,17 @@ struct SessionDesk {
         store = SessionStore(stateDirectory: link.configuration.state)
     }
 
-    /// Who works with a session that was handed in.
+    /// The agent that will use a stored session.
     enum Taker {
-        /// No agent runs; the next one will.
+        /// No agent runs; the next one will use the session.
         case next
         /// The running agent.
         case running
-        /// The running agent, once it is back: it begins anew for another account.
+        /// The running agent, after it has executed itself again for another account.
         case returning
     }
 
-    /// Keeps a session.
+    /// Stores a session.
     func signIn(_ session: StoredSession) async throws -> Taker {
         do {
             return try await link.client.signIn(token: session.token, user: session.user) ? .returning : .running
@@ -30,13 +30,13 @@ struct SessionDesk {
         }
     }
 
-    /// How long an agent that begins anew may take altogether, and how long it may listen to nobody.
+    /// Time limits for an agent that executes itself again: in total, and without an open socket.
     private static let longestReturn = Duration.seconds(300)
     private static let longestSilence = Duration.seconds(10)
 
-    /// Waits until the agent answers for an account.
+    /// Waits until the agent serves an account.
     ///
-    /// - Throws: `CommandFailure.tryAgain` where it does not come back.
+    /// - Throws: `CommandFailure.tryAgain` if the agent does not return.
     func waitForReturn(of user: String?) async throws {
         var pace = PollPace()
         var lastAnswer = pace.elapsed
@@ -47,12 +47,12 @@ struct SessionDesk {
                 if health.account == user { return }
                 lastAnswer = pace.elapsed
             } catch ControlError.notRunning {
-                // Between its end and its new beginning nobody listens.
+                // Nobody listens between the agent's end and its restart.
             } catch {
-                // The connection was cut, or the agent is reading a large ledger.
+                // The connection broke, or the agent is reading a large ledger.
                 lastAnswer = pace.elapsed
             }
-            // Also after a slow answer: that one was of an agent that was just ending or beginning.
+            // Pause after a slow answer too: it came from an agent about to end or start.
             try await pace.rest(until: pace.elapsed + .milliseconds(200))
         }
         throw CommandFailure.tryAgain(
@@ -60,9 +60,9 @@ struct SessionDesk {
                 + "see its log, or start it with `outbox run`")
     }
 
-    /// Discards the session; none is no error.
+    /// Discards the session. A missing session is no error.
     ///
-    /// - Returns: whether an agent was told.
+    /// - Returns: Whether a running agent discarded the session.
     func signOut() async throws -> Bool {
         do {
             try await link.client.signOut()
@@ -73,8 +73,8 @@ struct SessionDesk {
         }
     }
 
-    /// Where a token comes from that goes before the kept one; nil where none does. A running agent knows best, since
-    /// its environment is not this program's.
+    /// The origin of a token that takes precedence over the stored one; nil if there is none. Asks a running agent
+    /// first, because its environment differs from this process's.
     func precedence() async -> TokenOrigin? {
         let health = try? await link.client.health()
         let origin = health.map { $0.token.flatMap(TokenOrigin.init) } ?? ownView
@@ -85,7 +85,7 @@ struct SessionDesk {
         TokenOrigin(environment: link.surroundings.environment, configuration: link.configuration)
     }
 
-    /// Says that another token takes precedence.
+    /// Warns that another token takes precedence.
     func warn(_ precedence: TokenOrigin?, _ consequence: String) {
         let source: String? =
             switch precedence {

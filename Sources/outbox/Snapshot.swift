@@ -1,18 +1,18 @@
 import AgentKit
 import UploadCore
 
-/// What is known of all files and sources at one moment.
+/// All files and sources at one moment.
 struct Snapshot {
-    /// Whether the agent itself said it.
+    /// Whether the snapshot comes from a running agent.
     let isRunning: Bool
-    /// What needs attention, a line each.
+    /// Problems that need attention, one line each.
     let problems: [String]
     /// Every file, ordered by path.
     let files: [FileEntry]
     /// Every source, ordered by directory.
     let sources: [SourceEntry]
 
-    /// Asks the agent, or reads the ledger where none is running.
+    /// Asks the agent; reads the ledger if no agent runs.
     static func take(_ link: AgentLink) async throws -> Snapshot {
         do {
             return try await running(link)
@@ -30,9 +30,9 @@ struct Snapshot {
             isRunning: true, problems: problems, files: files, sources: try await link.client.sources())
     }
 
-    /// What there is of the files and sources that words name, in the order of their paths; a source with its files.
+    /// Returns the files and sources that words name, ordered by path. A source includes its files.
     ///
-    /// - Throws: `CommandFailure.noSuchFile` for a word that names none the agent knows.
+    /// - Throws: `CommandFailure.noSuchFile` for a word that names nothing the agent knows.
     func part(named words: [String], _ link: AgentLink) throws(CommandFailure) -> Snapshot {
         if words.isEmpty { return self }
         let names = FileNames(place: link.place, files: files)
@@ -55,14 +55,14 @@ struct Snapshot {
             sources: sources.filter { isNamed($0.relativePath) })
     }
 
-    /// What `--json` prints.
+    /// The output of `--json`.
     var report: StatusReport {
         StatusReport(
             running: isRunning, problems: problems, files: files, sources: sources, summary: FilesSummary(files).counts)
     }
 }
 
-/// What `status --json` prints.
+/// The output of `status --json`.
 struct StatusReport: Encodable, Equatable {
     let running: Bool
     let problems: [String]

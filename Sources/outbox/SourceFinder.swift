@@ -1,20 +1,20 @@
 import AgentKit
 import UploadCore
 
-/// Finds the source that a word on the command line names, and waits a moment for one the agent has yet to see.
+/// Resolves a word on the command line to a source. Waits a moment for a source that the agent has not seen yet.
 struct SourceFinder {
     private let link: AgentLink
 
-    /// How long a source may take to be seen: an agent that is busy with a large scan takes longer than usual.
+    /// How long to wait for a source: an agent busy with a large scan needs longer than usual.
     private static let patience = Duration.seconds(10)
 
     init(_ link: AgentLink) {
         self.link = link
     }
 
-    /// The source in a directory.
+    /// Returns the source in a directory.
     ///
-    /// - Throws: `ControlError`, or `CommandFailure.noSuchFile` where the word names no source.
+    /// - Throws: `ControlError`, or `CommandFailure.noSuchFile` if the word names no source.
     func source(named word: String) async throws -> SourceEntry {
         let candidates = link.place.candidates(for: link.surroundings.bytes(of: word))
         let paths = candidates.map(\.path) + [RelativePath(shown: word)].compactMap(\.self)

@@ -1,8 +1,8 @@
 import AgentKit
 import UploadCore
 
-/// Follows the agent's sources from one question to the next, asking for those that are not final and for what became of
-/// them.
+/// Follows the agent's sources from one poll to the next. Requests only sources that are not final, and sources that
+/// became final.
 struct SourceFollower {
     private let client: ControlClient
     private var byID: [String: SourceEntry] = [:]
@@ -20,16 +20,16 @@ struct SourceFollower {
     /// The sources that are not final, ordered by directory.
     var activeSources: [SourceEntry] { sources.filter { active.contains($0.id) } }
 
-    /// Reads every source there is.
+    /// Reads all sources.
     mutating func readAll() async throws(ControlError) {
         let sources = try await client.sources()
         byID = Dictionary(sources.map { ($0.id, $0) }) { $1 }
         active = Set(sources.lazy.filter { !$0.isFinal }.map(\.id))
     }
 
-    /// Reads the sources that are not final, and what became of those that no longer are among them.
+    /// Reads the sources that are not final, and the outcome of sources that no longer belong to these.
     ///
-    /// - Returns: sources that ended.
+    /// - Returns: Sources that ended.
     mutating func readActive() async throws(ControlError) -> [SourceEntry] {
         let sources = try await client.sources(in: Self.activeStates)
         let now = Set(sources.map(\.id))

@@ -1,7 +1,7 @@
 import AgentKit
 import UploadCore
 
-/// `status --watch`: shows changes until it is interrupted.
+/// `status --watch`: shows changes until interrupted.
 struct StatusWatch {
     private let link: AgentLink
     private let names: [String]
@@ -11,9 +11,9 @@ struct StatusWatch {
     private var sources: SourceFollower
     private var states: [String: String]?
     private var lastReport: StatusReport?
-    /// Whether the files that had failed before the watching began were told.
+    /// Whether earlier failures were already printed.
     private var hasToldFailures = false
-    /// Problems that were told.
+    /// Problems already printed.
     private var told: Set<String> = []
 
     private static let mostFailures = 10
@@ -27,7 +27,7 @@ struct StatusWatch {
         sources = SourceFollower(link.client)
     }
 
-    /// Returns after Ctrl-C.
+    /// Runs until Ctrl-C.
     ///
     /// - Throws: `ControlError.notRunning` when the agent ends.
     mutating func run() async throws {
@@ -47,7 +47,7 @@ struct StatusWatch {
         }
     }
 
-    /// Asks for what is under way alone; what ended is told by its number, which the agent counts.
+    /// Requests only active files. The total of ended files comes from the agent's own counts.
     private mutating func lookAtAll() async throws {
         let news = try await follower.readActive()
         let posts = try await sources.readActive()
@@ -62,7 +62,7 @@ struct StatusWatch {
         try show(files, active, ended: ended, problems: health.problems, summary: summary)
     }
 
-    /// The files that failed or were rejected last, once: they need attention however long ago that was.
+    /// Returns the latest failed or rejected files, once: they need attention at any age.
     private mutating func earlierFailures() async throws -> [String] {
         guard !hasToldFailures else { return [] }
         hasToldFailures = true
@@ -84,7 +84,7 @@ struct StatusWatch {
             files, sources, ended: ended, problems: problems, summary: FilesSummary(files, sources: sources))
     }
 
-    /// Writes the whole report where something in it is new.
+    /// Prints the whole report if it changed.
     private mutating func writeAll() async throws {
         let snapshot = try await Snapshot.running(link)
         let report = try snapshot.part(named: names, link).report

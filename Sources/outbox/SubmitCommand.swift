@@ -31,7 +31,7 @@ struct SubmitCommand: AsyncParsableCommand {
     func run() async throws {
         let link = try AgentLink(common)
         let finder = SourceFinder(link)
-        // All words are looked up before anything is done: a slip of the keyboard does nothing by halves.
+        // Resolve all words before acting, so that a typing error does not leave the action half done.
         var sources: [SourceEntry] = []
         for directory in directories { sources.append(try await finder.source(named: directory)) }
         var report = SourceActionReport(.submit)

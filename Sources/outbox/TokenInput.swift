@@ -3,13 +3,13 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// Where `login` reads a token from.
+/// Reads the token for `login`.
 enum TokenInput {
     private static let longest = BearerToken.longest + 4096
 
     /// Reads a file.
     ///
-    /// - Throws: `CommandFailure.noSuchFile` where it can't be read.
+    /// - Throws: `CommandFailure.noSuchFile` if the file is unreadable.
     static func read(file path: String) throws(CommandFailure) -> String {
         let file: SharedDescriptor
         do throws(Errno) {
@@ -20,7 +20,7 @@ enum TokenInput {
         return try text(of: file.rawValue, named: path)
     }
 
-    /// Reads from stdin: on a terminal one line that is not shown, else all there is.
+    /// Reads stdin: on a terminal one hidden line, otherwise everything.
     static func read() throws(CommandFailure) -> String {
         guard isatty(STDIN_FILENO) == 1 else { return try text(of: STDIN_FILENO, named: "stdin") }
         try? Output.error.write("Token: ")
@@ -36,8 +36,8 @@ enum TokenInput {
         }
     }
 
-    /// Reads a line byte by byte, with neither echo nor line editing by the terminal: its own lines end at 4095 bytes
-    /// (man 3 termios), and a token may be longer.
+    /// Reads a line byte by byte, without echo and without the terminal's line editing. The terminal's own lines end
+    /// at 4095 bytes (man 3 termios), and a token may be longer.
     private static func hiddenLine() -> String {
         var usual = termios()
         guard tcgetattr(STDIN_FILENO, &usual) == 0 else { return "" }

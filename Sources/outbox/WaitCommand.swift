@@ -63,9 +63,9 @@ struct WaitCommand: AsyncParsableCommand {
         guard waiting.course.allDone else { throw CommandFailure.answerIsNo }
     }
 
-    /// What the words on the command line stand for.
+    /// Resolves the words on the command line.
     ///
-    /// - Throws: `CommandFailure.noSuchFile` for a word that names nothing that can be waited for.
+    /// - Throws: `CommandFailure.noSuchFile` for a word that names nothing to wait for.
     private func targets(_ link: AgentLink) async throws -> Set<WaitTarget> {
         guard !names.isEmpty else { return [.below(.root)] }
         var finder = FileFinder(link)
@@ -89,7 +89,7 @@ struct WaitCommand: AsyncParsableCommand {
         return targets
     }
 
-    /// The path under which a file is waited for: the one that was named, though the file may have been moved since.
+    /// The path to wait for: the path the user named, even if the file was moved since.
     private func path(of file: FileEntry, named name: String, _ link: AgentLink) -> RelativePath? {
         let named = link.place.candidates(for: link.surroundings.bytes(of: name)).map(\.path)
         return [file.droppedPath, file.relativePath].compactMap(\.self).first(where: named.contains)
@@ -118,9 +118,9 @@ struct TimeSpan: CustomStringConvertible {
     /// What help shows as the default.
     var description: String { text }
 
-    /// Reads an argument.
+    /// Parses an argument.
     ///
-    /// - Throws: `ValidationError` that says how durations are written.
+    /// - Throws: `ValidationError` that explains the format of durations.
     static func read(_ argument: String) throws -> TimeSpan {
         guard let duration = Duration(written: argument) else {
             throw ValidationError("write a number with its unit, such as 500ms, 60s, 10m, 2h or 30d")

@@ -1,26 +1,26 @@
 import AgentKit
 import UploadCore
 
-/// `wait` at work: asks the agent again and again, and shows what happens.
+/// Runs `wait`: polls the agent and shows changes.
 struct Waiting {
     private let link: AgentLink
     private let needsScan: Bool
-    /// The files to ask for one by one; nil where there are directories among the targets, or too many files.
+    /// The files to request individually; nil if the targets include directories or too many files.
     private let named: [RelativePath]?
-    /// The directories of sources among those.
+    /// The directories of the named sources.
     private let namedSources: Set<RelativePath>
     private var follower: FileFollower
     private var sources: SourceFollower
     private var hasReadAll = false
     private var display: ProgressDisplay
-    /// Paths whose failure was told.
+    /// Paths whose failure was already printed.
     private var told: Set<String> = []
-    /// What is known of the files that are waited for.
+    /// The state of the waited-for files.
     private(set) var course: WaitCourse
 
-    /// More failures than this are counted, not listed.
+    /// Longer lists of failures are cut and counted.
     private static let longestList = 20
-    /// More named files than this are not asked for one by one.
+    /// Maximum number of named files to request individually.
     private static let mostQuestions = 32
 
     init(link: AgentLink, targets: Set<WaitTarget>, passesOverOldRejections: Bool, display: ProgressDisplay) {
@@ -38,19 +38,19 @@ struct Waiting {
 
     /// Waits.
     ///
-    /// - Returns: false when the time was over first.
-    /// - Throws: `ControlError` when the agent ends meanwhile.
+    /// - Returns: False if the time ran out.
+    /// - Throws: `ControlError` if the agent ends meanwhile.
     mutating func run(timeout: Duration?) async throws -> Bool {
         let interruption = display.isLive ? Interruption() : nil
         defer { display.clear() }
         var pace = PollPace()
         while true {
             pace.ask()
-            // Asked before the list: what the scan found is in it then.
+            // Ask before requesting the list, so that the list contains everything the scan found.
             let hasScanned = needsScan ? try await link.client.health().scanned : true
             var isOver = try await look(hasScanned: hasScanned, now: pace.elapsed)
             if isOver && named == nil {
-                // What came and ended between two questions is only in the whole list.
+                // Files that came and ended between two polls are only in the complete list.
                 try await readAll()
                 isOver = try look(at: everything, hasScanned: hasScanned, now: pace.elapsed)
             }
@@ -58,7 +58,7 @@ struct Waiting {
                 tellTheRest()
                 return true
             }
-            // All is through, and only has to stand for a moment: that is no time-out.
+            // Everything is final and only has to stay so for a moment: no time-out.
             if let timeout, pace.elapsed >= timeout, !course.isCalming { return false }
             if let signal = interruption?.signal {
                 display.clear()
@@ -68,9 +68,9 @@ struct Waiting {
         }
     }
 
-    /// Asks the agent, and shows what is new.
+    /// Polls the agent and shows the changes.
     ///
-    /// - Returns: whether the waiting is over.
+    /// - Returns: Whether the wait is over.
     private mutating func look(hasScanned: Bool, now: Duration) async throws -> Bool {
         try look(at: try await readFiles(), hasScanned: hasScanned, now: now)
     }
@@ -83,7 +83,7 @@ struct Waiting {
         return look.isOver
     }
 
-    /// All files and sources that matter: everything at first, then only what may have changed.
+    /// All relevant files and sources: everything at the first poll, then only possible changes.
     private mutating func readFiles() async throws -> [FileEntry] {
         if let named { return try await readNamed(named) }
         guard hasReadAll else {
@@ -109,14 +109,14 @@ struct Waiting {
     }
 
     private mutating func readAll() async throws {
-        // Sources first: one that is taken in between must not hide its files.
+        // Read sources first: a source taken in between must not hide its files.
         try await sources.readAll()
         try await follower.readAll()
         hasReadAll = true
     }
 
-    /// Files and sources; drafts and what is in them are nobody's to wait for, unless they are named. Nor are files that a
-    /// source holds which goes no further itself.
+    /// Waited-for files and sources. Drafts and their files are excluded unless the user named them. So are files held
+    /// by a source that itself does not progress.
     private var everything: [FileEntry] {
         let groups = SourceGroups(sources.sources)
         let isWaitedFor = { (source: SourceEntry) in
@@ -131,13 +131,13 @@ struct Waiting {
             + groups.sources.filter(isWaitedFor).map(\.asFile)
     }
 
-    /// How many files and sources ended how.
+    /// Number of files and sources by outcome.
     var summary: FilesSummary {
         let (files, sources) = split(course.known)
         return FilesSummary(files, sources: sources)
     }
 
-    /// What is files, and what is sources put like files.
+    /// Separates files from sources that were converted to file entries.
     private func split(_ entries: [FileEntry]) -> (files: [FileEntry], sources: [SourceEntry]) {
         let byID = Dictionary(sources.sources.map { ($0.id, $0) }) { $1 }
         return (entries.filter { byID[$0.id] == nil }, entries.compactMap { byID[$0.id] })
@@ -148,7 +148,7 @@ struct Waiting {
         tell(look.ended.filter { !$0.isDone })
         let (files, sources) = split(course.shown)
         let done = split(look.ended.filter(\.isDone))
-        // The bytes of a source are those of its files: they count once.
+        // The bytes of a source are the bytes of its files, and must count once.
         let counted = SourceGroups(sources).loose(files) + sources.map(\.asFile)
         try display.show(
             files, sources: sources, moved: look.moved,
@@ -157,7 +157,7 @@ struct Waiting {
             last: { _, board in board.total(counted) })
     }
 
-    /// Says on stderr what did not become done.
+    /// Prints to stderr the files with another outcome than done.
     private mutating func tell(_ files: [FileEntry]) {
         let new = files.filter { told.insert($0.path + $0.state).inserted }
         guard !new.isEmpty else { return }
@@ -166,7 +166,7 @@ struct Waiting {
         for file in new { Output.error.attempt(file.outcomeLine(look)) }
     }
 
-    /// Says what had failed before the waiting began, and what vanished.
+    /// Prints the failures from before the wait, and the files that vanished.
     private mutating func tellTheRest() {
         let rest = course.known.filter { $0.isFinal && !$0.isDone && !told.contains($0.path + $0.state) }
         tell(Array(rest.prefix(Self.longestList)))

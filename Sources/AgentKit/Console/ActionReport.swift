@@ -1,15 +1,15 @@
 public import UploadCore
 
-/// What became of an action over all that was named, as its `--json` prints it.
+/// The result of an action on all named files and sources, as `--json` prints it.
 public struct ActionReport: Encodable, Equatable, Sendable {
-    /// Files that are in another state or place now.
+    /// Files whose state or position changed.
     public private(set) var changed: [FileEntry] = []
-    /// Files that were as they should be.
+    /// Files already in the wanted state.
     public private(set) var unchanged: [ActionOutcome.Unchanged] = []
-    /// Files that are not as they should be, with the reason.
+    /// Files not in the wanted state, with the reason.
     public private(set) var failed: [ActionOutcome.Unchanged] = []
 
-    /// What became of the sources that were named; nil where there was none.
+    /// Results for the named sources; nil if no source was named.
     public private(set) var sources: SourceActionReport?
 
     private let action: FileAction
@@ -18,18 +18,18 @@ public struct ActionReport: Encodable, Equatable, Sendable {
         case changed, unchanged, failed, sources
     }
 
-    /// More files than this are counted, not listed.
+    /// Longer lists of files are cut and counted.
     private static let longestList = 20
 
-    /// Nothing done yet.
+    /// Creates an empty report.
     public init(_ action: FileAction) {
         self.action = action
     }
 
-    /// Takes in what the agent says.
+    /// Adds the agent's answer.
     ///
-    /// - Parameter isNamed: whether each file was named by itself. Of a group only those are failures that the action
-    ///   could have done something to: `pause` of a directory passes over what is done already.
+    /// - Parameter isNamed: Whether the user named each file individually. In a group, a file that the action does not
+    ///   concern is no failure: `pause` of a directory skips finished files.
     public mutating func add(_ outcome: ActionOutcome, isNamed: Bool) {
         changed += outcome.changed
         for file in outcome.unchanged {
@@ -39,17 +39,17 @@ public struct ActionReport: Encodable, Equatable, Sendable {
         }
     }
 
-    /// Takes in what the agent says of a source.
+    /// Adds the agent's answer for a source.
     public mutating func add(_ outcome: SourceOutcome) {
         var report = sources ?? SourceActionReport(SourceWish(action))
         report.add(outcome)
         sources = report
     }
 
-    /// Whether everything named is as it should be.
+    /// Whether everything named is in the wanted state.
     public var isFulfilled: Bool { failed.isEmpty && sources?.isFulfilled ?? true }
 
-    /// What to say to a person about what went well.
+    /// Success messages for the user.
     public func lines(_ look: ConsoleLook) -> [String] {
         guard let sources else { return fileLines(look) }
         let hasFiles = !(changed.isEmpty && unchanged.isEmpty && failed.isEmpty)
@@ -73,7 +73,7 @@ public struct ActionReport: Encodable, Equatable, Sendable {
         return lines
     }
 
-    /// What to say about what went wrong, a line each.
+    /// Error messages for the user, one line each.
     public var complaints: [String] {
         let shown = failed.prefix(Self.longestList).map { file in
             "cannot \(action) \(file.file.shownPath): \(Self.shown(file.reason))"

@@ -1,9 +1,9 @@
-/// The mirror of the server's pictures for people: a line for each picture, then for each URL that failed, and a sum.
+/// The avatar mirror as a table: one line for each picture, then one for each failed URL, then the total.
 public struct AvatarTable: Sendable {
     private let list: AvatarList
     private let look: ConsoleLook
 
-    /// A table.
+    /// Creates a table.
     public init(_ list: AvatarList, look: ConsoleLook) {
         self.list = list
         self.look = look
@@ -49,16 +49,16 @@ public struct AvatarTable: Sendable {
 
     static func count(_ number: Int, _ what: String) -> String { "\(number) \(what)\(number == 1 ? "" : "s")" }
 
-    /// In the largest unit alone: nobody needs to know it better.
+    /// Shows only the largest unit; more precision is useless here.
     private static func ago(_ seconds: UInt64) -> String {
         seconds < 60
             ? "just now"
             : Quantity.duration(seconds: seconds).split(separator: " ").prefix(2).joined(separator: " ") + " ago"
     }
 
-    /// All cells of a column in one width, but for the last, which has nothing behind it.
+    /// Pads all cells of a column to one width, except the last column.
     ///
-    /// - Parameter right: the column whose cells stand at the right.
+    /// - Parameter right: The right-aligned column.
     private static func aligned(_ rows: [[String]], right: Int? = nil) -> [[String]] {
         let columns = rows.first?.count ?? 0
         let widths = (0..<columns).map { column in rows.map { DisplayText.width($0[column]) }.max() ?? 0 }
@@ -71,7 +71,7 @@ public struct AvatarTable: Sendable {
 }
 
 extension AvatarClearance {
-    /// What went, for people.
+    /// The cleared pictures, for display.
     public var line: String {
         removed.isEmpty
             ? "nothing to remove"

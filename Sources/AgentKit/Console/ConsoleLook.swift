@@ -1,17 +1,17 @@
-/// What the place that is written to can show.
+/// The display capabilities of an output.
 public struct ConsoleLook: Equatable, Sendable {
-    /// Whether lines can be redrawn where they stand.
+    /// Whether lines can be redrawn in place.
     public var isLive: Bool
-    /// Whether colours are wanted.
+    /// Whether to use colours.
     public var hasColours: Bool
-    /// Whether more than ASCII can be drawn; names are written as they are in any case.
+    /// Whether to draw non-ASCII characters. File names are always written unchanged.
     public var hasUnicode: Bool
-    /// Width in columns; nil where lines may be of any length.
+    /// Width in columns; nil if lines may have any length.
     public var columns: Int?
     /// Height in lines.
     public var rows: Int
 
-    /// Puts a look together.
+    /// Creates a look.
     public init(isLive: Bool, hasColours: Bool, hasUnicode: Bool, columns: Int?, rows: Int = 24) {
         self.isLive = isLive
         self.hasColours = hasColours
@@ -20,11 +20,11 @@ public struct ConsoleLook: Equatable, Sendable {
         self.rows = rows
     }
 
-    /// What a terminal, or whatever else output goes to, can show by the environment.
+    /// Detects the capabilities of an output from the environment.
     ///
     /// - Parameters:
-    ///   - terminal: the terminal's size; nil where output goes elsewhere.
-    ///   - environment: TERM, NO_COLOR (no-color.org) and the locale (man 7 locale) are looked for in it.
+    ///   - terminal: The terminal's size; nil if the output is no terminal.
+    ///   - environment: Provides TERM, NO_COLOR (no-color.org) and the locale (man 7 locale).
     public init(terminal: (columns: Int, rows: Int)?, environment: [String: String]) {
         let kind = environment["TERM"] ?? ""
         isLive = terminal != nil && !kind.isEmpty && kind != "dumb"
@@ -35,19 +35,19 @@ public struct ConsoleLook: Equatable, Sendable {
         rows = max(terminal?.rows ?? 24, 2)
     }
 
-    /// What stands for a part left out.
+    /// Replaces an omitted part.
     var ellipsis: String { hasUnicode ? "…" : "..." }
 
-    /// What stands between two parts of a line.
+    /// Separates two parts of a line.
     var dash: String { hasUnicode ? "—" : "-" }
 
-    /// The text in a colour, where colours are wanted.
+    /// Returns the text in a colour if colours are used.
     func paint(_ text: String, _ colour: Colour?) -> String {
         guard hasColours, let colour, !text.isEmpty else { return text }
         return "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m"
     }
 
-    /// A line cut at the right edge of the terminal.
+    /// Cuts a line at the right edge of the terminal.
     func cut(_ line: String) -> String {
         guard let columns else { return line }
         var result = ""
@@ -66,7 +66,7 @@ public struct ConsoleLook: Equatable, Sendable {
     }
 }
 
-/// Colours by their codes in ECMA-48 (SGR).
+/// Colours with their ECMA-48 codes (SGR).
 enum Colour: String {
     case dim = "2"
     case red = "31"

@@ -1,8 +1,8 @@
-/// Text for a terminal or a log: without control characters, and measured in the columns it takes.
+/// Makes text safe for a terminal or a log, and measures its width in columns.
 public enum DisplayText {
-    /// The text with everything escaped that would move a cursor, change colours or turn the direction of writing.
+    /// Escapes all characters that could move the cursor, change colours or reverse the writing direction.
     ///
-    /// A file may be named `\u{1B}[2J`: its name must be shown, never obeyed.
+    /// A file may be named `\u{1B}[2J`: the terminal must show the name and not execute it.
     public static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         var result = ""
@@ -22,8 +22,8 @@ public enum DisplayText {
         if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: return true
-        // Joiners and tags belong to emoji and to the writing of several languages; the other format characters turn
-        // the direction of what follows, or are invisible.
+        // Joiners and tags are part of emoji and of several scripts. All other format characters change the direction
+        // of the following text, or are invisible.
         case .format: return !isJoinerOrTag(scalar)
         default: return false
         }
@@ -33,7 +33,7 @@ public enum DisplayText {
         scalar.value == 0x200C || scalar.value == 0x200D || (0xE0020...0xE007F).contains(scalar.value)
     }
 
-    /// How many columns of a terminal the text takes; escape sequences that only set colours take none.
+    /// Returns the number of terminal columns a text takes. Escape sequences that only set colours count as 0.
     public static func width(_ text: String) -> Int {
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text.utf8.count }
         var width = 0
@@ -46,13 +46,13 @@ public enum DisplayText {
         return width
     }
 
-    /// The text in at most `width` columns, with an ellipsis in the middle where it had to be cut: both where a path
-    /// begins and how a name ends tell files apart.
+    /// Cuts a text to at most `width` columns, with an ellipsis in the middle: files differ both in the begin of their
+    /// path and in the end of their name.
     ///
     /// - Parameters:
-    ///   - text: without control characters and colours.
-    ///   - width: columns; nothing is left of a text in 0.
-    ///   - ellipsis: what stands for the part left out.
+    ///   - text: Must not contain control characters or colours.
+    ///   - width: Columns; 0 gives an empty text.
+    ///   - ellipsis: Replaces the omitted part.
     public static func truncated(_ text: String, to width: Int, ellipsis: String = "…") -> String {
         guard Self.width(text) > width else { return text }
         let room = width - Self.width(ellipsis)
@@ -60,9 +60,9 @@ public enum DisplayText {
         return head(of: text, width: room / 2) + ellipsis + tail(of: text, width: room - room / 2)
     }
 
-    /// The text broken at its blanks into lines of at most `width` columns; a longer word has a line of its own.
+    /// Wraps a text at its spaces into lines of at most `width` columns. A longer word gets a line of its own.
     ///
-    /// - Parameter text: without control characters and colours.
+    /// - Parameter text: Must not contain control characters or colours.
     static func lines(of text: String, width: Int) -> [String] {
         var lines: [String] = []
         for word in text.split(separator: " ") {
@@ -75,7 +75,7 @@ public enum DisplayText {
         return lines
     }
 
-    /// The text, filled up with blanks to `width` columns.
+    /// Pads the text with spaces to `width` columns.
     public static func padded(_ text: String, to width: Int, right: Bool = false) -> String {
         let blanks = String(repeating: " ", count: max(0, width - Self.width(text)))
         return right ? blanks + text : text + blanks
@@ -99,17 +99,17 @@ public enum DisplayText {
     }
 }
 
-/// Columns of a terminal that a character takes.
+/// Number of terminal columns of a character.
 private enum CharacterWidth {
-    /// What is wide or full-width by Unicode Standard Annex 11, in ranges that take unassigned code points along; emoji
-    /// that are drawn as pictures are told by their properties instead.
+    /// Wide and full-width characters by Unicode Standard Annex 11. The ranges include unassigned code points. Emoji
+    /// drawn as pictures are recognized by their properties instead.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
         0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18DF2,
         0x1AFF0...0x1B2FF, 0x1F200...0x1F265, 0x20000...0x2FFFD, 0x30000...0x3FFFD,
     ]
 
-    /// Asks for the picture instead of the sign (Unicode Technical Standard 51).
+    /// Requests the picture instead of the text symbol (Unicode Technical Standard 51).
     private static let emojiSelector: Unicode.Scalar = "\u{FE0F}"
 
     static func columns(of character: Character) -> Int {

@@ -1,7 +1,7 @@
 public import UploadCore
 
 extension FileAction {
-    /// Whether the action does something to a path in a state: what it is about where many paths are named at once, by a
+    /// Whether the action has an effect on a path in this state. Used when the user names many paths at once, by a
     /// directory or a key.
     public func concerns(_ state: FileState) -> Bool {
         switch self {
@@ -13,8 +13,7 @@ extension FileAction {
         }
     }
 
-    /// Whether a path in a state is as somebody wants who asks for the action, so that it is no failure when nothing was
-    /// done.
+    /// Whether a path in this state already is as the user wants. If so, it is no failure that the action did nothing.
     public func isFulfilled(by state: FileState) -> Bool {
         switch self {
         case .pause: state == .paused
@@ -24,7 +23,7 @@ extension FileAction {
         }
     }
 
-    /// What to say where there was nothing to do.
+    /// The message if the action had nothing to do.
     var nothingToDo: String {
         switch self {
         case .first: "nothing to move to the front"
@@ -33,7 +32,7 @@ extension FileAction {
         }
     }
 
-    /// What holds from now on, when the action was about everything; nil where that is over with the files it changed.
+    /// The lasting effect of an action on everything; nil if the action only affects existing files.
     public var standing: String? {
         switch self {
         case .pause: "everything is paused, new files included, until `outbox resume --all`"
@@ -42,7 +41,7 @@ extension FileAction {
         }
     }
 
-    /// What was done to a path, or is so already: `paused`.
+    /// The completed action: `paused`.
     public var pastParticiple: String {
         switch self {
         case .pause: "paused"

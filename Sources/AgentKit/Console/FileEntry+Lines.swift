@@ -1,12 +1,12 @@
 extension FileEntry {
-    /// How it ended: `done beach.jpg 4.8 MB`, or `failed beach.jpg: why`.
+    /// The outcome: `done beach.jpg 4.8 MB`, or `failed beach.jpg: why`.
     public func outcomeLine(_ look: ConsoleLook) -> String {
         guard isDone else { return stateLine(look) }
         let size = size.map { " " + Quantity.size($0) } ?? ""
         return look.paint(state, colour) + " " + shownPath + size
     }
 
-    /// Where it is on its way: `uploading beach.jpg`, or with an error `waiting beach.jpg: why`.
+    /// The present state: `uploading beach.jpg`, or with an error `waiting beach.jpg: why`.
     public func stateLine(_ look: ConsoleLook) -> String {
         let reason = error.map { ": " + DisplayText.escaped($0.message) } ?? ""
         return look.paint(state, colour) + " " + shownPath + reason

@@ -4,13 +4,13 @@ public import UploadCore
 extension FileEntry {
     /// The path's bytes.
     ///
-    /// - Returns: nil when the entry does not hold a proper path.
+    /// - Returns: nil if the entry contains no valid path.
     public var relativePath: RelativePath? {
         guard let path_bytes else { return RelativePath(path) }
         return Data(base64Encoded: path_bytes).flatMap { RelativePath(Array($0)) }
     }
 
-    /// The path the file was dropped under, which is where those who wait for it look.
+    /// The path where the file was dropped. Callers waiting for the file look for this path.
     public var droppedPath: RelativePath? {
         moved_from.flatMap { RelativePath(shown: $0) ?? RelativePath($0) } ?? relativePath
     }
@@ -20,21 +20,21 @@ extension FileEntry {
         [relativePath, droppedPath].contains { $0?.isWithin(directory) ?? false }
     }
 
-    /// Whether nothing more happens to the path unless a person acts. A state that a newer agent may have is not final.
+    /// Whether the state is final until the user acts. An unknown state of a newer agent is not final.
     public var isFinal: Bool { FileState(rawValue: state)?.isFinal ?? false }
 
     /// Whether the server confirmed the content.
     public var isDone: Bool { state == FileState.done.rawValue }
 
-    /// Share of the bytes to show, 0…1: `progress` with what of fragments under way the other end has.
+    /// Share of the bytes to show, 0…1: `progress` plus the bytes in flight that the server already received.
     public var shareOnItsWay: Double {
         guard let bytes_in_flight, let size, size > 0 else { return progress }
         return min(progress + Double(bytes_in_flight) / Double(size), 1)
     }
 
-    /// When the next attempt is due, for people: `retry in 48 s`; nil where none is awaited.
+    /// When the next attempt is due, for display: `retry in 48 s`; nil if none is due.
     ///
-    /// - Parameter now: milliseconds since 1970.
+    /// - Parameter now: Milliseconds since 1970.
     func retryText(now: Int64) -> String? {
         let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         guard state == FileState.waiting.rawValue, let due = next_attempt_at.flatMap({ try? format.parse($0) }) else {
@@ -44,17 +44,17 @@ extension FileEntry {
         return seconds < 1 ? "retry now" : "retry in " + Quantity.duration(seconds: UInt64(seconds))
     }
 
-    /// The share that a bar shows: of the bytes that are hashed while the file is hashed, then of those sent.
+    /// The share a bar shows: while the file is hashed, of the hashed bytes, afterwards of the sent bytes.
     var shownShare: Double {
         guard state == FileState.hashing.rawValue, let hashed, let size, size > 0 else { return shareOnItsWay }
         return min(Double(hashed) / Double(size), 1)
     }
 
-    /// The path, safe to be shown.
+    /// The path, escaped for display.
     public var shownPath: String { DisplayText.escaped(path) }
 
-    /// How much the file needs a person's attention, 0 the most; nil where it needs none. `status` lists those first, with
-    /// the reason in words.
+    /// How urgently the file needs the user's attention, 0 most urgently; nil if it needs none. `status` lists these
+    /// files first, with the reason.
     var attention: Int? {
         switch FileState(rawValue: state) {
         case .failed: 0
@@ -65,7 +65,7 @@ extension FileEntry {
         }
     }
 
-    /// The colour that goes with the state.
+    /// The colour of the state.
     var colour: Colour? {
         switch FileState(rawValue: state) {
         case .done: .green

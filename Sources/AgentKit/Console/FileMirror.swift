@@ -1,27 +1,27 @@
 public import UploadCore
 
-/// What is known of files, kept up with the agent at the price of those that are under way: what was final may be a
-/// hundred thousand files, of which nothing is asked again.
+/// A copy of the agent's files that is updated cheaply: only active files are requested again. A hundred thousand
+/// files may be final.
 public struct FileMirror: Sendable {
     private var byID: [String: FileEntry] = [:]
     /// Ids of the files that are not final.
     private var active: Set<String> = []
 
-    /// The states that are asked for again and again: all that are not final.
+    /// The states to poll: all that are not final.
     public static let activeStates = Set(FileState.allCases.filter { !$0.isFinal })
 
-    /// Nothing known yet.
+    /// Creates an empty mirror.
     public init() {}
 
-    /// Takes in all files there are.
+    /// Replaces all files.
     public mutating func replaceAll(_ files: [FileEntry]) {
         byID = Dictionary(files.map { ($0.id, $0) }) { $1 }
         active = Set(files.lazy.filter { !$0.isFinal }.map(\.id))
     }
 
-    /// Takes in all files that are not final.
+    /// Replaces all files that are not final.
     ///
-    /// - Returns: ids of files that were among them before, and are not any more: they ended, or are gone.
+    /// - Returns: Ids of files that were not final before and are missing now: they ended or were removed.
     public mutating func replaceActive(_ files: [FileEntry]) -> [String] {
         let now = Set(files.map(\.id))
         let vanished = active.subtracting(now)
@@ -30,7 +30,7 @@ public struct FileMirror: Sendable {
         return vanished.sorted()
     }
 
-    /// Takes in what became of one file; nil where it is gone.
+    /// Replaces one file; nil removes the file.
     public mutating func replace(_ id: String, with file: FileEntry?) {
         byID[id] = file
         if let file, !file.isFinal { active.insert(id) } else { active.remove(id) }

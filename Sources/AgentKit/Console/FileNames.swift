@@ -1,16 +1,16 @@
 public import UploadCore
 
-/// Finds what a word on the command line names: a file, a directory or a key.
+/// Resolves a word on the command line to a file, a directory or a key.
 public struct FileNames: Sendable {
-    /// What a word names.
+    /// The meaning of a word.
     public enum Found: Equatable, Sendable {
-        /// Files the agent knows: one by its path, or all that have a key.
+        /// Files the agent knows: one by its path, or all with a key.
         case known([RelativePath])
-        /// A file that is there, and that the agent does not know.
+        /// An existing file that the agent does not know.
         case unseen(RelativePath)
-        /// A directory in the outbox, with all that is below it; `.root` is the outbox itself.
+        /// A directory in the outbox with everything below; `.root` is the outbox itself.
         case below(RelativePath)
-        /// Neither a file in the outbox nor one the agent knows.
+        /// Neither a file in the outbox nor a file the agent knows.
         case nothing
     }
 
@@ -18,14 +18,14 @@ public struct FileNames: Sendable {
     private let paths: Set<RelativePath>
     private let byShownPath: [String: RelativePath]
     private let byKey: [String: [RelativePath]]
-    /// Files that the agent moved, by where they were dropped.
+    /// Files that the agent moved, keyed by the path where they were dropped.
     private let byDroppedPath: [RelativePath: RelativePath]
 
-    /// Names among files.
+    /// Creates a resolver.
     ///
     /// - Parameters:
-    ///   - place: where relative names start.
-    ///   - files: what the agent knows.
+    ///   - place: Resolves relative names.
+    ///   - files: The files the agent knows.
     public init(place: OutboxPlace, files: [FileEntry]) {
         self.place = place
         var byShownPath: [String: RelativePath] = [:]
@@ -43,9 +43,9 @@ public struct FileNames: Sendable {
         paths = Set(byShownPath.values)
     }
 
-    /// What a word names.
+    /// Resolves a word.
     ///
-    /// - Parameter word: its bytes, since a file name need not be UTF-8.
+    /// - Parameter word: The word's bytes, because a file name need not be UTF-8.
     public func find(_ word: [UInt8]) -> Found {
         for candidate in place.candidates(for: word) {
             if paths.contains(candidate.path) { return .known([candidate.path]) }
@@ -54,7 +54,7 @@ public struct FileNames: Sendable {
             case .file: return .unseen(candidate.path)
             case .missing:
                 if let path = byDroppedPath[candidate.path] { return .known([path]) }
-                // A directory that is gone may have files in the ledger.
+                // The ledger may still have files of a removed directory.
                 let isWithin = { (path: RelativePath) in path.isWithin(candidate.path) }
                 if paths.contains(where: isWithin) || byDroppedPath.keys.contains(where: isWithin) {
                     return .below(candidate.path)
@@ -62,7 +62,7 @@ public struct FileNames: Sendable {
             }
         }
         let text = String(decoding: word, as: UTF8.self)
-        // As `status` prints it: the only way to type a name that is not UTF-8.
+        // The form `status` prints: the only way to type a name that is not UTF-8.
         if let path = byShownPath[text] { return .known([path]) }
         if let key = ContentKey(hexadecimal: text), let paths = byKey[key.description] { return .known(paths) }
         return .nothing
@@ -70,8 +70,8 @@ public struct FileNames: Sendable {
 }
 
 extension Configuration {
-    /// Whether the agent never takes a file with this path, whatever is in it: a name that `intake.ignore` matches, a
-    /// sidecar, or what `intake.after_upload` has moved.
+    /// Whether the agent never takes a file with this path, whatever its content: `intake.ignore` matches the name,
+    /// the file is a sidecar, or `intake.after_upload` moved it.
     public func neverTakes(_ path: RelativePath) -> Bool {
         intake.ignore.contains { $0.matchesAnyComponent(of: path.bytes) }
             || String(decoding: path.name, as: UTF8.self).hasSuffix(".outbox.json")

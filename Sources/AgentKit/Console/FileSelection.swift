@@ -1,17 +1,16 @@
-/// Which files `status` shows where none is named.
+/// The files that `status` shows if the user names none.
 public struct FileSelection: Sendable {
-    /// The files to show, in the order they came.
+    /// The files to show, in their original order.
     public let shown: [FileEntry]
-    /// How many final ones were left out.
+    /// The number of omitted final files.
     public let leftOut: Int
 
-    /// What a person at a terminal wants to know: all files that are not final, those that failed or were rejected, and
-    /// the others that ended last.
+    /// Selects all files that are not final, the latest failed or rejected files, and the latest other final files.
     ///
     /// - Parameters:
-    ///   - files: what the agent knows.
-    ///   - ended: how many files that ended without a need for attention are shown at most.
-    ///   - failures: how many that failed or were rejected; nobody reads a thousand reasons.
+    ///   - files: The files the agent knows.
+    ///   - ended: Maximum number of final files that need no attention.
+    ///   - failures: Maximum number of failed or rejected files; nobody reads a thousand reasons.
     public init(of files: [FileEntry], ended: Int, failures mostFailures: Int = 100) {
         let finals = files.filter(\.isFinal)
         let failures = Self.latest(finals.filter { $0.attention != nil }, max(ended, mostFailures))
@@ -20,7 +19,7 @@ public struct FileSelection: Sendable {
         leftOut = files.count - shown.count
     }
 
-    /// The ids of those that ended last. RFC 3339 times in UTC and of one length sort as text.
+    /// The ids of the files that ended last. RFC 3339 times in UTC and of equal length sort as text.
     private static func latest(_ files: [FileEntry], _ count: Int) -> Set<String> {
         let byTime = files.map { ($0.finished_at ?? $0.accepted_at, $0.id) }.sorted { $0 > $1 }
         return Set(byTime.prefix(count).map(\.1))

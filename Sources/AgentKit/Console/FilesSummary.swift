@@ -1,28 +1,28 @@
 import UploadCore
 
-/// How many files are in which state, how fast they go and how long they take.
+/// Counts files by state, and sums their speed and remaining bytes.
 public struct FilesSummary: Equatable, Sendable {
     /// Number of files by state, every state included.
     public private(set) var counts: [String: Int]
     /// Number of sources by state.
     public private(set) var sources: [String: Int] = [:]
-    /// Bytes a second over all uploads.
+    /// Total upload speed in bytes per second.
     public private(set) var speed: UInt64 = 0
-    /// Bytes that are not acknowledged yet, of files that are not final.
+    /// Bytes not yet acknowledged, in files that are not final.
     public private(set) var bytesLeft: UInt64 = 0
 
-    /// States in the order a person asks for them: what goes on, what waits, what went wrong, what is through.
+    /// States in the order of display: active, waiting, failed, completed.
     private static let order: [FileState] = [
         .uploading, .verifying, .hashing, .settling, .queued, .waiting, .paused, .signedOut, .failed, .rejected,
         .cancelled, .done,
     ]
 
-    /// Sums up files; several paths with one content count as one upload.
+    /// Sums up files. Several paths with the same content count as one upload.
     ///
     /// - Parameters:
-    ///   - files: those to sum up; where `counts` is given, those that are not final will do.
-    ///   - sources: the sources to count; their bytes are those of their files.
-    ///   - counts: number of files by state, where that is known of more files than these.
+    ///   - files: The files to sum up. If `counts` is given, the files that are not final suffice.
+    ///   - sources: The sources to count. Their bytes are already counted in their files.
+    ///   - counts: Number of files by state, if known for more files than these.
     public init(_ files: [FileEntry], sources: [SourceEntry] = [], counts known: [String: Int]? = nil) {
         counts = Dictionary(uniqueKeysWithValues: Self.order.map { ($0.rawValue, 0) })
         var seen: Set<String> = []
@@ -41,13 +41,13 @@ public struct FilesSummary: Equatable, Sendable {
         return UInt64(exactly: (share * Double(file.size ?? 0)).rounded(.down)) ?? 0
     }
 
-    /// Seconds the rest takes at the present speed; nil where that can't be told.
+    /// Remaining seconds at the present speed; nil if unknown.
     public var secondsLeft: UInt64? {
         speed > 0 && bytesLeft > 0 ? bytesLeft / speed : nil
     }
 
-    /// One line: `3 uploading, 2 queued, 120 done — 12.3 MB/s, 2 min left`; where there are sources too,
-    /// `2 sources: 1 uploading, 1 draft; files: 3 uploading, …`.
+    /// One line: `3 uploading, 2 queued, 120 done — 12.3 MB/s, 2 min left`; with sources, `2 sources: 1 uploading, 1
+    /// draft; files: 3 uploading, …`.
     public func line(_ look: ConsoleLook) -> String {
         let files = Self.listed(counts)
         var text = files.isEmpty ? "no files yet" : files

@@ -1,20 +1,20 @@
-/// The lines at the bottom of a terminal that are drawn again and again where they stand.
+/// Lines at the bottom of a terminal that are redrawn in place.
 ///
-/// It only makes the text to be written; control sequences are those of ECMA-48 that every terminal of today knows.
+/// Only composes the text. The control sequences are ECMA-48 sequences that every current terminal supports.
 public struct LiveBlock: Sendable {
-    /// The widths of the lines that stand on the screen.
+    /// The widths of the lines on the screen.
     private var drawn: [Int] = []
     private var isCursorHidden = false
 
-    /// A block that is not on the screen yet.
+    /// Creates a block that is not yet on the screen.
     public init() {}
 
-    /// What draws the block anew.
+    /// Returns the text that redraws the block.
     ///
     /// - Parameters:
-    ///   - lines: the block's lines, each no wider than the terminal and all of them fewer than its rows.
-    ///   - above: lines that stay, and push the block down.
-    ///   - columns: the terminal's width now: the terminal broke lines that a smaller window has no room for.
+    ///   - lines: The block's lines. Each must fit the terminal's width, and all must be fewer than its rows.
+    ///   - above: Lines that stay on the screen and push the block down.
+    ///   - columns: The terminal's present width: if the window shrank, the terminal wrapped the old lines.
     public mutating func draw(_ lines: [String], above: [String] = [], columns: Int) -> String {
         var text = isCursorHidden ? "" : "\u{1B}[?25l"
         text += backToTop(columns: columns)
@@ -25,7 +25,7 @@ public struct LiveBlock: Sendable {
         return text
     }
 
-    /// What takes the block off the screen again; nothing when there is none.
+    /// Returns the text that removes the block from the screen; empty if there is none.
     public mutating func erase(columns: Int) -> String {
         guard isCursorHidden else { return "" }
         let text = backToTop(columns: columns) + "\u{1B}[J\u{1B}[?25h"
@@ -34,8 +34,8 @@ public struct LiveBlock: Sendable {
         return text
     }
 
-    /// What clears the rest of a line's row. Nothing where the line fills it: the cursor still stands on its last
-    /// character then, and clearing would take that away.
+    /// Returns the sequence that clears the rest of a line's row. Empty if the line fills its row: the cursor is then
+    /// still on the last character, and clearing would erase it.
     private static func clearing(after line: String, columns: Int) -> String {
         let width = DisplayText.width(line)
         return width > 0 && width % max(columns, 1) == 0 ? "" : "\u{1B}[K"

@@ -2,16 +2,16 @@ public import UploadCore
 
 /// One line of a log.
 public struct LogLine: Sendable {
-    /// When it happened.
+    /// The time of the event.
     public var time: WallTime
-    /// How severe it is: the name of a level of swift-log.
+    /// The severity, as a level of swift-log.
     public var level: Configuration.LogLevel
-    /// What happened.
+    /// The event.
     public var message: String
-    /// More about it, in this order.
+    /// Details, in this order.
     public var metadata: [(key: String, value: String)]
 
-    /// Puts a line together.
+    /// Creates a line.
     public init(
         time: WallTime, level: Configuration.LogLevel, message: String, metadata: [(key: String, value: String)]
     ) {
@@ -21,7 +21,7 @@ public struct LogLine: Sendable {
         self.metadata = metadata
     }
 
-    /// For people: `2026-11-21T09:30:00Z info    message key=value`, without a line feed.
+    /// The line for display: `2026-11-21T09:30:00Z info    message key=value`, without a line feed.
     public func text(hasColours: Bool) -> String {
         let look = ConsoleLook(isLive: hasColours, hasColours: hasColours, hasUnicode: true, columns: nil)
         let level = look.paint(DisplayText.padded(level.rawValue, to: 7), colour)
@@ -29,7 +29,7 @@ public struct LogLine: Sendable {
         return "\(seconds) \(level) \(DisplayText.escaped(message))" + pairs.joined()
     }
 
-    /// For programs: one JSON object, without a line feed. Metadata that bear the name of a member get an underscore.
+    /// The line as one JSON object, without a line feed. A metadata key equal to a member's name gets an underscore.
     public func json() -> String {
         var text = JSONText(layout: .line)
         text.object { text in
@@ -43,7 +43,7 @@ public struct LogLine: Sendable {
         return String(decoding: text.bytes, as: UTF8.self)
     }
 
-    /// What the journal wants before a line to know its severity (man 3 sd-daemon).
+    /// The severity prefix for the journal (man 3 sd-daemon).
     public var journalPrefix: String {
         switch level {
         case .critical: "<2>"
@@ -67,7 +67,7 @@ public struct LogLine: Sendable {
         }
     }
 
-    /// A value that can be told from what follows it.
+    /// Quotes a value if necessary, so that its end is unambiguous.
     private static func quoted(_ value: String) -> String {
         let escaped = DisplayText.escaped(value)
         let isPlain = !escaped.isEmpty && !escaped.contains { $0.isWhitespace || $0 == "\"" || $0 == "=" }

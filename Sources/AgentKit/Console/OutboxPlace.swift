@@ -2,26 +2,26 @@ import CLinux
 import Glibc
 public import UploadCore
 
-/// Where the outbox is, and what a name on the command line means in it.
+/// Resolves names on the command line relative to the outbox.
 ///
-/// Directories are compared by their real paths, so that it does not matter which way of symbolic links a name takes to
-/// the outbox. The last part of a name is never resolved: a link in the outbox is a file of its own (and rejected).
+/// Compares directories by their real paths, so a name may reach the outbox through any symbolic links. The last part
+/// of a name is never resolved: a link in the outbox counts as a file (and is rejected).
 public struct OutboxPlace: Sendable {
-    /// Something a name may mean.
+    /// A possible meaning of a name.
     public struct Candidate: Equatable, Sendable {
-        /// What stands at the place.
+        /// The kind of object at the path.
         public enum Kind: Equatable, Sendable {
-            /// Nothing.
+            /// No object.
             case missing
             /// A directory, the outbox itself included.
             case directory
-            /// Anything else.
+            /// Any other object.
             case file
         }
 
-        /// Where it is in the outbox.
+        /// The path in the outbox.
         public let path: RelativePath
-        /// What is there.
+        /// The kind of object at that path.
         public let kind: Kind
     }
 
@@ -29,18 +29,18 @@ public struct OutboxPlace: Sendable {
     private let currentDirectory: [UInt8]
     private static let slash = UInt8(ascii: "/")
 
-    /// A place.
+    /// Creates a place.
     ///
     /// - Parameters:
-    ///   - outbox: the absolute path of the watched directory, which may be a symbolic link.
-    ///   - currentDirectory: where relative names start first; absolute.
+    ///   - outbox: Absolute path of the watched directory, which may be a symbolic link.
+    ///   - currentDirectory: Absolute path where relative names start first.
     public init(outbox: String, currentDirectory: String) {
         self.outbox = Array(outbox.utf8)
         self.currentDirectory = Array(currentDirectory.utf8)
     }
 
-    /// What a name may mean: first as seen from the current directory, then from the outbox; places outside of the
-    /// outbox are left out.
+    /// Returns the possible meanings of a name, first relative to the current directory, then relative to the outbox.
+    /// Paths outside of the outbox are omitted.
     public func candidates(for name: [UInt8]) -> [Candidate] {
         guard !name.isEmpty, !name.contains(0) else { return [] }
         if name.first == Self.slash { return [candidate(name)].compactMap(\.self) }
@@ -50,22 +50,22 @@ public struct OutboxPlace: Sendable {
         }
     }
 
-    /// What stands at a path of the outbox now.
+    /// Returns the kind of object at a path of the outbox.
     public func kind(of path: RelativePath) -> Candidate.Kind {
         path.bytes.isEmpty ? .directory : Self.kind(outbox + [Self.slash] + path.bytes)
     }
 
-    /// Whether the directory at a path of the outbox has what makes it a source.
+    /// Whether the directory at a path of the outbox contains a `source.toml`, and so is a source.
     public func isSource(_ path: RelativePath) -> Bool {
         !path.bytes.isEmpty && kind(of: path) == .directory
             && kind(of: path.appending(SourceReport.descriptionName.utf8)) == .file
     }
 
-    /// Why a name that means nothing in the outbox means nothing, with what to do.
+    /// Explains why a name means nothing in the outbox, and what to do.
     ///
     /// - Parameters:
-    ///   - name: as it was typed.
-    ///   - bytes: the name's bytes.
+    ///   - name: The name as typed.
+    ///   - bytes: The name's bytes.
     public func reasonForUnknown(_ name: String, bytes: [UInt8]) -> String {
         let shown = DisplayText.escaped(String(decoding: outbox, as: UTF8.self))
         let path = bytes.first == Self.slash ? bytes : currentDirectory + [Self.slash] + bytes
@@ -78,7 +78,7 @@ public struct OutboxPlace: Sendable {
     }
 
     private func candidate(_ absolute: [UInt8]) -> Candidate? {
-        // While the outbox is away, its files are known all the same.
+        // If the outbox is unavailable, the agent still knows its files.
         guard let root = Self.realPath(outbox) ?? Self.resolvingDirectories(of: outbox) else { return nil }
         if Self.realPath(absolute) == root { return Candidate(path: .root, kind: .directory) }
         guard let real = Self.resolvingDirectories(of: absolute), let path = Self.path(real, below: root) else {
@@ -92,9 +92,9 @@ public struct OutboxPlace: Sendable {
         return path.starts(with: prefix) ? RelativePath(Array(path.dropFirst(prefix.count))) : nil
     }
 
-    /// The real path of the directory a name is in, with the name's last part as it is.
+    /// Resolves the directory part of a name, and keeps the last part unchanged.
     ///
-    /// Directories that are gone are taken as they are written: the ledger may still know the files that were in them.
+    /// Missing directories stay as written: the ledger may still know their files.
     private static func resolvingDirectories(of absolute: [UInt8]) -> [UInt8]? {
         var parts = absolute.split(separator: slash).filter { !$0.elementsEqual(".".utf8) }.map(Array.init)
         guard let last = parts.last else { return nil }

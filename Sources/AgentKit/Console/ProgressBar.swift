@@ -1,12 +1,12 @@
-/// A bar that fills from the left.
+/// A progress bar.
 enum ProgressBar {
     private static let eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
     /// Draws a bar.
     ///
     /// - Parameters:
-    ///   - share: 0…1; what lies outside is taken as the nearer end.
-    ///   - width: columns; nothing is drawn in fewer than 3.
+    ///   - share: 0…1; other values are clamped.
+    ///   - width: Columns; the bar is empty below 3.
     static func text(_ share: Double, width: Int, look: ConsoleLook) -> String {
         guard width >= 3 else { return "" }
         let share = share.isFinite ? min(max(share, 0), 1) : 0
@@ -14,7 +14,7 @@ enum ProgressBar {
     }
 
     private static func blocks(_ share: Double, _ width: Int, _ look: ConsoleLook) -> String {
-        // Rounded down: a full bar means all of it.
+        // Rounded down: a full bar means all bytes.
         let filled = Int(share * Double(width * 8))
         let done = String(repeating: "█", count: filled / 8) + eighths[filled % 8]
         let rest = String(repeating: "░", count: width - filled / 8 - (filled % 8 == 0 ? 0 : 1))

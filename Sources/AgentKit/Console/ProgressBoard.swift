@@ -1,30 +1,30 @@
 import LinuxSystem
 
-/// What a live display shows: a bar for each file that something happens to, and one line about all of them.
+/// The content of a live display: a bar for each active file, and one line for the total.
 public struct ProgressBoard: Sendable {
     private let look: ConsoleLook
     private let columns: Int
 
-    /// Wider lines only tear name and numbers apart.
+    /// Wider lines only move the name and the numbers further apart.
     private static let widest = 160
     private static let percentWidth = 4
     private static let sizeWidth = 7
     private static let mostNotes = 3
 
-    /// A board for a terminal.
+    /// Creates a board for a terminal.
     public init(look: ConsoleLook) {
         self.look = look
         columns = min(look.columns ?? 80, Self.widest)
     }
 
-    /// The lines for what is not final, what moves first, and below them the last line.
+    /// Composes the lines for all entries that are not final, active ones first, and adds the last line.
     ///
     /// - Parameters:
-    ///   - files: final ones are passed over.
-    ///   - sources: each is one bar; those of its files that are in flight stand below it where there is room for all.
-    ///   - notes: what needs attention, one line each; stands above the last line.
-    ///   - last: a line about everything.
-    /// - Returns: fewer lines than the terminal has rows; what finds no room is counted.
+    ///   - files: The files. Final files are skipped.
+    ///   - sources: The sources. Each gets one bar; its files in flight follow below if there is room for all.
+    ///   - notes: Problems that need attention, one line each, above the last line.
+    ///   - last: A line for the total.
+    /// - Returns: Fewer lines than the terminal has rows. Omitted entries are counted.
     public func lines(
         _ files: [FileEntry], sources: [SourceEntry] = [], notes: [String] = [], last: String
     ) -> [String] {
@@ -45,7 +45,7 @@ public struct ProgressBoard: Sendable {
         return (lines + notes + [last]).map(look.cut)
     }
 
-    /// A line, and the files that may stand below it.
+    /// A line, and the files that may follow below.
     private struct Row {
         var head: String
         var below: [FileEntry] = []
@@ -65,7 +65,7 @@ public struct ProgressBoard: Sendable {
             .map(\.element.row)
     }
 
-    /// One line about everything that is waited for, final or not.
+    /// One line for the total of all waited-for files, final or not.
     public func total(_ files: [FileEntry]) -> String {
         let sizes = files.reduce(into: (all: 0.0, sent: 0.0)) { sums, file in
             let size = Double(file.size ?? 0)
@@ -86,14 +86,14 @@ public struct ProgressBoard: Sendable {
         ["\(source.shownPath)/ \(source.filesDone)", source.shownPath + "/"]
     }
 
-    /// Widths of the columns that depend on the terminal and on what is shown.
+    /// Widths of the columns that depend on the terminal and the content.
     private struct Layout {
         var name: Int
         var bar: Int
         var info: Int
     }
 
-    /// Gives names the width they need, as far as there is one, and bars what is left.
+    /// Gives names the width they need if available, and bars the rest.
     private func layout(_ files: [FileEntry], _ sources: [SourceEntry]) -> Layout {
         let bars = columns >= 100 ? 10...30 : columns >= 72 ? 10...12 : columns >= 50 ? 8...8 : 0...0
         let info = columns >= 72 ? 26 : 12
@@ -103,7 +103,7 @@ public struct ProgressBoard: Sendable {
             + sources.filter { !$0.isFinal }.map { source in
                 names(of: source).map { DisplayText.width($0) }.max() ?? 0
             }
-        // The line about everything begins with `1234 of 5678 through`.
+        // The line for the total begins with `1234 of 5678 through`.
         let longest = max(widths.max() ?? 0, 20)
         let name = max(min(longest, room - info - bars.lowerBound), 10)
         let bar = max(bars.lowerBound, min(bars.upperBound, room - info - name))
@@ -120,12 +120,12 @@ public struct ProgressBoard: Sendable {
                 look.paint($0, file.colour)
             }
         }
-        // An empty bar says no more than the state beside it.
+        // An empty bar adds nothing to the state beside it.
         let share = file.shownShare > 0 || file.speed != nil ? file.shownShare : nil
         return row(names: names, share: share, size: file.size.map(Quantity.size) ?? "", infos: infos, layout)
     }
 
-    /// Speed and remaining time, from the longest way to say them to the shortest.
+    /// Speed and remaining time, from the longest form to the shortest.
     private func pace(speed: UInt64, seconds: UInt64?) -> [String] {
         let speed = speed > 0 ? Quantity.speed(speed) : ""
         guard let seconds else { return [speed] }
@@ -133,7 +133,7 @@ public struct ProgressBoard: Sendable {
         return [speed + "  " + left + " left", left + " left"]
     }
 
-    /// Name, bar, per cent, size and the rest; a narrow terminal shows a shorter bar, then none.
+    /// Composes name, bar, per cent, size and the rest. A narrow terminal gets a shorter bar, or none.
     private func row(names: [String], share: Double?, size: String, infos: [String], _ layout: Layout) -> String {
         let name = DisplayText.truncated(fitting(names, layout.name), to: layout.name, ellipsis: look.ellipsis)
         var cells = [DisplayText.padded(name, to: layout.name)]
@@ -150,14 +150,14 @@ public struct ProgressBoard: Sendable {
         ProgressBar.text(share, width: width, look: look)
     }
 
-    /// The first text that fits, or the last one.
+    /// Returns the first text that fits, otherwise the last.
     private func fitting(_ texts: [String], _ width: Int) -> String {
         texts.first { DisplayText.width($0) <= width } ?? texts.last ?? ""
     }
 
     private static let inFlight: Set<String> = ["uploading", "verifying", "hashing"]
 
-    /// Bytes on their way first, what waits for something last.
+    /// Order of display: uploading files first, waiting files last.
     private static func rank(_ file: FileEntry) -> Int {
         ["uploading", "verifying", "hashing", "settling", "queued", "waiting"].firstIndex(of: file.state) ?? 6
     }

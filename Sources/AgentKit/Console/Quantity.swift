@@ -1,4 +1,4 @@
-/// Sizes, speeds and durations for people.
+/// Formats sizes, speeds and durations for display.
 public enum Quantity {
     private static let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
 
@@ -10,19 +10,19 @@ public enum Quantity {
             let tenths = rounded(bytes, to: unit / 10)
             if tenths < 1000 { return "\(tenths / 10).\(tenths % 10) \(name)" }
             let whole = rounded(bytes, to: unit)
-            // Past exabytes 64 bits end, and with them the units.
+            // 64 bits end at exabytes, so no larger unit exists.
             if whole < 1000 || unit > .max / 1000 { return "\(whole) \(name)" }
             unit *= 1000
         }
         return "\(bytes) B"
     }
 
-    /// Bytes a second: `12.3 MB/s`.
+    /// Bytes per second: `12.3 MB/s`.
     public static func speed(_ bytesPerSecond: UInt64) -> String {
         size(bytesPerSecond) + "/s"
     }
 
-    /// Seconds in the two largest units that matter: `45 s`, `2 min 5 s`, `3 h 12 min`, `2 d 4 h`.
+    /// Seconds in the two largest relevant units: `45 s`, `2 min 5 s`, `3 h 12 min`, `2 d 4 h`.
     public static func duration(seconds: UInt64) -> String {
         switch seconds {
         case ..<60: "\(seconds) s"
@@ -32,7 +32,7 @@ public enum Quantity {
         }
     }
 
-    /// A share in whole per cent, rounded down, so that 100 % means all of it.
+    /// A share in whole per cent, rounded down: 100 % means all.
     public static func percent(_ share: Double) -> String {
         "\(Int((min(max(share, 0), 1) * 100).rounded(.down)))%"
     }
@@ -48,7 +48,7 @@ public enum Quantity {
 }
 
 extension Duration {
-    /// Reads a duration as `agent.toml` has it: `250ms`, `30s`, `2m`, `24h`, `30d`.
+    /// Parses a duration as written in `agent.toml`: `250ms`, `30s`, `2m`, `24h`, `30d`.
     ///
     /// - Returns: nil for anything else.
     public init?(written text: String) {

@@ -1,8 +1,8 @@
 public import UploadCore
 
 extension RelativePath {
-    /// The path that `description` shows as a text with percent-encoded bytes; nil for one that needs none of them, and
-    /// for what `description` never shows. A name that is not UTF-8 can't be typed otherwise.
+    /// Parses a path that `description` shows with percent-encoded bytes. Returns nil if no byte needs the encoding,
+    /// or if `description` never produces this text. This is the only way to type a name that is not UTF-8.
     public init?(shown text: String) {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
         var bytes: [UInt8] = []

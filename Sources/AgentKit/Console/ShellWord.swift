@@ -1,6 +1,6 @@
-/// Words of a command line that is shown to be typed.
+/// Quotes words of command lines that are shown to the user.
 public enum ShellWord {
-    /// A text as a shell takes it for one word, safe to be shown: quoted where it has to be (POSIX.1, 2.2.2).
+    /// Returns a text as one shell word, escaped for display and quoted if necessary (POSIX.1, 2.2.2).
     public static func text(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { byte in
             switch byte {

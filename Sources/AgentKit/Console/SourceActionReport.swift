@@ -1,20 +1,20 @@
 import UploadCore
 
-/// What became of a wish over all sources that were named, as `--json` prints it.
+/// The result of a wish for all named sources, as `--json` prints it.
 public struct SourceActionReport: Encodable, Equatable, Sendable {
-    /// A source that nothing was done to.
+    /// A source that the wish did not change.
     public struct Unchanged: Encodable, Equatable, Sendable {
         /// The source's entry.
         public var source: SourceEntry
-        /// Why, for people.
+        /// The reason, for display.
         public var reason: String
     }
 
-    /// Sources that the wish was fulfilled for.
+    /// Sources that the wish changed.
     public private(set) var changed: [SourceEntry] = []
-    /// Sources that were as they should be.
+    /// Sources already in the wanted state.
     public private(set) var unchanged: [Unchanged] = []
-    /// Sources that are not as they should be, with the reason.
+    /// Sources not in the wanted state, with the reason.
     public private(set) var failed: [Unchanged] = []
 
     private let wish: SourceWish
@@ -23,12 +23,12 @@ public struct SourceActionReport: Encodable, Equatable, Sendable {
         case changed, unchanged, failed
     }
 
-    /// Nothing done yet.
+    /// Creates an empty report.
     public init(_ wish: SourceWish) {
         self.wish = wish
     }
 
-    /// Takes in what the agent says.
+    /// Adds the agent's answer.
     public mutating func add(_ outcome: SourceOutcome) {
         let source = outcome.source
         if let refusal = outcome.refusal {
@@ -45,10 +45,10 @@ public struct SourceActionReport: Encodable, Equatable, Sendable {
         }
     }
 
-    /// Whether every source is as it should be.
+    /// Whether every source is in the wanted state.
     public var isFulfilled: Bool { failed.isEmpty }
 
-    /// What to say to a person about what went well.
+    /// Success messages for the user.
     public func lines(_ look: ConsoleLook) -> [String] {
         changed.map { source in
             let files = SourceEntry.count(source.files.count, "file") + ", " + Quantity.size(source.size)
@@ -60,7 +60,7 @@ public struct SourceActionReport: Encodable, Equatable, Sendable {
             }
     }
 
-    /// What happens next to what was submitted, a line each.
+    /// What happens next to each submitted source, one line each.
     public var prospects: [String] {
         guard wish == .submit else { return [] }
         return changed.map { source in
@@ -78,7 +78,7 @@ public struct SourceActionReport: Encodable, Equatable, Sendable {
         }
     }
 
-    /// What to say about what went wrong, a line each.
+    /// Error messages for the user, one line each.
     public var complaints: [String] {
         failed.map { outcome in
             let path = outcome.source.shownPath

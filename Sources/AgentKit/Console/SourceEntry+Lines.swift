@@ -1,12 +1,12 @@
 extension SourceEntry {
-    /// How it ended, and where the post can be seen: `done sea 4.8 MB https://…`, or `failed sea: why`.
+    /// The outcome, with the post's URL: `done sea 4.8 MB https://…`, or `failed sea: why`.
     public func outcomeLine(_ look: ConsoleLook) -> String {
         let place = isDone ? url.map { " " + DisplayText.escaped($0) } ?? "" : ""
         return asFile.outcomeLine(look) + place
     }
 
-    /// What there is to say beside its path: how many of its files are through, what waits to be submitted, and the title
-    /// where it is not the directory's name.
+    /// The remark beside the path: number of files done, pending changes, skipped files, and the title if it differs
+    /// from the directory's name.
     func remark(_ look: ConsoleLook) -> String {
         var parts = [filesDone]
         if !pending_changes.isEmpty { parts.append(Self.count(pending_changes.count, "pending change")) }
@@ -15,7 +15,7 @@ extension SourceEntry {
         return parts.joined(separator: ", ")
     }
 
-    /// What may take a line of its own below it: where the post is, and why it is where it is.
+    /// Details on lines of their own below the source: the post's URL, and the error.
     var details: [String] {
         var details: [String] = []
         if let url, isDone { details.append(DisplayText.escaped(url)) }

@@ -4,28 +4,28 @@ public import UploadCore
 extension SourceEntry {
     /// The directory's path in the outbox.
     ///
-    /// - Returns: nil when the entry does not hold a proper path.
+    /// - Returns: nil if the entry contains no valid path.
     public var relativePath: RelativePath? {
         guard let path_bytes else { return RelativePath(path) }
         return Data(base64Encoded: path_bytes).flatMap { RelativePath(Array($0)) }
     }
 
-    /// Whether it is kept and not uploaded until it is submitted.
+    /// Whether the source is a draft, which is not uploaded until it is submitted.
     public var isDraft: Bool { state == SourceState.draft.word }
 
-    /// Whether nothing more happens to it unless a person acts. A state that a newer agent may have is not final.
+    /// Whether the state is final until the user acts. An unknown state of a newer agent is not final.
     public var isFinal: Bool { SourceState(word: state)?.isFinal ?? false }
 
     /// Whether the server confirmed the post.
     public var isDone: Bool { state == FileState.done.rawValue }
 
-    /// The directory, safe to be shown.
+    /// The directory, escaped for display.
     public var shownPath: String { DisplayText.escaped(path) }
 
-    /// The directory as it is to be typed after a command.
+    /// The directory, quoted for a command line.
     public var typedPath: String { ShellWord.text(path) }
 
-    /// The source put like a file at the directory's path: what bars, outcomes and `wait` tell of it is the same.
+    /// The source as a file entry at the directory's path. Bars, outcomes and `wait` treat both alike.
     public var asFile: FileEntry {
         FileEntry(
             id: id, path: path, path_bytes: path_bytes, state: state, size: size, progress: progress,

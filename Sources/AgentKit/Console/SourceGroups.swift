@@ -1,6 +1,6 @@
 import UploadCore
 
-/// Which files belong to which of the sources.
+/// Assigns files to their sources.
 public struct SourceGroups: Sendable {
     /// The sources, ordered by directory.
     public let sources: [SourceEntry]
@@ -8,7 +8,7 @@ public struct SourceGroups: Sendable {
     private let ids: Set<String>
     private let byDirectory: [RelativePath: String]
 
-    /// Groups for sources.
+    /// Creates groups for sources.
     public init(_ sources: [SourceEntry]) {
         self.sources = sources
         ids = Set(sources.map(\.id))
@@ -16,7 +16,8 @@ public struct SourceGroups: Sendable {
             sources.compactMap { source in source.relativePath.map { ($0, source.id) } }, uniquingKeysWith: { $1 })
     }
 
-    /// The id of the source that a file belongs to, or lies in; nil where there is none.
+    /// The id of the source that contains a file; nil for none. The entry's own `source` counts first, then the
+    /// directories above.
     public func owner(of file: FileEntry) -> String? {
         guard !ids.isEmpty else { return nil }
         if let source = file.source { return ids.contains(source) ? source : nil }
@@ -28,11 +29,11 @@ public struct SourceGroups: Sendable {
         return nil
     }
 
-    /// The files by the id of their source; those that belong to none by the empty id.
+    /// Groups files by the id of their source. Files without a source have the empty id.
     public func split(_ files: [FileEntry]) -> [String: [FileEntry]] {
         Dictionary(grouping: files) { owner(of: $0) ?? "" }
     }
 
-    /// The files that belong to no source.
+    /// Files without a source.
     public func loose(_ files: [FileEntry]) -> [FileEntry] { files.filter { owner(of: $0) == nil } }
 }

@@ -1,7 +1,7 @@
 public import UploadCore
 
 extension SourceWish {
-    /// The wish about a source that goes with an action on files.
+    /// The wish for sources that corresponds to an action on files.
     public init(_ action: FileAction) {
         switch action {
         case .pause: self = .pause
@@ -12,17 +12,17 @@ extension SourceWish {
         }
     }
 
-    /// The action on files that goes with it; nil for `submit`.
+    /// The corresponding action on files; nil for `submit`.
     var action: FileAction? { FileAction(rawValue: rawValue) }
 
-    /// Whether it does something to a source in a state: what it is about where a directory with several sources is named.
-    /// A draft is left alone then.
+    /// Whether the wish has an effect on a source in this state. Used when the user names a directory with several
+    /// sources; drafts are then skipped.
     public func concerns(_ source: SourceEntry) -> Bool {
         guard let state = FileState(rawValue: source.state) else { return false }
         return action?.concerns(state) ?? false
     }
 
-    /// Whether a source is as somebody wants who asks for this, so that it is no failure when nothing was done.
+    /// Whether a source already is as the user wants. If so, it is no failure that the wish did nothing.
     public func isFulfilled(by source: SourceEntry) -> Bool {
         guard let state = FileState(rawValue: source.state) else {
             return source.isDraft && self == .resume
@@ -31,6 +31,6 @@ extension SourceWish {
         return action.isFulfilled(by: state)
     }
 
-    /// What was done to a source: `submitted`.
+    /// The completed wish: `submitted`.
     public var pastParticiple: String { action?.pastParticiple ?? "submitted" }
 }

@@ -1,26 +1,26 @@
-/// What `status` shows: files, and sources with theirs.
+/// The entries `status` shows: files, and sources with their files.
 public struct StatusSelection: Sendable {
-    /// A line of the list, with what stands below it.
+    /// A line of the list, with the lines below.
     public enum Item: Equatable, Sendable {
-        /// A file of no source.
+        /// A file without a source.
         case file(FileEntry)
-        /// A source and those of its files that are shown.
+        /// A source and its files to show.
         case source(SourceEntry, files: [FileEntry])
     }
 
-    /// What to show: what needs attention, then the rest, each ordered by path.
+    /// The entries to show: first those that need attention, then the rest, each ordered by path.
     public let items: [Item]
-    /// How many files and sources that ended were left out.
+    /// Number of omitted final files and sources.
     public let leftOut: Int
 
-    /// Everything, or what a person at a terminal wants to know: what is not final, what failed or was rejected, and what
-    /// ended last.
+    /// Selects everything, or what matters at a terminal: active, failed and rejected entries, and the latest other
+    /// final entries.
     ///
     /// - Parameters:
-    ///   - files: what is known of files, those of sources included; ordered by path.
-    ///   - sources: what is known of sources.
-    ///   - ended: how many files and sources that ended without a need for attention are shown at most; nil for all of
-    ///     them. Where it is given, the files of a source that are done are left out too: the source's line counts them.
+    ///   - files: All known files, including those of sources; ordered by path.
+    ///   - sources: All known sources.
+    ///   - ended: Maximum number of final files and sources that need no attention; nil for all. If given, finished
+    ///     files of a source are omitted too: the source's line counts them.
     public init(_ files: [FileEntry], sources: [SourceEntry], ended: Int?) {
         let groups = SourceGroups(sources)
         var split = groups.split(files)

@@ -1,33 +1,33 @@
 import LinuxSystem
 
-/// Files and sources as aligned lines: state, progress, size, speed, remaining time, path, and an error code or a remark.
-/// The files of a source stand below it, indented. Below each file that needs attention stands why, in words.
+/// Files and sources as aligned lines: state, progress, size, speed, remaining time, path, and an error code or a
+/// remark. The files of a source follow below, indented. The reason follows below each file that needs attention.
 public struct StatusTable: Sendable {
     private let rows: [Row]
     private let look: ConsoleLook
 
     private struct Row {
         var colour: Colour?
-        /// State, progress, size, speed, remaining time or when it is tried again.
+        /// State, progress, size, speed, and the remaining time or the time of the next attempt.
         var cells: [String]
         var path: String
         var error = ""
-        /// What stands behind the path without taking room from the paths of other lines.
+        /// Text after the path. Does not count in the width of the path column.
         var remark = ""
-        /// Lines below it, from the path's column on, which are there to be copied.
+        /// Lines below, from the path's column on, meant for copying.
         var details: [String] = []
-        /// A sentence below it, which may be broken into several lines.
+        /// A sentence below, which may be wrapped.
         var reason = ""
     }
 
-    /// The narrowest column for paths: on a terminal narrower than that leaves room for, lines are cut at its edge.
+    /// Minimum width of the path column. On a narrower terminal, lines are cut at its edge.
     private static let narrowestPath = 12
-    /// How far to the right lines below a file begin at least.
+    /// Minimum indentation of lines below a file.
     private static let leastIndentation = 4
 
-    /// A table of what was selected.
+    /// Creates a table of the selected entries.
     ///
-    /// - Parameter now: milliseconds since 1970, to tell when the next attempt is due; nil for this moment.
+    /// - Parameter now: Milliseconds since 1970, to compute when the next attempt is due; nil for the present.
     public init(_ items: [StatusSelection.Item], look: ConsoleLook, now: Int64? = nil) {
         self.look = look
         let now = now ?? wallTimeMilliseconds()
@@ -74,12 +74,13 @@ public struct StatusTable: Sendable {
         }
     }
 
-    /// A line below a source, further left where it needs the room, and never cut: an address is there to be copied.
+    /// A line below a source. Long lines get less indentation, and are never cut, so that an address can be copied.
     private func detail(_ text: String, _ colour: Colour?, _ indentation: Int) -> String {
         blanks(before: text, indentation) + look.paint(text, colour)
     }
 
-    /// The lines of a sentence below a file, further left where it needs the room, and broken where that does not do.
+    /// The lines of a sentence below a file. Long sentences get less indentation, and are wrapped if they still don't
+    /// fit.
     private func reason(_ text: String, _ colour: Colour?, _ indentation: Int) -> [String] {
         guard !text.isEmpty else { return [] }
         let blanks = blanks(before: text, indentation)
@@ -92,7 +93,7 @@ public struct StatusTable: Sendable {
         return String(repeating: " ", count: min(indentation, room))
     }
 
-    /// As wide as the longest path, but no wider than the terminal leaves room for.
+    /// The width of the longest path, limited by the terminal's width.
     private func pathWidth(beside widths: [Int]) -> Int {
         let longest = rows.map { DisplayText.width($0.path) }.max() ?? 0
         guard let columns = look.columns else { return longest }
@@ -103,7 +104,7 @@ public struct StatusTable: Sendable {
 
     private func line(_ row: Row, _ widths: [Int], _ pathWidth: Int) -> String {
         var cells: [String] = []
-        // A column that is empty in every row takes no room.
+        // A column that is empty in every row is omitted.
         for (index, width) in widths.enumerated() where width > 0 {
             let cell = DisplayText.padded(row.cells[index], to: width, right: index > 0)
             cells.append(index == 0 ? look.paint(cell, row.colour) : cell)

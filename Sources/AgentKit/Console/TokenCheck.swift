@@ -1,7 +1,7 @@
 extension EffectiveConfiguration {
-    /// Why the agent must not begin: a token is at hand that must not be sent to this server; nil where all is well.
+    /// Returns why the agent must not start: a token exists that must not be sent to this server; nil if all is well.
     ///
-    /// - Parameter environment: the environment variables; `OUTBOX_TOKEN` is looked for in them.
+    /// - Parameter environment: The environment variables, of which `OUTBOX_TOKEN` matters.
     public func objectionToToken(environment: [String: String]) -> ConfigurationError? {
         let credentials = Credentials(
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,

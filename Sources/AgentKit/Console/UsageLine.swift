@@ -1,10 +1,10 @@
-/// Wrong usage in one line, as every other error is told.
+/// Formats usage errors as one line, like all other errors.
 public enum UsageLine {
-    /// The line, without a newline: the command, what is wrong, and where to read how it is meant.
+    /// Composes the line, without a newline: the command, the error, and the command that shows the help.
     ///
     /// - Parameters:
-    ///   - message: what the parser of the command line says; it may have several lines, and a list of values in them.
-    ///   - command: the words that name the command, the program's name first.
+    ///   - message: The argument parser's message. May have several lines, including a list of values.
+    ///   - command: The words that name the command, starting with the program's name.
     public static func text(_ message: String, command: [String]) -> String {
         let complaint = DisplayText.escaped(withoutCapital(joined(message)))
         let help = "see `\((command + ["--help"]).joined(separator: " "))`"
@@ -12,20 +12,20 @@ public enum UsageLine {
         return (subject + [ended(complaint, help)]).joined(separator: ": ")
     }
 
-    /// The line for a word that should be a command and is none, with the command that was probably meant.
+    /// Composes the line for an unknown command, with the nearest known command.
     ///
     /// - Parameters:
-    ///   - word: what stands where a command should; nil where nothing does.
-    ///   - names: the commands there are; empty where none is expected.
-    ///   - command: the words before it, the program's name first.
-    /// - Returns: nil where the word is not what is wrong.
+    ///   - word: The word in the command's place; nil if there is none.
+    ///   - names: The known commands; empty if none is expected here.
+    ///   - command: The preceding words, starting with the program's name.
+    /// - Returns: nil if the word is not the error.
     public static func unknownCommand(_ word: String?, among names: [String], command: [String]) -> String? {
         guard let word, !word.hasPrefix("-"), !names.isEmpty, !(names + ["help"]).contains(word) else { return nil }
         let hint = Spelling.nearest(to: word, among: names + ["help"]).map { ". Did you mean '\($0)'?" } ?? ""
         return text("unknown command '\(word)'\(hint)", command: command)
     }
 
-    /// A sentence goes on after a semicolon; one that asks has ended.
+    /// Appends the help with a semicolon, or as a new sentence after a question mark.
     private static func ended(_ complaint: String, _ help: String) -> String {
         if complaint.isEmpty { return help }
         if complaint.hasSuffix("?") { return complaint + " S" + help.dropFirst() }
@@ -47,7 +47,7 @@ public enum UsageLine {
         return result
     }
 
-    /// The first word as it stands within a sentence; one that is all capitals stays.
+    /// Lowercases the first letter, unless the word is all capitals.
     private static func withoutCapital(_ text: String) -> String {
         guard let second = text.dropFirst().first, second.isLowercase else { return text }
         return text.prefix(1).lowercased() + text.dropFirst()

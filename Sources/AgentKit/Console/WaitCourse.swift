@@ -1,15 +1,15 @@
 public import UploadCore
 
-/// What `wait` waits for.
+/// A target of `wait`.
 public enum WaitTarget: Hashable, Sendable {
-    /// One file, which need not be known yet.
+    /// One file, which the agent need not know yet.
     case file(RelativePath)
-    /// Every file below a directory; `.root` stands for all there are.
+    /// Every file below a directory; `.root` means all files.
     case below(RelativePath)
-    /// A source by its directory, which is then looked for among what the agent says like a file of that path.
+    /// A source, by its directory. The source's entry is looked up like a file with that path.
     case source(RelativePath)
 
-    /// Whether a file, or a source by its directory, is meant.
+    /// Whether the target includes a file, or a source by its directory.
     public func includes(_ path: RelativePath) -> Bool {
         switch self {
         case .file(let file), .source(let file): path == file
@@ -18,43 +18,43 @@ public enum WaitTarget: Hashable, Sendable {
     }
 }
 
-/// Follows the files that are waited for from one look at the agent to the next, and tells when the waiting is over.
+/// Follows the waited-for files from one poll of the agent to the next, and decides when the wait is over.
 ///
-/// An outcome that was there from the first look on is believed only once it has stood for a moment: the agent may not
-/// have noticed yet that a file was dropped or overwritten just before the waiting began.
+/// An outcome that was already there at the first poll counts only after it has been stable for ``calm``. The agent
+/// may not have noticed yet that a file was dropped or overwritten just before the wait began.
 public struct WaitCourse: Sendable {
-    /// What a look at the agent found.
+    /// The result of one poll.
     public struct Look: Sendable {
-        /// Files that are in another state than at the last look, and not final.
+        /// Files whose state changed since the last poll, and is not final.
         public internal(set) var moved: [FileEntry] = []
-        /// Files that became final, and at the first look those that were named and are final already.
+        /// Files that became final. At the first poll, also named files that are already final.
         public internal(set) var ended: [FileEntry] = []
-        /// Whether the waiting is over.
+        /// Whether the wait is over.
         public internal(set) var isOver = false
     }
 
-    /// How long nothing may happen before an old outcome is believed: the agent sees what is dropped within 100 ms.
+    /// How long an old outcome must be stable before it counts. The agent sees a dropped file within 100 ms.
     public static let calm = Duration.milliseconds(300)
 
     private let files: Set<RelativePath>
     private let directories: [RelativePath]
     private var states: [RelativePath: String] = [:]
-    /// Files that something happened to since the waiting began.
+    /// Files that changed since the wait began.
     private var followed: Set<RelativePath> = []
     private var calmSince: Duration?
     private var current: [RelativePath: FileEntry] = [:]
     private var absent: Set<RelativePath> = []
     private var hasLooked = false
     private let passesOverOldRejections: Bool
-    /// Files that were rejected before the waiting began and don't count, with the time they ended.
+    /// Files rejected before the wait began, with the time they ended. They don't count.
     private var oldRejections: [RelativePath: String?] = [:]
 
-    /// A wait that has not looked yet.
+    /// Creates a wait that has not polled yet.
     ///
     /// - Parameters:
-    ///   - targets: what is waited for.
-    ///   - passesOverOldRejections: whether files that were rejected before the first look don't count. One such file would
-    ///     otherwise fail every wait for everything from then on.
+    ///   - targets: The targets to wait for.
+    ///   - passesOverOldRejections: Whether to ignore files rejected before the first poll. Otherwise, one such file
+    ///     would fail every later wait for everything.
     public init(for targets: Set<WaitTarget>, passesOverOldRejections: Bool = false) {
         self.passesOverOldRejections = passesOverOldRejections
         var files: Set<RelativePath> = []
@@ -69,20 +69,20 @@ public struct WaitCourse: Sendable {
         self.directories = directories
     }
 
-    /// Takes in what the agent says now.
+    /// Evaluates the agent's present answer.
     ///
     /// - Parameters:
-    ///   - entries: every file the agent knows, and the sources put like files.
-    ///   - hasScanned: whether the agent has looked through the whole outbox since it began.
-    ///   - exists: whether something stands at a path that the agent does not know.
-    ///   - now: time since the waiting began.
+    ///   - entries: Every file the agent knows, and the sources as file entries.
+    ///   - hasScanned: Whether the agent has scanned the whole outbox since its start.
+    ///   - exists: Whether an object exists at a path that the agent does not know.
+    ///   - now: Time since the wait began.
     public mutating func look(
         at entries: [FileEntry], hasScanned: Bool, exists: (RelativePath) -> Bool, now: Duration
     ) -> Look {
         var look = Look()
         current = [:]
         for entry in entries {
-            // A file that was moved after its upload is waited for under either path.
+            // A file that was moved after its upload matches under either path.
             guard let path = [entry.droppedPath, entry.relativePath].compactMap(\.self).first(where: isWaitedFor),
                 !isPassedOver(entry, at: path)
             else { continue }
@@ -100,7 +100,7 @@ public struct WaitCourse: Sendable {
         files.contains(path) || directories.contains { path.isWithin($0) }
     }
 
-    /// Whether the file was rejected before the waiting began. One that is judged again counts.
+    /// Whether the file was rejected before the wait began. A file that is examined again counts.
     private mutating func isPassedOver(_ entry: FileEntry, at path: RelativePath) -> Bool {
         guard passesOverOldRejections else { return false }
         let isRejected = entry.state == FileState.rejected.rawValue
@@ -130,34 +130,33 @@ public struct WaitCourse: Sendable {
             calmSince = nil
             return false
         }
-        // Every outcome came while we looked.
+        // Every outcome came during this wait.
         if directories.isEmpty && absent.isEmpty && files.isSubset(of: followed) { return true }
         let since = calmSince ?? now
         calmSince = since
         return now - since >= Self.calm
     }
 
-    /// Whether everything is final, and believed once it has stood for ``calm``.
+    /// Whether everything is final and only ``calm`` has to pass.
     public var isCalming: Bool { calmSince != nil }
 
-    /// The files that something happened to while they were waited for, and those that were named: what a display of
-    /// the progress is about.
+    /// The named files, and all files that changed during the wait: the files a progress display shows.
     public var shown: [FileEntry] {
         current.filter { followed.contains($0.key) || files.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// All files that are waited for and known, ordered by path.
+    /// All waited-for files that the agent knows, ordered by path.
     public var known: [FileEntry] {
         current.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// How many files were rejected before the waiting began and don't count.
+    /// Number of ignored files that were rejected before the wait began.
     public var passedOver: Int { oldRejections.count }
 
-    /// Whether the server confirmed the content of every file that is waited for.
+    /// Whether the server confirmed the content of every waited-for file.
     public var allDone: Bool { absent.isEmpty && current.values.allSatisfy(\.isDone) }
 
-    /// Named files that the agent does not know, ordered by path: either it has not seen them yet, or they vanished
-    /// before it did.
+    /// Named files that the agent does not know, ordered by path. Either the agent has not seen them yet, or they
+    /// vanished before it could.
     public var unknown: [RelativePath] { absent.sorted() }
 }

@@ -1,19 +1,19 @@
 import UploadCore
 
-/// What `wait` found, as its `--json` prints it. Paths are relative to the outbox.
+/// The result of `wait`, as `--json` prints it. Paths are relative to the outbox.
 public struct WaitReport: Encodable, Equatable, Sendable {
     /// Files whose content the server confirmed.
     public let done: [String]
-    /// Files that ended otherwise, or vanished before the agent saw them.
+    /// Files with another outcome, or that vanished before the agent saw them.
     public let failed: [String]
-    /// Files that were under way when the time was over.
+    /// Files in progress when the time ran out.
     public let pending: [String]
 
-    /// Sums a wait up.
+    /// Sums up a wait.
     ///
     /// - Parameters:
-    ///   - course: the wait, after its last look.
-    ///   - isOver: false when the time was over first; files the agent does not know are under way then.
+    ///   - course: The wait after its last poll.
+    ///   - isOver: False if the time ran out. Files unknown to the agent then count as pending.
     public init(_ course: WaitCourse, isOver: Bool) {
         let unknown = course.unknown.map(\.description)
         done = course.known.filter(\.isDone).map(\.path)

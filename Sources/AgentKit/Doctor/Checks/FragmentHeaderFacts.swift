@@ -15,7 +15,7 @@ struct FragmentHeaderFacts: Equatable, Sendable {
 
     private enum Verdict {
         case arrives, isDropped, seemsDropped
-        /// Only the answer to a request without the header tells.
+        /// Needs the answer to a request without the header.
         case isOpen
         /// Not decidable: the server has other problems, or accepts anything.
         case isUnknown

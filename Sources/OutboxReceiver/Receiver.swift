@@ -7,12 +7,12 @@ import NIOPosix
 import ServiceLifecycle
 import SystemPackage
 
-/// The reference server for the fileSection protocol: takes uploads, keeps them on disk, serves them.
+/// The reference server for the fileSection protocol: receives uploads, stores them on disk, serves them.
 public final class Receiver: Sendable {
     private static let expiryInterval = Duration.seconds(600)
-    /// Connections that are silent for this long are closed.
+    /// A connection is closed after this time of silence.
     private static let idleTimeout = TimeAmount.seconds(120)
-    /// How long requests that are being answered get at shutdown.
+    /// How long running requests may continue at shutdown.
     private static let shutdownGrace = Duration.seconds(1)
 
     private let configuration: ReceiverConfiguration
@@ -22,12 +22,13 @@ public final class Receiver: Sendable {
     private let smallPictures: SmallPictures?
     private let threads = DiskThreads(count: 2)
 
-    /// Opens the storage and checks the configuration; nothing listens yet.
+    /// Opens the storage and checks the configuration. Does not listen yet.
     ///
     /// - Parameters:
-    ///   - configuration: Where to store, where to listen, whom to let in.
-    ///   - logger: Takes what the server has to say; requests at `debug`.
-    ///   - now: The time in seconds since 1970, nil for the system's clock. Used for expiry, which must last over restarts.
+    ///   - configuration: The root directory, addresses, tokens and limits.
+    ///   - logger: Receives all messages; requests at `debug`.
+    ///   - now: The time in seconds since 1970, nil for the system's clock. Expiry uses this clock, because ages must
+    ///     survive restarts.
     /// - Throws: ``StartFailure``.
     public init(
         _ configuration: ReceiverConfiguration, logger: Logger,
@@ -59,17 +60,17 @@ public final class Receiver: Sendable {
         }
     }
 
-    /// Serves until the task is cancelled, or `stop` returns: then requests that are being answered get a second.
+    /// Serves until the task is cancelled or `stop` returns. At shutdown, running requests get one more second.
     ///
     /// - Parameters:
-    ///   - onReady: Called with the URL once connections are accepted.
-    ///   - stop: Returns when the server should stop; nil: when the task is cancelled.
-    /// - Throws: ``StartFailure/cannotCreate(_:)`` when the address cannot be listened on.
+    ///   - onReady: Called with the URL once the server accepts connections.
+    ///   - stop: Returns when the server should stop; nil waits for the task's cancellation.
+    /// - Throws: ``StartFailure/cannotCreate(_:)`` if the server cannot listen on the address.
     public func run(
         onReady: @escaping @Sendable (_ url: String) async -> Void,
         until stop: (@Sendable () async -> Void)? = nil
     ) async throws {
-        // Accepting connections and keeping house, which may block, run here.
+        // Accepting connections and housekeeping may block, so both run on these threads.
         try await withTaskExecutorPreference(threads) {
             try await serve(onReady, stop ?? { try? await Task.sleep(for: .seconds(1 << 40)) })
         }
@@ -107,7 +108,7 @@ public final class Receiver: Sendable {
         do {
             try await ServiceGroup(configuration: services).run()
         } catch is CancellationError {
-            // Connections that were still open when the grace was over.
+            // Some connections were still open at the end of the grace period.
             return
         } catch {
             throw StartFailure(error, listeningOn: listen) ?? error
@@ -125,7 +126,7 @@ extension Receiver {
     }
 }
 
-/// Forgets old uploads and ids from time to time.
+/// Runs the housekeeping at a fixed interval.
 private struct Expiry: Service {
     let store: Store
     let interval: Duration

@@ -1,31 +1,31 @@
-/// Where a receiver stores, where it listens, and whom it lets in.
+/// The settings of a receiver: storage, addresses, tokens and limits.
 public struct ReceiverConfiguration: Sendable {
     /// The storage directory; created when missing.
     public var root: String
     /// The address to listen on.
     public var listen: ListenAddress
-    /// What URLs begin with. Nil: the address listened on, or where that is 0.0.0.0 or ::, the `Host` of the request.
+    /// The prefix of URLs. Nil: the listen address, or the `Host` of the request if that address is 0.0.0.0 or ::.
     public var publicURL: String?
-    /// `token user` a line, or separated by commas.
+    /// Entries `token user`, separated by line breaks or commas.
     public var tokens: String?
-    /// A file of such lines; `#` begins a comment. Read again when it changes.
+    /// A file with such entries; `#` begins a comment. Reloaded when the file changes.
     public var tokenFile: String?
-    /// Bytes that stay free on the file system.
+    /// The bytes that stay free on the file system.
     public var freeSpaceFloor: Int64 = 512 << 20
-    /// The largest file taken, in bytes.
+    /// The largest accepted file, in bytes.
     public var maximumFileSize: Int64 = 64 << 30
-    /// Unfinished uploads one user may have.
+    /// The most unfinished uploads per user.
     public var maximumOpenUploads = 10_000
-    /// Bytes of finished and unfinished files one user may have; nil: any number.
+    /// The most bytes of finished and unfinished files per user; nil: no limit.
     public var quota: Int64?
-    /// The path of `outbox-media`, which draws small versions of pictures; nil: there are none.
+    /// The path of `outbox-media`, which draws small versions of pictures; nil: no small versions.
     public var mediaWorker: String?
-    /// Connections at a time.
+    /// The most simultaneous connections.
     public var maximumConnections = 1000
-    /// Connections at a time from one IPv4 address, or one IPv6 network of 64 bits.
+    /// The most simultaneous connections from one IPv4 address, or from one IPv6 network of 64 bits.
     public var maximumConnectionsPerAddress = 200
 
-    /// Whether what is confirmed is on the disk itself, or only with the kernel.
+    /// Whether the receiver confirms content only once the disk has it, not just the kernel.
     public var synchronizes = true
 
     /// A configuration with the default limits, for loopback without tokens.
@@ -45,7 +45,7 @@ public enum ReceiverVersion {
 public struct ListenAddress: Sendable, Equatable {
     /// A name or an address, without brackets.
     public let host: String
-    /// 0 stands for any free port.
+    /// The port; 0 for any free port.
     public let port: Int
 
     /// An address from its parts.
@@ -54,7 +54,7 @@ public struct ListenAddress: Sendable, Equatable {
         self.port = port
     }
 
-    /// Nil when `text` is not `host:port`, `[address]:port` or `:port`-less.
+    /// Parses `host:port` or `[address]:port`. Returns nil if `text` has another form or no port.
     public init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65535).contains(port)
@@ -69,20 +69,20 @@ public struct ListenAddress: Sendable, Equatable {
         self.init(host: String(host), port: port)
     }
 
-    /// Whether only this machine can reach it.
+    /// Whether only this machine can reach the address.
     var isLoopback: Bool {
         if host == "localhost" || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
-    /// Whether it stands for all addresses of the machine.
+    /// Whether the address is a wildcard for all addresses of the machine.
     var isWildcard: Bool { IPAddress.bytes(host)?.allSatisfy { $0 == 0 } ?? false }
 
     var url: String { "http://\(self)" }
 }
 
 extension ListenAddress: CustomStringConvertible {
-    /// As it is written: an IPv6 address in brackets.
+    /// The address as text, an IPv6 address in brackets.
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -1,11 +1,11 @@
 import Glibc
 import SystemPackage
 
-/// The append-only file that remembers everything but the bytes of files.
+/// The append-only file that records everything except the bytes of files.
 ///
-/// Each entry is one `write` to a descriptor opened with O_APPEND before anybody is told of what it says, so a kill of
-/// this process at any moment loses nothing that was answered. A power cut may lose the entries of the last seconds
-/// that were not synchronised; a line torn by it fails its checksum and is skipped.
+/// The server appends each entry with one `write` (O_APPEND) before it answers a request with that fact. A kill of
+/// this process therefore loses nothing that was answered. A power cut may lose the unsynchronised entries of the
+/// last seconds. A torn line fails its checksum, and the reader skips it.
 struct Journal: ~Copyable {
     private static let name = "journal"
     private static let rewrittenName = "journal.new"
@@ -14,16 +14,16 @@ struct Journal: ~Copyable {
     private let folder: Folder
     private var file: OpenFile
     private var buffer: [UInt8] = []
-    /// Bytes of whole lines.
+    /// The length of all whole lines, in bytes.
     private(set) var length: Int64
     private(set) var lines: Int
-    /// Whether an append that failed left bytes behind ``length`` that could not be cut off.
+    /// Whether a failed append left bytes behind ``length`` that could not be truncated.
     private var hasDebris = false
-    /// Set when the disk failed to keep what was appended: only a journal written anew can be relied on then.
+    /// Set when the disk failed to store appended entries. Only a rewritten journal is reliable then.
     var isSuspect = false
 
-    /// Reads the journal in `folder`, telling `replay` every entry in order.
-    /// - Returns: The number of lines, and how many of them were torn or not understood.
+    /// Reads the journal in `folder` and passes every entry to `replay`, in order.
+    /// - Returns: The number of lines, and how many of them were torn or malformed.
     static func read(_ folder: Folder, _ replay: (JournalEntry) -> Void) throws(Errno) -> (lines: Int, bad: Int) {
         guard let file = try folder.openExisting(name) else { return (0, 0) }
         var reader = LineReader(file)
@@ -37,7 +37,7 @@ struct Journal: ~Copyable {
     }
 
     /// Opens the journal for appending.
-    /// - Parameter lines: How many lines are in it.
+    /// - Parameter lines: The number of lines in the existing journal.
     init(appendingIn folder: Folder, lines: Int = 0) throws(Errno) {
         let file = try folder.open(Self.name, O_RDWR | O_APPEND | O_CREAT, mode: 0o600)
         let length = try Self.endLastLine(of: file)
@@ -47,7 +47,7 @@ struct Journal: ~Copyable {
         self.lines = lines
     }
 
-    /// After a kill in the middle of a write: what follows must not become part of that line.
+    /// Ends a line that a kill left unfinished, so that the next entry starts on a line of its own.
     /// - Returns: The length of the file.
     private static func endLastLine(of file: OpenFile) throws(Errno) -> Int64 {
         let length = try file.status().size
@@ -78,7 +78,7 @@ struct Journal: ~Copyable {
         do throws(Errno) {
             try Self.append(buffer, to: file)
         } catch {
-            // Half a line would take the next one with it.
+            // A partial line would make the next line unreadable too.
             hasDebris = true
             try? cutDebris()
             throw error
@@ -102,14 +102,14 @@ struct Journal: ~Copyable {
 
     // MARK: Writing anew
 
-    /// A journal that is being written beside the one in use.
+    /// A new journal beside the current one.
     struct Rewrite {
         fileprivate let file: OpenFile
         fileprivate let lines: Int
     }
 
-    /// Writes a new journal that says what `catalog` does. It takes effect with ``replace(by:copyingFrom:)``; should
-    /// it never come to that, the next one starts over.
+    /// Writes a compact journal with the contents of `catalog`. ``replace(by:copyingFrom:lines:)`` puts the new
+    /// journal into use; an unused one is overwritten by the next rewrite.
     static func rewrite(_ catalog: Catalog, in folder: Folder) throws(Errno) -> Rewrite {
         try folder.remove(rewrittenName)
         let file = try folder.open(rewrittenName, O_RDWR | O_APPEND | O_CREAT | O_EXCL, mode: 0o600)
@@ -130,8 +130,8 @@ struct Journal: ~Copyable {
         return Rewrite(file: file, lines: lines)
     }
 
-    /// Goes on with the new journal, to which everything is added that was appended to this one since it had
-    /// `offset` bytes. A reader at any moment finds the old one or the new one.
+    /// Replaces this journal by the rewritten one, after appending the entries added since this journal had `offset`
+    /// bytes. The rename is atomic: a reader finds either the old journal or the new one.
     mutating func replace(by rewrite: Rewrite, copyingFrom offset: Int64, lines tail: Int) throws(Errno) {
         var bytes = [UInt8](repeating: 0, count: Int(length - offset))
         var outcome: Result<Int, Errno> = .success(0)

@@ -3,7 +3,7 @@
 /// ```
 /// 5f0c9a31  B  0b7f…e2  17
 /// ```
-/// The checksum (FNV-1a, 32 bits, of everything behind it) tells a line that was torn by a power cut.
+/// The checksum (FNV-1a, 32 bits, over all following bytes) detects lines torn by a power cut.
 enum JournalLine {
     static func append(_ entry: JournalEntry, to bytes: inout [UInt8]) {
         let start = bytes.count
@@ -21,7 +21,7 @@ enum JournalLine {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// Nil for a line (without its end) that is torn or not understood.
+    /// Parses a line without its newline. Returns nil if the line is torn or malformed.
     static func entry(from line: Slice<UnsafeRawBufferPointer>) -> JournalEntry? {
         guard line.count > 9, UInt32(text(line.prefix(8)), radix: 16) == checksum(line.dropFirst(8)) else { return nil }
         let fields = line.dropFirst(9).split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
@@ -121,7 +121,7 @@ enum JournalLine {
         mutating func text() -> String? { rest.popFirst().map { JournalLine.unescaped($0) } }
         mutating func number() -> Int64? { rest.popFirst().flatMap { Int64(JournalLine.text($0)) } }
         mutating func hex() -> Hex128? { rest.popFirst().flatMap { Hex128($0) } }
-        /// Nil where it is empty, or where the line is of a time that did not know the field.
+        /// Returns nil if the field is empty, or missing in a line written by an older version.
         mutating func sha256() -> Hex256? { text().flatMap { Hex256($0) } }
     }
 

@@ -1,7 +1,7 @@
 import Glibc
 import SystemPackage
 
-/// The lines of a file, read in large pieces.
+/// Reads a file line by line, in large pieces.
 struct LineReader {
     private static let pieceSize = 1 << 20
 
@@ -14,8 +14,8 @@ struct LineReader {
         self.file = file
     }
 
-    /// Calls `body` with the next line, without its end. False at the end of the file; a last line without an end
-    /// counts as a line.
+    /// Calls `body` with the next line, without its newline. Returns false at the end of the file. A last line
+    /// without a newline counts as a line.
     mutating func next(_ body: (Slice<UnsafeRawBufferPointer>) -> Void) throws(Errno) -> Bool {
         while true {
             if let end = lineEnd() {

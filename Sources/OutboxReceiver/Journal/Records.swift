@@ -1,6 +1,6 @@
-/// What a client said it will upload.
+/// A file that a client announced for upload.
 struct UploadPlan: Equatable, Sendable {
-    /// The protocol's one and only fragment size.
+    /// The protocol's fixed fragment size, in bytes.
     static let blockSize: Int64 = 524_288
 
     let user: String
@@ -12,12 +12,12 @@ struct UploadPlan: Equatable, Sendable {
     let type: String
     /// Seconds since 1970.
     let modified: Int64?
-    /// Of the whole content, where the client announced it.
+    /// The SHA-256 of the whole content, if the client announced one.
     var sha256: Hex256?
 
     var blockCount: Int { Int((size + Self.blockSize - 1) / Self.blockSize) }
 
-    /// Where block `index` (from 0) begins.
+    /// Returns the offset of block `index` (from 0) in the file.
     func offset(of index: Int) -> Int64 { Int64(index) * Self.blockSize }
 
     func length(of index: Int) -> Int { Int(min(Self.blockSize, size - offset(of: index))) }
@@ -25,33 +25,34 @@ struct UploadPlan: Equatable, Sendable {
     var content: ContentKey { ContentKey(user: user, md5: md5, size: size) }
 }
 
-/// What a user's contents are looked up by. Forged contents may share one, so it does not tell them apart.
+/// The key for finding a user's contents. Contents with forged MD5s may share a key, so the key does not identify a
+/// content.
 struct ContentKey: Hashable, Sendable {
     let user: String
     let md5: Hex128
     let size: Int64
 }
 
-/// Content that arrived whole and verified.
+/// Content that arrived completely and was verified.
 struct Content: Equatable, Sendable {
     let key: ContentKey
-    /// The secret part of its URL.
+    /// The secret part of the content's URL.
     let token: Hex128
     let object: ObjectName
     let name: String
     let type: String
-    /// Of its bytes; nil until a client asks for it.
+    /// The SHA-256 of the bytes; nil until a client asks for it.
     var sha256: Hex256?
 
-    /// Whether these can't be the bytes with that SHA-256.
+    /// Whether the content is known to have another SHA-256.
     func contradicts(_ sha256: Hex256?) -> Bool {
         guard let known = self.sha256, let sha256 else { return false }
         return known != sha256
     }
 }
 
-/// The file below `objects/` that holds some content. The variant is 0, unless another content with this MD5 was there
-/// first, or another user's copy that is not compared yet.
+/// The file below `objects/` that holds a content. The variant is 0 unless the name was taken: by another content
+/// with this MD5, or by another user's copy that is not compared yet.
 struct ObjectName: Hashable, Sendable {
     let md5: Hex128
     let variant: Int
@@ -61,40 +62,40 @@ struct ObjectName: Hashable, Sendable {
     var path: String { "\(folder)/\(file)" }
 }
 
-/// A source as it was committed: one revision of a post.
+/// A committed source: one revision of a post.
 struct Commit: Equatable, Sendable {
-    /// Sources of other users are other sources, whatever their ids.
+    /// A source belongs to one user: equal ids of different users name different sources.
     struct Source: Hashable, Sendable {
         let user: String
         let id: String
     }
 
     let source: Source
-    /// From 1. A later one takes the place of those before.
+    /// The revision, from 1. A later revision replaces all earlier ones.
     let revision: Int
     /// The secret part of the post's URL, the same for all revisions.
     var token: Hex128
     let title: String
     let createDate: String
-    /// Tokens of contents, in the order they were committed in.
+    /// The tokens of the contents, in commit order.
     let cover: Hex128?
     let contents: [Hex128]
 }
 
 /// One line of the journal. Times are seconds since 1970.
 enum JournalEntry: Equatable, Sendable {
-    /// An id was given out.
+    /// The server issued an id.
     case opened(Hex128, UploadPlan, at: Int64)
-    /// A block (from 0) is in the data file.
+    /// A block, counted from 0, is in the data file.
     case block(Hex128, Int)
-    /// What arrived turned out not to be the content promised; all blocks are forgotten.
+    /// The received bytes are not the announced content; the server forgot all blocks.
     case reset(Hex128)
     case content(Content)
-    /// The id's content is the one with this token.
+    /// The upload with this id is finished; its content has this token.
     case finished(Hex128, user: String, content: Hex128, at: Int64)
-    /// The id means nothing any more.
+    /// The server forgot the id.
     case forgotten(Hex128)
     case committed(Commit)
-    /// The user's portrait is the one with this token.
+    /// The user's portrait is the picture with this token.
     case portrait(Hex128, user: String, at: Int64)
 }

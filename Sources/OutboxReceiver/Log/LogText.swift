@@ -1,9 +1,9 @@
-/// Text from outside as it may stand in a line of the log.
+/// Makes text from outside safe for a log line.
 enum LogText {
     private static let longest = 255
 
-    /// In quotation marks; what could end the line, hide text or turn its direction is written as `\u{…}`. At most 255
-    /// characters.
+    /// Returns the text in quotation marks, at most 255 characters of it. Escapes line breaks, invisible characters
+    /// and direction marks as `\u{…}`.
     static func quoted(_ text: String) -> String {
         var quoted = "\""
         for (index, scalar) in text.unicodeScalars.enumerated() {
@@ -17,7 +17,7 @@ enum LogText {
         return quoted + "\""
     }
 
-    /// The text with what could end the line, hide text or turn its direction written as `\u{…}`.
+    /// Returns the text with line breaks, invisible characters and direction marks escaped as `\u{…}`.
     static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { append($1, to: &$0) }
     }
@@ -33,6 +33,6 @@ enum LogText {
 }
 
 extension UploadPlan {
-    /// The name it will have, as the log has it.
+    /// The file's name, quoted for the log.
     var quotedName: String { LogText.quoted(path ?? fileName) }
 }

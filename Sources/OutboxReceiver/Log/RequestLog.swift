@@ -1,8 +1,8 @@
 import Logging
 
-/// Who did what: a line for each request that changes something, or registers it.
+/// Logs who did what: a line for each request that changes or registers something.
 ///
-/// Names are quoted, ids and digests are not; tokens and URLs, which let whoever reads them in, have no place here.
+/// Names are quoted, ids and digests are not. The log never contains tokens and URLs, because they grant access.
 struct RequestLog: Sendable {
     private let logger: Logger
 
@@ -39,13 +39,13 @@ struct RequestLog: Sendable {
             "isFinish", metadata: ["user": "\(user)", "ids": "\(Self.quotedList(ids))", "finishStatus": "\(status)"])
     }
 
-    /// - Parameter forgotten: How many of them were the user's.
+    /// - Parameter forgotten: The number of ids that belonged to the user.
     func deleted(_ ids: [String], user: String, forgotten: Int) {
         logger.info(
             "delete", metadata: ["user": "\(user)", "ids": "\(Self.quotedList(ids))", "deleted": "\(forgotten)"])
     }
 
-    /// - Parameter latest: The revision that the post shows now.
+    /// - Parameter latest: The revision that the post now shows.
     func committed(_ message: CommitMessage, user: String, outcome: Store.CommitOutcome, latest: Int) {
         logger.info(
             "commit",
@@ -66,7 +66,7 @@ struct RequestLog: Sendable {
         list(ids.map(quoted))
     }
 
-    /// An id is only what it should be where it is one of ours.
+    /// Logs the id as it is only if the id has the form of this server's ids; any other text is quoted.
     private static func quoted(_ id: String) -> String { Hex128(id)?.description ?? LogText.quoted(id) }
 
     private static func list(_ items: [String]) -> String { "[\(items.joined(separator: ", "))]" }

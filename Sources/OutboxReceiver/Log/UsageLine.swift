@@ -1,8 +1,8 @@
-/// Wrong usage in one line, as every other error is told.
+/// Formats usage errors as one line, like all other errors.
 public enum UsageLine {
-    /// What is wrong, and where to read how it is meant; without a newline.
+    /// Returns the error and a hint at `--help`, without a newline.
     ///
-    /// - Parameter message: what the parser of the command line says; it may have several lines.
+    /// - Parameter message: The message of the command line parser; may have several lines.
     public static func text(_ message: String) -> String {
         let lines = message.split(whereSeparator: \.isNewline).map { $0.drop(while: \.isWhitespace) }
         var complaint = LogText.escaped(lines.filter { !$0.isEmpty }.joined(separator: " "))

@@ -1,4 +1,4 @@
-/// Text as it may stand in HTML, between tags as well as in a quoted attribute.
+/// Escapes text for HTML, between tags and in quoted attributes.
 enum HTMLText {
     static func escaped(_ text: String) -> String {
         var escaped = String.UnicodeScalarView()
@@ -9,7 +9,7 @@ enum HTMLText {
             case ">": escaped.append(contentsOf: "&gt;".unicodeScalars)
             case "\"": escaped.append(contentsOf: "&quot;".unicodeScalars)
             case "'": escaped.append(contentsOf: "&#39;".unicodeScalars)
-            // Control characters may not stand in HTML in any form.
+            // HTML allows no control characters, not even as references.
             case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}":
                 escaped.append(scalar == "\n" || scalar == "\t" ? " " : "\u{fffd}")
             default: escaped.append(scalar)

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What a browser shows under the server's own address, which stands in `remote.url` of every agent.
+/// The page at the server's own address, which is also `remote.url` of every agent.
 enum HomePage {
     static func response(to request: Request) -> Response {
         var headers: HTTPFields = [
@@ -18,7 +18,7 @@ enum HomePage {
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
     }
 
-    /// It names no version, no user and no file: anybody may see it.
+    /// The page names no version, user or file, because anybody may see the page.
     private static let html = """
         <!doctype html>
         <html lang="en">

@@ -1,6 +1,6 @@
-/// The style sheet of pages.
+/// The style sheet of all pages.
 enum PageStyle {
-    /// What the policy lets through: Base64 of its SHA-256.
+    /// The Base64 of the sheet's SHA-256, which the content security policy allows.
     static let digest = base64(RunningSHA256.hash(text))
 
     static let text = """
@@ -44,7 +44,7 @@ enum PageStyle {
         @media (prefers-reduced-motion:reduce){.grid>a>img{transition:none}}
         """
 
-    /// RFC 4648, section 4.
+    /// Encodes bytes as Base64 (RFC 4648, section 4).
     private static func base64(_ bytes: some Sequence<UInt8>) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var text: [UInt8] = []

@@ -1,14 +1,14 @@
-/// The date of a post, `yyyy-MM-dd HH:mm:ss` in UTC, for people.
+/// Formats the date of a post, `yyyy-MM-dd HH:mm:ss` in UTC, for people.
 enum PostDate {
     private static let months = [
         "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
         "December",
     ]
 
-    /// Whether this is such a date, of a day that there is.
+    /// Whether the text has this format and names an existing day.
     static func isDate(_ text: String) -> Bool { day(of: text) != nil }
 
-    /// A `time` element; of a text that is no such date the text as it is.
+    /// Returns a `time` element, or the escaped text in a `span` if the text is no such date.
     static func html(_ text: String) -> String {
         guard let (year, month, day) = day(of: text) else { return "<span>\(HTMLText.escaped(text))</span>" }
         let machine = text.replacing(" ", with: "T") + "Z"

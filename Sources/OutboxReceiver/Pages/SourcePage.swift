@@ -1,10 +1,10 @@
-/// The page that shows a post: all of it in one document, without a script.
+/// The page of a post: a single document without scripts.
 struct SourcePage {
-    /// Titles longer than this are set smaller.
+    /// Titles with more characters get a smaller font.
     private static let longTitle = 80
 
     let commit: Commit
-    /// What is there of its files, the cover first.
+    /// The post's files that still exist, the cover first.
     let contents: [Content]
     let links: Links
     /// Whether tiles show small versions of pictures.
@@ -43,7 +43,7 @@ struct SourcePage {
             """
     }
 
-    /// The first that can be looked at.
+    /// The first file that a page can show.
     private var cover: Content? { contents.first { MediaType($0.type).showing != .link } }
 
     private var facts: [String] {
@@ -78,7 +78,7 @@ struct SourcePage {
 
     private static let lazy = " loading=\"lazy\""
 
-    /// Where the small version can't be drawn, its name and size are seen.
+    /// Shows name and size behind the small version, in case the server cannot draw it.
     private func small(_ content: Content) -> String {
         """
         \(named(content))<img src="\(HTMLText.escaped(links.small(content)))" alt="" \
@@ -100,7 +100,7 @@ struct SourcePage {
             return "<img src=\"\(url(content))\" alt=\"\(name)\" title=\"\(name)\"\(attributes)>"
         }
         let fallback = hasSmallPictures ? " src=\"\(HTMLText.escaped(links.small(content)))\"" : ""
-        // Browsers that can't show it don't fetch it either; then name and size are seen behind it.
+        // A browser that does not support the type does not fetch the picture, and shows name and size instead.
         return """
             \(named(content))<picture><source type="\(HTMLText.escaped(type.text))" \
             srcset="\(url(content))"><img\(fallback) alt=""\(attributes)></picture>
@@ -125,8 +125,8 @@ struct SourcePage {
 
     // MARK: What it may do
 
-    /// Pictures and videos of this server, the one style sheet, and nothing else (https://www.w3.org/TR/CSP3/).
-    /// Downloads are named since a sandbox forbids them.
+    /// Allows pictures and videos of this server and the style sheet, nothing else (https://www.w3.org/TR/CSP3/).
+    /// `allow-downloads` is needed because a sandbox forbids downloads.
     var securityPolicy: String {
         """
         default-src 'none'; img-src \(pictureSources); media-src \(links.filesSource); \

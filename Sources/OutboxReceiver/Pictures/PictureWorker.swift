@@ -1,12 +1,13 @@
 import Glibc
 import SystemPackage
 
-/// A running `outbox-media`: decodes pictures in a process of its own, which opens no files, has no network and may die.
+/// A running `outbox-media`. Decodes pictures in a separate process, which opens no files, has no network and may
+/// crash.
 ///
-/// Its standard input is a socket of packets (man 7 unix, SOCK_SEQPACKET). It says hello, then takes jobs, a JSON
-/// value with open files as descriptors, and answers each. Not thread-safe.
+/// The worker's standard input is a packet socket (man 7 unix, SOCK_SEQPACKET). The worker sends a hello, then
+/// answers jobs. A job is a JSON value with open files as descriptors. Not thread-safe.
 final class PictureWorker {
-    /// Longer than any job may take by the worker's own limit of processor time.
+    /// The receive timeout in seconds. Longer than the worker's own limit of processor time per job.
     private static let patience = 90
     private static let longestPacket = 16 * 1024
     private static let mostPixels = 200_000_000
@@ -15,8 +16,8 @@ final class PictureWorker {
     private let socket: Int32
     private var lastJob: Int64 = 0
 
-    /// Starts the program and waits until it is ready.
-    /// - Returns: Nil where it does not start.
+    /// Starts the program and waits for the worker's hello.
+    /// - Returns: Nil if the program does not start.
     static func started(_ program: String) -> PictureWorker? {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -26,7 +27,7 @@ final class PictureWorker {
         var limit = timeval(tv_sec: patience, tv_usec: 0)
         setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         let worker = PictureWorker(process: start(program, input: ends[1]), socket: ends[0])
-        // The hello: it is ready, and shut in.
+        // The hello says that the worker is ready and sandboxed.
         return worker.process > 0 && worker.receive() != nil ? worker : nil
     }
 
@@ -55,12 +56,12 @@ final class PictureWorker {
 
     // MARK: Jobs
 
-    /// What became of a job.
+    /// The outcome of a job.
     enum Outcome {
         case done
-        /// The picture is not one, or a damaged one.
+        /// The file is no picture, or the picture is damaged.
         case refused
-        /// The worker is of no use any more.
+        /// The worker is unusable from now on.
         case lost
     }
 
@@ -108,7 +109,7 @@ final class PictureWorker {
         }
     }
 
-    /// Nil where the worker has ended, or takes too long.
+    /// Returns nil if the worker has ended or exceeds the timeout.
     private func receive() -> [UInt8]? {
         var packet = [UInt8](repeating: 0, count: Self.longestPacket)
         let count = recv(socket, &packet, packet.count, 0)

@@ -3,20 +3,21 @@ import Logging
 import Synchronization
 import SystemPackage
 
-/// Small versions of pictures, for pages. Drawn by `outbox-media` when somebody asks first, and kept in `thumbnails/`.
+/// Small versions of pictures, for pages. `outbox-media` draws a small version on its first request; `thumbnails/`
+/// stores the result.
 final class SmallPictures: Sendable {
-    /// Large enough for a tile of a page on a screen of double density.
+    /// The side in pixels: large enough for a tile on a screen of double density.
     private static let side = 480
-    /// What one may take, for the check of free space.
+    /// The assumed size of a small picture in bytes, for the check of free space.
     private static let largest: Int64 = 1 << 20
 
     private let store: Store
     private let program: String
     private let folder: Folder
     private let thread = DiskThreads(count: 1)
-    /// Held while a picture is drawn, on `thread` alone.
+    /// Locked while a picture is drawn, on `thread` alone.
     private let worker = Mutex<PictureWorker?>(nil)
-    /// Pictures that could not be drawn; not tried again before the next start.
+    /// Pictures that failed to draw, by token; not tried again before the next start.
     private let refused = Mutex<Set<Hex128>>([])
     private let isBroken = Atomic(false)
 
@@ -28,7 +29,7 @@ final class SmallPictures: Sendable {
         for name in try folder.names() where name.hasSuffix(".part") { try folder.remove(name) }
     }
 
-    /// Whether there may be a small version of a file of this type.
+    /// Whether files of this type may have a small version.
     static func mayShow(_ type: MediaType) -> Bool {
         switch type.showing {
         case .picture, .pictureForSome: true
@@ -36,7 +37,7 @@ final class SmallPictures: Sendable {
         }
     }
 
-    /// The small version of a content; nil where there is none.
+    /// Returns the small version of a content, drawing it if needed. Returns nil if there is none.
     func picture(of content: Content) async throws -> OpenFile? {
         let name = "\(content.token).jpg"
         if let file = try folder.openExisting(name) { return file }
@@ -48,7 +49,7 @@ final class SmallPictures: Sendable {
         return try await Task(executorPreference: thread) { try self.draw(picture, content, name) }.value
     }
 
-    /// One at a time.
+    /// Draws one picture at a time.
     private func draw(_ picture: OpenFile, _ content: Content, _ name: String) throws -> OpenFile? {
         if let file = try folder.openExisting(name) { return file }
         let part = name + ".part"

@@ -1,4 +1,4 @@
-/// Which blocks of an upload are in its data file.
+/// The set of an upload's blocks that are in its data file.
 struct BlockSet: Equatable, Sendable {
     private var words: [UInt64]
     private(set) var count = 0

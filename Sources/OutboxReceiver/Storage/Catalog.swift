@@ -1,6 +1,6 @@
-/// What the journal says, in memory: open uploads, finished contents, ids that are remembered, commits.
+/// The journal's contents in memory: open uploads, finished contents, remembered ids, commits.
 struct Catalog: Sendable {
-    /// How long an upload that gets no blocks, and the id of a finished one, are remembered, in seconds.
+    /// How long, in seconds, the server remembers an upload without new blocks and the id of a finished upload.
     static let memory: Int64 = 7 * 24 * 3600
 
     struct FinishedID: Sendable {
@@ -11,22 +11,22 @@ struct Catalog: Sendable {
 
     private(set) var uploads: [Hex128: Upload] = [:]
     private(set) var finished: [Hex128: FinishedID] = [:]
-    /// By token.
+    /// The contents, by token.
     private(set) var contents: [Hex128: Content] = [:]
     /// The highest revision of each post, by token.
     private(set) var commits: [Hex128: Commit] = [:]
     private(set) var reservations = Reservations()
     var portraits = PortraitBook()
-    /// Bytes of contents, by user.
+    /// The bytes of all contents, by user.
     private var stored: [String: Int64] = [:]
 
-    /// Entries that the journal holds already and that only count once the disk has them: the files of the batch that is
-    /// being finished. A journal written anew meanwhile holds them too.
+    /// Entries of the current batch: already in the journal, but only valid once the disk has them. A journal
+    /// rewritten meanwhile contains them too.
     var unconfirmed: [JournalEntry] = []
 
-    /// One token for a key, but where different contents share an MD5.
+    /// The tokens by key: one each, unless different contents share an MD5.
     private var tokens: [ContentKey: [Hex128]] = [:]
-    /// How many contents are an object.
+    /// The number of contents that use each object.
     private var useCounts: [ObjectName: Int] = [:]
     private var commitTokens: [Commit.Source: Hex128] = [:]
     private var openCounts: [String: Int] = [:]
@@ -34,16 +34,16 @@ struct Catalog: Sendable {
 
     func openCount(of user: String) -> Int { openCounts[user, default: 0] }
 
-    /// Bytes of the user's contents and of the uploads that will be some.
+    /// Returns the bytes of the user's contents and of the user's open uploads.
     func usage(of user: String) -> Int64 { stored[user, default: 0] + openSizes[user, default: 0] }
 
-    /// All contents of a user with this MD5 and size: one at most, unless somebody forged another.
+    /// Returns all contents of a user with this MD5 and size: at most one, unless somebody forged another.
     func contents(_ key: ContentKey) -> [Content] { tokens[key, default: []].compactMap { contents[$0] } }
 
-    /// Whether some user's content is this object.
+    /// Whether any content uses this object.
     func uses(_ object: ObjectName) -> Bool { useCounts[object] != nil }
 
-    /// The highest revision of a source.
+    /// Returns the highest known revision of a source.
     func commit(_ source: Commit.Source) -> Commit? { commitTokens[source].flatMap { commits[$0] } }
 
     mutating func add(_ upload: Upload) {
@@ -60,12 +60,12 @@ struct Catalog: Sendable {
         reservations.release(upload.id)
     }
 
-    /// So many bytes of the upload arrived; negative: were forgotten.
+    /// Counts received bytes of an upload; a negative count means forgotten bytes.
     mutating func received(_ count: Int64, of upload: Upload) { reservations.receive(count, for: upload.id) }
 
     mutating func lapse(_ id: Hex128) { reservations.lapse(id) }
 
-    /// A content takes the place of the one with its token, and of the one that was the same object.
+    /// Adds a content. Replaces the content with the same token, and any other content with the same key and object.
     mutating func add(_ content: Content) {
         var known = tokens[content.key, default: []]
         for token in known where token != content.token && contents[token]?.object == content.object {
@@ -87,8 +87,8 @@ struct Catalog: Sendable {
         useCounts[old.object] = count > 1 ? count - 1 : nil
     }
 
-    /// Counts what users have stored once more.
-    /// - Parameter gone: Contents whose objects somebody removed.
+    /// Recounts the bytes stored per user.
+    /// - Parameter gone: The contents whose objects somebody removed.
     mutating func recount(without gone: Set<Hex128>) {
         stored = [:]
         for content in contents.values where !gone.contains(content.token) {
@@ -100,7 +100,7 @@ struct Catalog: Sendable {
 
     mutating func forget(_ id: Hex128) { finished[id] = nil }
 
-    /// An earlier revision than the one that is known changes nothing.
+    /// Adds a commit. Ignores a revision that is not higher than the known one.
     mutating func add(_ commit: Commit) {
         if let known = self.commit(commit.source) {
             guard commit.revision > known.revision else { return }
@@ -114,7 +114,7 @@ struct Catalog: Sendable {
         finished = finished.filter { $0.value.at >= time }
     }
 
-    /// The system's clock was set forward by so many seconds.
+    /// Corrects all times after the system's clock was set forward by `seconds`.
     mutating func shiftFinished(by seconds: Int64) {
         finished = finished.mapValues { id in
             FinishedID(user: id.user, content: id.content, at: id.at + seconds)
@@ -123,7 +123,7 @@ struct Catalog: Sendable {
 
     // MARK: As a journal
 
-    /// The number of entries it takes to say all this.
+    /// The number of journal entries for the whole catalog.
     var entryCount: Int {
         contents.count + finished.count + commits.count + portraits.entries.count + unconfirmed.count
             + uploads.values.reduce(into: 0) { $0 += 1 + $1.arrivedCount }

@@ -1,9 +1,10 @@
-/// Tells when the system's clock was set.
+/// Detects changes of the system's clock.
 ///
-/// Ages here are counted in days and must last over restarts, so they are differences of clock readings; a clock that
-/// is set, as on a machine that learns the time only once it is on the network, would make everything look days old.
+/// The receiver compares ages of several days across restarts, so an age is a difference of wall-clock readings. Some
+/// machines set their clock only once they reach the network. Without a correction, everything would then look days
+/// old.
 struct ClockWatch {
-    /// A smaller difference is drift, or the time between two readings.
+    /// In seconds. A smaller difference is drift, or the time between two readings.
     private static let tolerance: Int64 = 600
 
     private var time: Int64
@@ -11,14 +12,15 @@ struct ClockWatch {
 
     /// - Parameters:
     ///   - time: The system's clock, in seconds.
-    ///   - uptime: A clock that nobody sets, in seconds, counting while the machine sleeps too.
+    ///   - uptime: A monotonic clock in seconds that also counts while the machine sleeps.
     init(time: Int64, uptime: Int64) {
         self.time = time
         self.uptime = uptime
     }
 
     /// Takes the next reading.
-    /// - Returns: By how many seconds the clock was set forward since the last one; negative: back; 0: it was not.
+    /// - Returns: The seconds by which the clock was set forward since the last reading; negative: set back; 0: not
+    ///   set.
     mutating func jump(time: Int64, uptime: Int64) -> Int64 {
         let jump = (time - self.time) - (uptime - self.uptime)
         self.time = time

@@ -2,9 +2,9 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The readable side of the storage: `files/<user>/<path>`, hard links to objects.
+/// The user-visible part of the storage: `files/<user>/<path>`, hard links to objects.
 final class FileTree: Sendable {
-    /// Beyond this many files of the same name a random part is added instead of a number.
+    /// After this many files with the same name, a random part replaces the number.
     private static let highestNumber = 1000
 
     private let files: Folder
@@ -16,34 +16,34 @@ final class FileTree: Sendable {
         self.objects = objects
     }
 
-    /// A name that an object was given.
+    /// A link to an object.
     struct Name: Sendable {
         fileprivate let folder: Folder
         fileprivate let name: String
     }
 
-    /// Links the object under `path`. Nothing is ever replaced: other content of the same name makes this one
-    /// ` (2)`, the same content of the same name is left as it is.
-    /// - Returns: The name it was given; nil where it had it already.
+    /// Links the object under `path`. Never overwrites: if the name belongs to another content, the new link gets `
+    /// (2)`. An existing link to the same content stays.
+    /// - Returns: The new link, or nil if the object already had this name.
     @discardableResult
     func link(_ object: ObjectName, user: String, path: SafePath) throws(Errno) -> Name? {
         do {
             return try link(object, in: try folder(of: user), path)
         } catch .noSuchFileOrDirectory {
-            // Somebody removed the user's directory while it was held open.
+            // Somebody removed the user's directory while the server held the directory open.
             userFolders.withLock { $0[user] = nil }
             return try link(object, in: try folder(of: user), path)
         }
     }
 
-    /// Lets a name stand for `other`, which has the same bytes, where it still stands for `object`.
+    /// Points a link to `other`, which has the same bytes, if the link still points to `object`.
     func relink(_ name: Name, from object: ObjectName, to other: ObjectName) throws(Errno) {
         guard try isSame(name.name, in: name.folder, as: object) else { return }
         let spare = ".\(Hex128.random())"
         try objects.link(other, into: name.folder, as: spare)
         do throws(Errno) {
             try name.folder.exchange(spare, name.name)
-            // The user's own file came to the name in this very moment: it gets it back.
+            // The name meanwhile belongs to a file of the user: swap back.
             if try !isSame(spare, in: name.folder, as: object) { try name.folder.exchange(spare, name.name) }
         } catch {
             try name.folder.remove(spare)
@@ -52,7 +52,7 @@ final class FileTree: Sendable {
         try name.folder.remove(spare)
     }
 
-    /// Takes a name away again, where it still stands for `object`.
+    /// Removes a link if it still points to `object`.
     func unlink(_ name: Name, from object: ObjectName) throws(Errno) {
         if try isSame(name.name, in: name.folder, as: object) { try name.folder.remove(name.name) }
     }
@@ -81,7 +81,7 @@ final class FileTree: Sendable {
         return Name(folder: folder, name: name)
     }
 
-    /// The directory of that name, or the first free ` (2)` where a file bears it.
+    /// Opens the directory `name`. If a file has this name, opens the first possible ` (2)` and so on.
     private func subfolder(_ name: String, of folder: Folder) throws(Errno) -> Folder {
         for number in 1...Self.highestNumber {
             do {

@@ -1,7 +1,7 @@
 import Glibc
 import SystemPackage
 
-/// A block on its way from a request into the data file of its upload.
+/// A block that a request writes into the data file of its upload.
 struct Fragment {
     let upload: Upload
     private let ticket: Upload.Ticket
@@ -9,7 +9,7 @@ struct Fragment {
     private var digest: RunningDigest?
     private var written = 0
 
-    /// - Returns: Nil when the block arrived earlier: the request's body can be ignored.
+    /// - Returns: Nil if the block arrived earlier: the caller can ignore the request's body.
     static func begin(_ index: Int, of upload: Upload, in store: Store) throws -> Fragment? {
         guard let ticket = try upload.begin(index, at: store.now()) else { return nil }
         do {
@@ -29,10 +29,10 @@ struct Fragment {
         self.digest = digest
     }
 
-    /// The number of bytes the block has.
+    /// The length of the block in bytes.
     var length: Int { upload.plan.length(of: ticket.block) }
 
-    /// Writes the next bytes. The caller sees to it that they are not more than ``length``.
+    /// Writes the next bytes. The caller must not write more than ``length`` bytes in total.
     mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
         let offset = upload.plan.offset(of: ticket.block) + Int64(written)
         try upload.write(bytes, at: offset, to: file, ticket)
@@ -40,11 +40,11 @@ struct Fragment {
         written += bytes.count
     }
 
-    /// Makes the block count as arrived.
+    /// Marks the block as arrived. Throws if the block is too short.
     func complete(in store: Store) throws {
         guard written == length else { throw Refusal.badRequest("The fragment is too short.") }
         if upload.isLarge {
-            // Keeps short what is to be waited for at the end.
+            // Shortens the final wait for the disk.
             file.startWriting(at: upload.plan.offset(of: ticket.block), count: Int64(length))
         }
         try upload.complete(ticket, digest: digest) { isLast in

@@ -4,16 +4,17 @@ import SystemPackage
 
 /// The verified contents: `objects/<first two digits>/<md5>`.
 ///
-/// MD5 can be forged, so two uploads share an object only when their bytes are the same, compared one by one; another
-/// content with the same MD5 gets a name of its own.
+/// MD5 can be forged, so two uploads share an object only if their bytes are equal, compared byte by byte. Another
+/// content with the same MD5 gets another name.
 ///
-/// A new content is compared with those of its own user before it is confirmed, and with those of others only afterwards
-/// (`Store+Sharing.swift`): how long an answer takes must not tell what others have.
+/// Before confirming a new content, the receiver compares it with contents of the same user only. The comparison with
+/// other users' contents follows afterwards (`Store+Sharing.swift`), because the response time must not reveal their
+/// contents.
 final class ObjectStore: Sendable {
     private static let pieceSize = 1 << 20
 
     private let objects: Folder
-    /// Held from looking whether a name is free to taking it.
+    /// Locked while a file is moved, from checking the new name to taking it.
     private let placing = Mutex(())
 
     init(_ root: Folder) throws(Errno) {
@@ -24,7 +25,7 @@ final class ObjectStore: Sendable {
         }
     }
 
-    /// Moves the sealed file `name` of `uploads` here, to the first name that is free.
+    /// Moves the sealed file `name` from `uploads` to the first free object name.
     func place(_ name: String, of uploads: Folder, md5: Hex128) throws(Errno) -> ObjectName {
         var object = ObjectName(md5: md5, variant: 0)
         while try !move(name, of: uploads, to: object) {
@@ -33,7 +34,7 @@ final class ObjectStore: Sendable {
         return object
     }
 
-    /// All objects with this MD5 that are there.
+    /// Returns all existing objects with this MD5.
     func all(md5: Hex128) throws(Errno) -> [ObjectName] {
         var found: [ObjectName] = []
         while true {
@@ -43,7 +44,7 @@ final class ObjectStore: Sendable {
         }
     }
 
-    /// The first of these objects that has the same bytes as the file `name` of `uploads`.
+    /// Returns the first of these objects with the same bytes as the file `name` in `uploads`.
     func duplicate(of name: String, in uploads: Folder, among candidates: [ObjectName]) throws(Errno) -> ObjectName? {
         for object in candidates where try status(of: object) != nil {
             if try isSame(try uploads.open(name, O_RDONLY), as: object) { return object }
@@ -51,8 +52,8 @@ final class ObjectStore: Sendable {
         return nil
     }
 
-    /// Moves the sealed file `name` of `uploads` here.
-    /// - Returns: False where the object's name is taken.
+    /// Moves the sealed file `name` from `uploads` to this object name.
+    /// - Returns: False if the name is taken.
     func move(_ name: String, of uploads: Folder, to object: ObjectName) throws(Errno) -> Bool {
         let outcome: Result<Bool, Errno> = placing.withLock { _ in
             do throws(Errno) {
@@ -92,13 +93,13 @@ final class ObjectStore: Sendable {
         }
     }
 
-    /// Whether the object is still there, with the size it had.
+    /// Whether the object still exists with the expected size.
     func holds(_ content: Content) -> Bool {
         guard let status = try? objects.status(of: content.object.path) else { return false }
         return status.isRegular && status.size == content.key.size
     }
 
-    /// The SHA-256 of the object's bytes, read from the disk; nil when it is gone.
+    /// Computes the SHA-256 of the object's bytes. Returns nil if the object is gone.
     func sha256(of object: ObjectName) throws(Errno) -> Hex256? {
         guard let file = try open(object) else { return nil }
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
@@ -113,17 +114,17 @@ final class ObjectStore: Sendable {
         }
     }
 
-    /// Removes the object's name; links to it stay.
+    /// Removes the object's name. Hard links to the object stay.
     func remove(_ object: ObjectName) throws(Errno) {
         try objects.remove(object.path)
     }
 
-    /// Nil when it is gone.
+    /// Opens an object for reading. Returns nil if the object is gone.
     func open(_ object: ObjectName) throws(Errno) -> OpenFile? {
         try objects.openExisting(object.path)
     }
 
-    /// A second name for the object; never replaces anything.
+    /// Creates a hard link to the object. Never overwrites.
     func link(_ object: ObjectName, into folder: Folder, as name: String) throws(Errno) {
         try objects.link(object.path, into: folder, as: name)
     }

@@ -1,8 +1,8 @@
-/// Whose portrait is which. A superseded one stays for a while, since pages that show it may still be open.
+/// The portraits by user. A superseded portrait stays for a while, because open pages may still show it.
 struct PortraitBook: Sendable {
     /// How long a superseded portrait is kept, in seconds.
     static let memory: Int64 = 24 * 3600
-    /// How many of them a user has at most.
+    /// The most superseded portraits kept per user.
     static let mostFormer = 10
 
     private struct Portrait {
@@ -11,18 +11,18 @@ struct PortraitBook: Sendable {
         var supersededAt: Int64?
     }
 
-    /// By the secret part of the URL.
+    /// The portraits by the secret part of their URL.
     private var portraits: [Hex128: Portrait] = [:]
     private var current: [String: Hex128] = [:]
 
-    /// The user's portrait from now on.
+    /// Makes a portrait the current one of its user.
     mutating func add(_ token: Hex128, user: String, at time: Int64) {
         if let former = current[user], former != token { portraits[former]?.supersededAt = time }
         portraits[token] = Portrait(user: user, at: time)
         current[user] = token
     }
 
-    /// The superseded portraits whose time is over, and those beyond the limit of their user.
+    /// Returns the superseded portraits that are too old or exceed the limit of their user.
     func expired(at time: Int64) -> [Hex128] {
         var former: [String: [(token: Hex128, since: Int64)]] = [:]
         for (token, portrait) in portraits {
@@ -41,7 +41,7 @@ struct PortraitBook: Sendable {
         current[portrait.user] = nil
     }
 
-    /// The system's clock was set forward by so many seconds.
+    /// Corrects all times after the system's clock was set forward by `seconds`.
     mutating func shift(by seconds: Int64) {
         for token in portraits.keys {
             portraits[token]?.at += seconds
@@ -49,7 +49,7 @@ struct PortraitBook: Sendable {
         }
     }
 
-    /// Replayed in this order they make the same book.
+    /// The journal entries for this book. Replaying them in this order restores the book.
     var entries: [JournalEntry] {
         let ordered = portraits.sorted { first, second in
             let isFormer = (first.value.supersededAt != nil, second.value.supersededAt != nil)

@@ -1,8 +1,7 @@
 import Logging
 import SystemPackage
 
-/// What happens to the storage at start: the journal is read, what it no longer needs goes, and files of uploads
-/// nobody knows are removed.
+/// Restores the storage at start: replays the journal, expires old ids, and removes the files of unknown uploads.
 struct Recovery {
     let root: Folder
     let uploads: Folder
@@ -52,9 +51,9 @@ struct Recovery {
         }
     }
 
-    /// Compares what the journal says of open uploads with their data files: after a power cut a file may be missing
-    /// or too short for the blocks it is said to hold. Its blocks are forgotten then.
-    /// - Returns: Whether that happened, so that the journal says otherwise.
+    /// Checks the data files of open uploads against the journal. After a power cut, a file may be missing or too
+    /// short for its recorded blocks. The upload's blocks are then forgotten.
+    /// - Returns: Whether any blocks were forgotten, so that the journal must be rewritten.
     private func checkData(_ catalog: inout Catalog) throws(Errno) -> Bool {
         var wasCut = false
         for upload in catalog.uploads.values {

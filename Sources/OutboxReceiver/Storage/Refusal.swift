@@ -1,15 +1,15 @@
 import HTTPTypes
 
-/// A request that is answered with an error.
+/// An error reply to a request.
 struct Refusal: Error, Equatable {
     let status: HTTPResponse.Status
     let message: String
-    /// Seconds after which another attempt makes sense.
+    /// The seconds after which a retry makes sense.
     var retryAfter: Int?
-    /// The methods that would have been right.
+    /// The methods that the address supports.
     var allowed: String?
 
-    /// What every client meets now and then: nobody needs to know.
+    /// Whether the refusal is part of normal operation; such refusals are logged at level debug.
     var isRoutine: Bool { self == .unknownID || self == .notFound || self == .superseded }
 
     static func badRequest(_ message: String) -> Refusal { Refusal(status: .badRequest, message: message) }
@@ -17,7 +17,7 @@ struct Refusal: Error, Equatable {
     static func methodNotAllowed(_ allowed: String) -> Refusal {
         Refusal(status: .methodNotAllowed, message: "This address takes \(allowed) only.", allowed: allowed)
     }
-    /// - Parameter field: The header field that shows it.
+    /// - Parameter field: The header field that shows the foreign origin.
     static func foreign(_ field: String, expected: String) -> Refusal {
         Refusal(
             status: .forbidden,

@@ -1,10 +1,10 @@
-/// The space that open uploads were promised and have not filled yet.
+/// The space promised to open uploads and not yet filled.
 ///
-/// A promise is no claim: every fragment checks the free space again. It only keeps uploads from being begun that can't
-/// be finished, within two bounds that keep one user from starving the others:
+/// A promise is no guarantee: every fragment checks the free space again. Promises only prevent uploads that cannot
+/// be finished. Two rules prevent one user from starving the others:
 ///
-/// - What others were promised takes at most half of the free space from a user.
-/// - A promise to an upload that no byte came for, for ``patience`` seconds, lapses until a fragment arrives.
+/// - Promises to others take at most half of the free space from a user.
+/// - A promise lapses if its upload receives no byte for ``patience`` seconds, until the next fragment arrives.
 struct Reservations: Sendable {
     static let patience: Int64 = 600
 
@@ -15,11 +15,11 @@ struct Reservations: Sendable {
     }
 
     private var promises: [Hex128: Promise] = [:]
-    /// What has not lapsed, by user.
+    /// The promised bytes that have not lapsed, by user.
     private var totals: [String: Int64] = [:]
     private var total: Int64 = 0
 
-    /// How many bytes the user may be promised now.
+    /// Returns how many bytes the user may be promised now.
     /// - Parameter free: The free space above the floor.
     func space(for user: String, free: Int64) -> Int64 {
         let own = totals[user, default: 0]
@@ -32,7 +32,7 @@ struct Reservations: Sendable {
         count(bytes, of: user)
     }
 
-    /// So many bytes of the upload arrived; negative: were forgotten.
+    /// Counts received bytes of an upload; a negative count means forgotten bytes.
     mutating func receive(_ bytes: Int64, for id: Hex128) {
         guard var promise = promises[id] else { return }
         count(promise.hasLapsed ? promise.missing - bytes : -bytes, of: promise.user)
@@ -47,7 +47,7 @@ struct Reservations: Sendable {
         promises[id]?.hasLapsed = true
     }
 
-    /// The upload is over.
+    /// Drops the promise after the end of the upload.
     mutating func release(_ id: Hex128) {
         lapse(id)
         promises[id] = nil

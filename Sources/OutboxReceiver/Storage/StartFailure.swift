@@ -1,4 +1,4 @@
-/// Why the receiver does not start.
+/// The reason why the receiver does not start.
 public enum StartFailure: Error, Equatable, CustomStringConvertible {
     /// The configuration cannot be used.
     case configuration(String)
@@ -6,10 +6,10 @@ public enum StartFailure: Error, Equatable, CustomStringConvertible {
     case inUse(String)
     /// A directory, file or socket cannot be created.
     case cannotCreate(String)
-    /// What is there cannot be read.
+    /// The existing storage cannot be read.
     case inputOutput(String)
 
-    /// The exit code for it, as in sysexits.h.
+    /// The exit code, as in sysexits.h.
     public var exitCode: Int32 {
         switch self {
         case .configuration: 78
@@ -19,7 +19,7 @@ public enum StartFailure: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// One line for people.
+    /// The message for people, one line.
     public var description: String {
         switch self {
         case .configuration(let text), .inUse(let text), .cannotCreate(let text), .inputOutput(let text): text

@@ -3,8 +3,8 @@ import Logging
 import SystemPackage
 
 extension Store {
-    /// Does what can be done for an upload now: digests blocks that arrived out of order (on threads of its own), or
-    /// makes a file of it when it is whole.
+    /// Takes the next step for an upload: digests blocks that arrived out of order (on separate threads), or
+    /// assembles the complete file.
     func advance(_ upload: Upload) {
         switch upload.nextStep(at: now()) {
         case .nothing:
@@ -54,7 +54,7 @@ extension Store {
             return reject(upload)
         }
         guard upload.isLarge else { return finishLater(upload) }
-        // Written, and compared where the content is known, before it comes to the batches: these would wait for it.
+        // Write and compare the file before its batch, so that the batch need not wait for it.
         Task(executorPreference: digestThreads) {
             guard self.write(upload) else { return }
             self.prepare(upload)
@@ -71,17 +71,18 @@ extension Store {
                 upload.moved(to: object, isNew: false)
             }
         } catch {
-            // Whatever it is, the batch meets it too.
+            // The batch will meet the same error.
             logger.debug("cannot prepare an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
         }
     }
 
-    /// Forgets all blocks of an upload whose bytes are not, or no longer, the content that was announced. The client may send them again.
+    /// Forgets all blocks of an upload whose bytes are not, or no longer, the announced content. The client may send
+    /// them again.
     ///
-    /// - Parameter isLost: Whether the disk may have lost bytes that were right. The receiver forgets the upload itself then:
-    ///   a client that is told of failed assemblies again and again gives the content up.
+    /// - Parameter isLost: Whether the disk may have lost correct bytes. The receiver then forgets the whole upload,
+    ///   because a client gives up a content after repeated failed assemblies.
     func reject(_ upload: Upload, isLost: Bool = false) {
-        // Should the disk refuse this too, the bytes must not pass for good at the next attempt.
+        // If the following writes fail too, the next attempt must not accept the bytes.
         let isForgotten = upload.distrust(isLost: isLost)
         do {
             try withBooks {
@@ -92,7 +93,7 @@ extension Store {
             if let object = upload.newObject { try objects.remove(object) }
             if isForgotten {
                 try withBooks { books in
-                    // Once more: a journal that was written anew meanwhile still opens the upload.
+                    // Append again: a journal rewritten meanwhile may still open the upload.
                     try books.journal.append([.forgotten(upload.id)])
                     books.catalog.remove(upload)
                 }

@@ -3,36 +3,37 @@ import Logging
 import Synchronization
 import SystemPackage
 
-/// From a verified upload to a file that is confirmed.
+/// Turns verified uploads into confirmed files.
 ///
-/// What is confirmed must outlive a power cut, and waiting for the disk once for each file would make small files ten
-/// times slower. So everything that became ready while the disk was busy goes together:
+/// A confirmed file must survive a power cut. Waiting for the disk once per file would make small files ten times
+/// slower. So the receiver finishes all uploads in one batch that became ready while the disk was busy:
 ///
-/// 1. the bytes of all files are handed to the disk,
-/// 2. the files are renamed into `objects/` and linked under their names,
-/// 3. the journal says so,
-/// 4. one syncfs(2) for all of it,
-/// 5. from now on `isFinish` and `preLoad` call the contents finished.
+/// 1. hand the bytes of all files to the disk,
+/// 2. rename the files into `objects/` and link them under their names,
+/// 3. append the entries to the journal,
+/// 4. call syncfs(2) once,
+/// 5. report the contents as finished in `isFinish` and `preLoad`.
 ///
-/// As 1 comes before 2, no name ever stands for half of a file; as 4 comes before 5, nothing is confirmed that could
-/// be lost.
+/// Step 1 precedes step 2, so no name ever refers to a partial file. Step 4 precedes step 5, so a power cut loses no
+/// confirmed file.
 ///
-/// Where 4 fails, nobody can tell what of 1 to 3 the disk has: the whole batch is taken back, its ids are forgotten, and the clients begin anew.
+/// If step 4 fails, the state of the disk is unknown: the receiver rolls back the whole batch and forgets its ids,
+/// and the clients start over.
 extension Store {
     private struct Placed {
         let upload: Upload
         let content: Content
         let isNew: Bool
-        /// The name it was given below `files/`; nil where it had it already.
+        /// The new link below `files/`; nil if the object already had this name.
         let name: FileTree.Name?
     }
 
-    /// Confirms this upload, whose bytes are verified, with the next batch.
+    /// Confirms this verified upload with the next batch.
     func finishLater(_ upload: Upload) {
         upload.isFinishing(in: finishing.add(upload) { self.finish($0) })
     }
 
-    /// - Parameter batch: Nil stands for somebody who waits for the disk.
+    /// - Parameter batch: The uploads; a nil element stands for a caller that waits for the disk.
     private func finish(_ batch: [Upload?]) {
         let written = batch.compactMap { $0 }.filter { write($0) }
         var placed: [Placed] = []
@@ -45,7 +46,7 @@ extension Store {
                 contents[key] = known.filter { $0.token != item.content.token } + [item.content]
                 placed.append(item)
             } catch .noSuchFileOrDirectory {
-                // Somebody removed the bytes.
+                // Somebody removed the data file.
                 reject(upload)
             } catch {
                 failed(upload, error)
@@ -75,14 +76,14 @@ extension Store {
             try self.uploads.open(upload.dataName, O_RDONLY).finishWriting()
             return true
         } catch {
-            // The kernel may have dropped the bytes it could not write: only sending them again helps.
+            // The kernel may have dropped the unwritten bytes, so the upload starts over.
             logger.error("cannot write an upload to the disk", metadata: ["id": "\(upload.id)", "error": "\(error)"])
             reject(upload, isLost: true)
             return false
         }
     }
 
-    /// - Parameter known: The user's contents with this MD5 and size, those of the same batch included.
+    /// - Parameter known: The user's contents with this MD5 and size, including those of the same batch.
     private func place(_ upload: Upload, among known: [Content]) throws(Errno) -> Placed {
         let plan = upload.plan
         let object = try object(of: upload, among: known)
@@ -97,8 +98,9 @@ extension Store {
         return Placed(upload: upload, content: content, isNew: former == nil, name: name)
     }
 
-    /// Makes an object of the data file, or finds the one that has the same bytes: among those of this user, and those of
-    /// nobody, which a kill or a power cut left between a batch's renaming and its journal.
+    /// Returns the existing object with the same bytes, or turns the data file into a new object. Candidates are the
+    /// user's own contents and unused objects, left by a kill or power cut between a batch's rename and its journal
+    /// entries.
     private func object(of upload: Upload, among known: [Content]) throws(Errno) -> ObjectName {
         if let object = upload.object { return object }
         let plan = upload.plan
@@ -113,7 +115,7 @@ extension Store {
             upload.moved(to: object, isNew: false)
             return object
         }
-        // What somebody removed from `objects/` comes back under its own name, and so under its URL.
+        // A content removed from `objects/` returns under its old name, so its URL works again.
         for content in known where !content.contradicts(plan.sha256) {
             guard try objects.move(upload.dataName, of: uploads, to: content.object) else { continue }
             upload.moved(to: content.object, isNew: true)
@@ -176,7 +178,7 @@ extension Store {
         upload.assemblyFailed(at: now())
     }
 
-    /// Forgets uploads whose bytes the disk may not have, together with the names they were given.
+    /// Rolls back uploads whose bytes may be missing on the disk, and removes their links.
     private func takeBack(_ placed: [Placed]) {
         for item in placed {
             do throws(Errno) {
@@ -190,7 +192,7 @@ extension Store {
 
     // MARK: Waiting for the disk
 
-    /// Returns when everything that was written before is on the disk; throws where that is not certain.
+    /// Waits until all earlier writes are on the disk. Throws if that is uncertain.
     func settle() async throws {
         guard synchronizes else { return }
         let failures = syncFailures.load(ordering: .relaxed)
@@ -201,7 +203,7 @@ extension Store {
     private func synchronize() throws(Errno) {
         guard synchronizes else { return }
         do throws(Errno) {
-            // The kernel tells of a failure once only, and may then have dropped what it could not write.
+            // The kernel reports a write failure only once, and may then have dropped the bytes.
             if withBooks({ $0.journal.isSuspect }) { try compactJournal() }
             try root.synchronizeFileSystem()
         } catch {

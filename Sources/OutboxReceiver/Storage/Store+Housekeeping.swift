@@ -3,7 +3,7 @@ import Synchronization
 import SystemPackage
 
 extension Store {
-    /// What is to be done every few minutes: forgets what is old, and keeps the journal short.
+    /// Runs every few minutes: expires old entries and keeps the journal short.
     func keepHouse() {
         noticeClock()
         expire()
@@ -16,7 +16,8 @@ extension Store {
         }
     }
 
-    /// Drops uploads that got nothing for ``Catalog/memory`` seconds and the ids of files finished before that.
+    /// Drops uploads without new blocks for ``Catalog/memory`` seconds, and forgets ids that were finished before
+    /// that.
     func expire() {
         let oldest = now() - Catalog.memory
         for upload in open where upload.lastActivity < oldest {
@@ -29,7 +30,7 @@ extension Store {
         removeFormerPortraits()
     }
 
-    /// Space that was promised to uploads no byte comes for is anybody's again.
+    /// Releases the space promised to uploads that receive no bytes.
     func lapseReservations() {
         let oldest = now() - Reservations.patience
         let silent = open.filter { $0.lastActivity < oldest }.map(\.id)
@@ -38,7 +39,7 @@ extension Store {
         }
     }
 
-    /// A quota does not count what was removed from `objects/`.
+    /// Recounts the stored bytes for the quota, without contents removed from `objects/`.
     func recountStored() {
         guard limits.quota != nil else { return }
         let gone = withBooks { Array($0.catalog.contents.values) }.filter { !objects.holds($0) }.map(\.token)
@@ -55,16 +56,16 @@ extension Store {
             books.catalog.portraits.shift(by: jump)
         }
         do {
-            // The journal has the times by the old clock.
+            // The journal still has the times of the old clock.
             try compactJournal()
         } catch {
             logger.error("cannot write the journal anew", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Writes the journal anew with what is still needed. Requests go on meanwhile.
+    /// Rewrites the journal with the entries still needed. Requests continue meanwhile.
     func compactJournal() throws(Errno) {
-        // Two at a time would write the same file.
+        // Two rewrites at a time would write the same file.
         let outcome: Result<Void, Errno> = compacting.withLock { _ in
             do throws(Errno) { return .success(try rewriteJournal()) } catch { return .failure(error) }
         }
@@ -73,8 +74,8 @@ extension Store {
 
     private func rewriteJournal() throws(Errno) {
         let (catalog, length, lines) = withBooks { ($0.catalog, $0.journal.length, $0.journal.lines) }
-        // What happens from here on is copied from the old journal. That some of it may be in the new one already
-        // does no harm: replaying an entry twice, in order, ends the same.
+        // Entries appended from now on are copied from the old journal. Some may already be in the new one, which is
+        // harmless: replaying an entry twice, in order, gives the same result.
         let rewrite = try Journal.rewrite(catalog, in: root)
         let outcome: Result<Int, Errno> = withBooks { books in
             do throws(Errno) {

@@ -5,7 +5,7 @@ import NIOCore
 import SystemPackage
 
 extension Store {
-    /// Makes a portrait that is in its file the user's. On the disk itself when this returns.
+    /// Makes a stored portrait the user's current one. Durable on return.
     func recordPortrait(_ token: Hex128, user: String) async throws {
         let time = now()
         try withBooks { books in
@@ -29,7 +29,7 @@ extension Store {
     }
 }
 
-/// A portrait on its way from a request to its file.
+/// A portrait that a request writes to a file.
 struct PortraitDraft {
     private static let largest: Int64 = 20 << 20
     private static let signature: [UInt8] = [0xff, 0xd8, 0xff]
@@ -66,7 +66,7 @@ struct PortraitDraft {
         size += count
     }
 
-    /// Gives the file its name.
+    /// Renames the complete file to its final name.
     func finish() throws {
         guard head == Self.signature else { throw Self.notJPEG }
         if store.synchronizes { try file.finishWriting() }

@@ -1,17 +1,16 @@
 extension Store {
-    /// What became of a commit.
+    /// The effect of a commit.
     enum CommitOutcome: String {
-        /// The first of its source: there is a post now.
+        /// The first commit of its source: the post is new.
         case created
-        /// A later revision: the post shows it from now on.
+        /// A later revision: the post now shows this revision.
         case updated
-        /// This revision, or a later one, is known already.
+        /// This revision or a later one was already known.
         case unchanged
     }
 
-    /// Records the commit, unless its revision or a later one of its source is known. On the disk itself when this
-    /// returns.
-    /// - Returns: What stands under the post's URL now. Its token is that of the source's first commit.
+    /// Records the commit, unless this revision or a later one of the source is known. Durable on return.
+    /// - Returns: The commit that the post's URL now shows, with the token of the source's first commit.
     func commit(_ commit: Commit) async throws -> (commit: Commit, outcome: CommitOutcome) {
         let result = try withBooks { books in
             let known = books.catalog.commit(commit.source)
@@ -26,7 +25,7 @@ extension Store {
         return result
     }
 
-    /// What is known of the source, if that is this revision or a later one; on the disk itself.
+    /// Returns the known commit of the source if its revision is at least `revision`. Durable on return.
     func commit(of source: Commit.Source, from revision: Int) async throws -> Commit? {
         guard let known = withBooks({ $0.catalog.commit(source) }), known.revision >= revision else { return nil }
         try await settle()
@@ -37,7 +36,7 @@ extension Store {
         withBooks { $0.catalog.commits[token] }
     }
 
-    /// The commit's contents that are still there, the cover first.
+    /// Returns the commit's contents that still exist, the cover first.
     func contents(of commit: Commit) -> [Content] {
         let contents = commit.contents.compactMap { content(token: $0) }.filter { objects.holds($0) }
         return contents.filter { $0.token == commit.cover } + contents.filter { $0.token != commit.cover }

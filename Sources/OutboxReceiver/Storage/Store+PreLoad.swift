@@ -2,15 +2,15 @@ import Logging
 import SystemPackage
 
 extension Store {
-    /// An id that was given out for a plan.
+    /// An id issued for a plan.
     struct Opened: Equatable {
         let id: Hex128
-        /// The user has this content already: there is nothing to send.
+        /// Whether the user already has this content, so that the client need not send it.
         let isExisting: Bool
     }
 
-    /// Gives out an id for each plan; all plans are of one user. What is called existing is on the disk itself, and
-    /// under its new name, when this returns.
+    /// Issues an id for each plan; all plans belong to one user. On return, existing contents are durable and linked
+    /// under their new names.
     func preLoad(_ plans: [UploadPlan], user: String) async throws -> [Opened] {
         let time = now()
         var opened: [(id: Hex128, plan: UploadPlan, existing: Content?)] = []
@@ -46,8 +46,9 @@ extension Store {
         return opened.map { Opened(id: $0.id, isExisting: $0.existing != nil) }
     }
 
-    /// The content that the user has here already. MD5 can be forged, so a SHA-256 that was announced must agree; without
-    /// one, contents that share MD5 and size can't be told apart, and all bytes must come.
+    /// Returns the content that the user already stored here. MD5 can be forged, so an announced SHA-256 must match.
+    /// Without a SHA-256, contents with the same MD5 and size are indistinguishable, and the client must send all
+    /// bytes.
     private func existingContent(for plan: UploadPlan) async throws -> Content? {
         let known = withBooks { $0.catalog.contents(plan.content) }.filter { objects.holds($0) }
         guard let sha256 = plan.sha256 else { return known.count == 1 ? known.first : nil }
@@ -55,7 +56,7 @@ extension Store {
         return nil
     }
 
-    /// The content's SHA-256. It is computed once, when a client first asks for it, and kept.
+    /// Returns the content's SHA-256. Computes it on the first request and stores it.
     private func digest(of content: Content) async throws -> Hex256? {
         if let digest = content.sha256 { return digest }
         let reading = Task(executorPreference: digestThreads) { try self.objects.sha256(of: content.object) }
@@ -69,13 +70,13 @@ extension Store {
         return digest
     }
 
-    /// The content also appears under the name it has this time.
+    /// Links the content under the name in this plan.
     private func link(_ content: Content, _ plan: UploadPlan) {
         do throws(Errno) {
             try tree.link(
                 content.object, user: plan.user, path: SafePath(path: plan.path, fileName: plan.fileName))
         } catch {
-            // The content is safe under its first name; a missing second one is no reason to send it again.
+            // The content is stored under its first name; a missing second link is no reason to send it again.
             logger.warning("cannot link", metadata: ["name": "\(plan.quotedName)", "error": "\(error)"])
         }
     }

@@ -1,9 +1,9 @@
 extension Store {
-    /// What `isFinish` is told of one id.
+    /// The answer of `isFinish` for one id.
     enum Answer: Equatable {
         case unknown
         case finished(Content)
-        /// Cannot be assembled from what is here.
+        /// The received blocks do not form the file.
         case failed
         case assembling
     }
@@ -12,7 +12,7 @@ extension Store {
         let (upload, finished) = withBooks { ($0.catalog.uploads[id], finishedContent(id, user, $0.catalog)) }
         if let finished { return objects.holds(finished) ? .finished(finished) : .unknown }
         guard let upload, upload.plan.user == user else { return .unknown }
-        // Also takes up again what an error, or a restart, had stopped.
+        // Also resumes work that an error or a restart stopped.
         advance(upload)
         switch upload.progress {
         case .incomplete, .failed: return .failed
@@ -24,7 +24,7 @@ extension Store {
         }
     }
 
-    /// Returns when uploads of these ids that are being finished at this moment are finished.
+    /// Waits for the batches that currently finish uploads with these ids.
     func waitForFinishing(_ ids: [Hex128]) async {
         let batches = withBooks { books in ids.compactMap { books.catalog.uploads[$0]?.batch } }
         if let last = batches.max() { await finishing.wait(for: last) }
@@ -35,10 +35,10 @@ extension Store {
         return catalog.contents[finished.content]
     }
 
-    /// Where a fragment of an id belongs.
+    /// The destination of a fragment.
     enum Destination {
         case upload(Upload)
-        /// The content is here already; it has this many bytes.
+        /// The content is already stored; `size` is in bytes.
         case finished(size: Int64)
     }
 

@@ -1,18 +1,18 @@
 import Logging
 import SystemPackage
 
-/// Content that several users have is stored once.
+/// Stores content of several users only once.
 ///
-/// It is compared with other users' only after it was confirmed, when nobody waits for it any more: otherwise the time that
-/// an answer takes would tell one user what another one has.
+/// The receiver compares a content with other users' contents only after its confirmation, when no client waits.
+/// Otherwise the response time would tell one user what another user has.
 extension Store {
-    /// A content that was stored under a name of its own, since another with its MD5 was there first.
+    /// A content stored under a name of its own, because its MD5 was taken.
     struct Shareable: Sendable {
         let content: Content
         let name: FileTree.Name?
     }
 
-    /// Compares a confirmed content with those before it, and lets go of its bytes where one has the same.
+    /// Compares a confirmed content with earlier ones, and drops its bytes if an earlier one has the same.
     func shareLater(_ content: Content, name: FileTree.Name?) {
         sharing.add(Shareable(content: content, name: name)) { $0.forEach(self.share) }
     }
@@ -21,10 +21,10 @@ extension Store {
         let object = item.content.object
         do {
             guard let other = try twin(of: object) else { return }
-            // From here on other is used, so it stays.
+            // The catalog now uses `other`, so `other` stays.
             guard try move(item.content, to: other) else { return }
             if let name = item.name { try tree.relink(name, from: object, to: other) }
-            // The journal must last before the only name that an older one knows goes.
+            // The journal must be durable before the removal, because an older journal knows only the old name.
             if synchronizes { try root.synchronizeFileSystem() }
             let isUsed = withBooks { $0.catalog.uses(object) || $0.journal.isSuspect }
             if !isUsed { try objects.remove(object) }
@@ -33,7 +33,7 @@ extension Store {
         }
     }
 
-    /// The first confirmed object with the same bytes.
+    /// Returns the first confirmed object with the same bytes.
     private func twin(of object: ObjectName) throws(Errno) -> ObjectName? {
         for variant in 0..<object.variant {
             let other = ObjectName(md5: object.md5, variant: variant)
@@ -43,7 +43,7 @@ extension Store {
         return nil
     }
 
-    /// - Returns: False where the content is not that object any more, or the other one not confirmed.
+    /// - Returns: False if the content no longer uses that object, or `other` is not confirmed.
     private func move(_ content: Content, to other: ObjectName) throws -> Bool {
         try withBooks { books in
             guard let known = books.catalog.contents[content.token], known.object == content.object,

@@ -15,22 +15,22 @@ import SystemPackage
 /// thumbnails/ small versions of pictures, by the random part of the picture's URL; made again where they are missing
 /// ```
 ///
-/// **What survives a kill** of this process at any moment: everything that was answered. The bytes of a block are
-/// written before its journal entry, the entry before the answer; a finished file is renamed and linked before the
-/// journal says so (if the kill falls between the two, the client sends the file again and the names are found
-/// taken by the same content).
+/// **What survives a kill** of this process at any moment: everything the server answered. The server writes a
+/// block's bytes before its journal entry, and the entry before the answer. It renames and links a finished file
+/// before the journal entry. After a kill between the two, the client sends the file again, and the server finds the
+/// links to the same content.
 ///
-/// **What survives a power cut**: everything that was confirmed: finished files, contents called existing, commits,
+/// **What survives a power cut**: everything the server confirmed: finished files, existing contents, commits,
 /// portraits (`Store+Finishing.swift`). Blocks of unfinished uploads survive as far as the kernel wrote them back,
-/// usually all but the last 5 to 30 seconds.
+/// usually all but those of the last 5 to 30 seconds.
 final class Store: Sendable {
     struct Limits: Sendable {
-        /// Bytes that must stay free on the file system after everything promised has arrived.
+        /// The bytes that must stay free on the file system after all promised bytes have arrived.
         var freeSpaceFloor: Int64
         var maximumFileSize: Int64
-        /// Unfinished uploads one user may have.
+        /// The most unfinished uploads per user.
         var maximumOpenUploads: Int
-        /// Bytes one user may store; nil: any number.
+        /// The most bytes per user; nil: no limit.
         var quota: Int64?
     }
 
@@ -40,7 +40,7 @@ final class Store: Sendable {
     }
 
     let limits: Limits
-    /// Whether what is confirmed is on the disk itself.
+    /// Whether the store confirms content only once the disk has it.
     let synchronizes: Bool
     let objects: ObjectStore
     let tree: FileTree
@@ -51,28 +51,28 @@ final class Store: Sendable {
     let requests: RequestLog
     /// Seconds since 1970.
     let now: @Sendable () -> Int64
-    /// Reads back what arrived out of order; apart from the threads that serve requests, or a few large files would
-    /// stop all small ones.
+    /// Threads that read back blocks received out of order. Separate from the threads that serve requests, because a
+    /// few large files would otherwise block all small ones.
     let digestThreads = DiskThreads(count: 2)
 
-    /// Uploads on their way to being confirmed; nil for somebody who waits for the disk.
+    /// Uploads that await confirmation; nil stands for a caller that waits for the disk.
     let finishing = Batches<Upload?>()
-    /// Confirmed contents that may be stored for another user as well.
+    /// Confirmed contents that another user may also have.
     let sharing = Batches<Shareable>()
     let syncFailures = Atomic(0)
-    /// Seconds, from a clock that nobody sets.
+    /// Seconds of a monotonic clock.
     let uptime: @Sendable () -> Int64
     let clock: Mutex<ClockWatch>
 
-    /// Held while the journal is written anew.
+    /// Locked while the journal is rewritten.
     let compacting = Mutex(())
 
-    /// Stands in for what the file system says of its free space.
+    /// Replaces the file system's free space, for tests.
     private let measuredSpace: (@Sendable () -> Int64)?
     private let books: Mutex<Books>
     private let lock: OpenFile
 
-    /// Opens the storage in the directory `path`, creating it when missing.
+    /// Opens the storage in the directory `path`, and creates the directory if it is missing.
     init(
         path: String, limits: Limits, synchronizes: Bool = true, logger: Logger,
         now: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Int64 = { disk_uptime() },
@@ -105,7 +105,7 @@ final class Store: Sendable {
             portraits = try root.folder("portraits")
             for name in try portraits.names() where name.hasSuffix(".part") { try portraits.remove(name) }
             books = Mutex(try Recovery(root: root, uploads: uploads, logger: logger, now: now()).run())
-            // What the process before this one wrote last may not be on the disk yet, and is confirmed from now on.
+            // The last writes of the previous process may not be on the disk yet, and are confirmed from now on.
             if synchronizes { try root.synchronizeFileSystem() }
         } catch {
             throw .inputOutput("cannot read the storage in \(path): \(error)")
@@ -114,26 +114,26 @@ final class Store: Sendable {
         recountStored()
     }
 
-    /// Free bytes of the file system beyond those that must stay free.
+    /// Returns the free bytes of the file system above the floor.
     func spaceAboveFloor() throws(Errno) -> Int64 {
         if let measuredSpace { return measuredSpace() - limits.freeSpaceFloor }
         return try root.freeSpace() - limits.freeSpaceFloor
     }
 
-    /// Throws where so many bytes would take the free space under the floor.
+    /// Throws ``Refusal/diskFull`` if `bytes` more bytes would take the free space below the floor.
     func checkSpace(for bytes: Int64) throws {
         guard try spaceAboveFloor() >= bytes else { throw Refusal.diskFull }
     }
 
     var open: [Upload] { books.withLock { Array($0.catalog.uploads.values) } }
 
-    /// Reads or changes what is known. What changes the catalog appends to the journal first. Never takes the lock
-    /// of an ``Upload``: that one is taken before this.
+    /// Reads or changes journal and catalog. A change must append to the journal before it changes the catalog. Lock
+    /// order: ``Upload`` first, then this lock; `body` must not lock an upload.
     func withBooks<Result>(_ body: (inout Books) throws -> sending Result) rethrows -> sending Result {
         try books.withLock { books in try body(&books) }
     }
 
-    /// Appends all of these, or throws.
+    /// Appends all entries, or throws.
     func appendToJournal(_ entries: [JournalEntry]) throws(Errno) {
         let outcome: Result<Void, Errno> = books.withLock { books in
             do throws(Errno) { return .success(try books.journal.append(entries)) } catch { return .failure(error) }
@@ -143,9 +143,9 @@ final class Store: Sendable {
 
     // MARK: Forgetting
 
-    /// Forgets these ids of `user`: unfinished uploads with all their blocks, and finished ones as ids only; what was
-    /// confirmed stays. Ids that are unknown, or somebody else's, change nothing.
-    /// - Returns: How many were forgotten.
+    /// Forgets these ids of `user`. Unfinished uploads lose all their blocks. Finished uploads lose only the id;
+    /// their content stays. Unknown ids and ids of other users have no effect.
+    /// - Returns: The number of forgotten ids.
     func delete(_ ids: [Hex128], user: String) throws -> Int {
         var count = 0
         for id in ids {
@@ -172,7 +172,7 @@ final class Store: Sendable {
             }
             try uploads.remove(upload.dataName)
         } catch {
-            // The upload is gone from memory; its file and its journal lines go at the next start at the latest.
+            // The upload is gone from memory. The next start removes its file and journal entries at the latest.
             logger.warning("cannot remove an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
         }
     }

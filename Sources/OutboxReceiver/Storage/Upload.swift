@@ -1,15 +1,15 @@
 import Synchronization
 import SystemPackage
 
-/// One unfinished upload: which blocks arrived, and the digests of the bytes so far in order.
+/// An unfinished upload: its received blocks, and the digests of the contiguous bytes from the start.
 ///
-/// Blocks arrive in any order and in parallel; each belongs to the request that asked for it last (its *ticket*). The
-/// digests are carried along by the request that receives the next block in order, so that a file sent in order is never
-/// read back; blocks that came too early are read back later (``Digesting``).
+/// Blocks arrive in any order and in parallel. Each block belongs to the request that asked for it last (its
+/// *ticket*). The request that receives the next block in order updates the digests, so a file sent in order is never
+/// read back. Blocks that arrived too early are read back later (``Digesting``).
 ///
-/// Every write to the data file happens under the lock. That costs nothing (the kernel writes one file by one writer
-/// at a time too) and makes it certain that a request which lost its ticket, or whose block was already digested,
-/// cannot change the file any more.
+/// Every write to the data file happens under the lock. The lock costs nothing, because the kernel also allows one
+/// writer per file at a time. A request that lost its ticket, or whose block was already digested, therefore cannot
+/// change the file.
 final class Upload: Sendable {
     private enum Phase { case open, assembling, finished, gone }
 
@@ -19,42 +19,43 @@ final class Upload: Sendable {
         /// The ticket of the request that receives a block.
         var receiving: [Int: UInt64] = [:]
         var lastTicket: UInt64 = 0
-        /// Of the first `digested` blocks.
+        /// The digests of the first `digested` blocks.
         var digest: RunningDigest
         var digested = 0
-        /// The ticket of who is digesting block `digested`.
+        /// The ticket of the request or task that digests block `digested`.
         var digesting: UInt64?
         var hasFailed = false
-        /// Where the file went, once it is below `objects/`.
+        /// The object that the file became, once below `objects/`.
         var object: ObjectName?
         /// Whether the object is the upload's own data file, not an earlier one with the same bytes.
         var isNewObject = false
-        /// The disk may have lost some of the bytes: they must be sent again.
+        /// The bytes are not the announced content, or the disk may have lost some.
         var isDistrusted = false
-        /// The disk may have lost bytes that were right: the upload is to be forgotten.
+        /// The disk may have lost correct bytes, so the receiver must forget the upload.
         var isLost = false
-        /// The batch in which it is finished.
+        /// The batch that finishes the upload.
         var batch: Int?
-        /// When the assembly failed for a reason that may pass.
+        /// When the assembly last failed for a temporary reason.
         var assemblyFailedAt: Int64?
         var lastActivity: Int64
     }
 
-    /// What `isFinish` wants to know.
+    /// The upload's progress, for `isFinish`.
     enum Progress: Equatable { case incomplete, failed, assembling, finished, gone }
 
-    /// What should be done with an upload now.
+    /// The next step for an upload.
     enum NextStep {
         case nothing
-        /// Blocks are in the file that the digests do not cover yet.
+        /// The file has blocks that the digests do not cover yet.
         case digest(Digesting)
-        /// Everything is there and these are its digests. Whoever gets this must call ``finish()`` or ``assemblyFailed(at:)``.
+        /// All blocks are in the file, with these digests. The caller must call ``finish()`` or
+        /// ``assemblyFailed(at:)``.
         case assemble(RunningDigest.Result)
-        /// The bytes are not to be trusted and could not be forgotten yet. The same holds as for `assemble`.
+        /// The bytes are unreliable and must be forgotten. The caller has the same duty as for `assemble`.
         case reject
     }
 
-    /// The right to digest blocks that are in the file already.
+    /// The exclusive right to digest a block that is already in the file.
     struct Digesting {
         fileprivate let ticket: UInt64
         let block: Int
@@ -74,7 +75,7 @@ final class Upload: Sendable {
                 lastActivity: time))
     }
 
-    /// Whether its bytes take the disk a while.
+    /// Whether writing the bytes to disk takes noticeable time.
     var isLarge: Bool { plan.size > 8 << 20 }
 
     /// The data file's name below `uploads/`.
@@ -86,7 +87,7 @@ final class Upload: Sendable {
         state.withLock { $0.lastActivity = max($0.lastActivity, time) }
     }
 
-    /// The clock jumped by so many seconds; ages stay what they were.
+    /// Shifts the last activity after the clock jumped by `seconds`, so that ages stay the same.
     func shiftActivity(by seconds: Int64) {
         state.withLock { $0.lastActivity += seconds }
     }
@@ -119,16 +120,16 @@ final class Upload: Sendable {
 
     // MARK: Receiving blocks
 
-    /// The right to write a block.
+    /// The exclusive right to write a block.
     struct Ticket: Sendable {
         fileprivate let number: UInt64
         let block: Int
-        /// The digests of everything before this block, if this is the next one.
+        /// The digests of all bytes before this block, if this is the next block to digest.
         let digest: RunningDigest?
     }
 
-    /// Gives block `index` to the caller and takes it from a request that is still at it.
-    /// - Returns: Nil when the block, or the whole, has already arrived.
+    /// Assigns block `index` to the caller and revokes the ticket of any earlier request for this block.
+    /// - Returns: Nil if the block or the whole upload has already arrived.
     func begin(_ index: Int, at time: Int64) throws(Refusal) -> Ticket? {
         let outcome: Result<Ticket?, Refusal> = state.withLock { state in
             guard state.phase != .gone else { return .failure(.unknownID) }
@@ -146,7 +147,7 @@ final class Upload: Sendable {
         return try outcome.get()
     }
 
-    /// Writes bytes of the block the ticket is for.
+    /// Writes bytes of the ticket's block. Throws ``Refusal/superseded`` if a later request took the block.
     func write(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64, to file: OpenFile, _ ticket: Ticket
     ) throws {
@@ -156,11 +157,11 @@ final class Upload: Sendable {
         }
     }
 
-    /// The block is in the file whole.
+    /// Marks the block as complete in the file.
     /// - Parameters:
-    ///   - digest: The digests including the block, if the ticket came with some.
-    ///   - record: Makes the arrival durable; called before anybody can see it. Told whether that is needed: not for
-    ///     the block that completes the digest, since what follows at once is the assembly.
+    ///   - digest: The digests including the block, if the ticket carried digests.
+    ///   - record: Makes the arrival durable, before other threads can see it. `isLast` is true for the block that
+    ///     completes the digest: the assembly follows at once, so this block needs no journal entry.
     func complete(
         _ ticket: Ticket, digest: RunningDigest?, record: (_ isLast: Bool) throws -> Void
     ) throws {
@@ -178,7 +179,7 @@ final class Upload: Sendable {
         }
     }
 
-    /// The request ended without the whole block.
+    /// Releases the ticket after the request ended without the whole block.
     func abandon(_ ticket: Ticket) {
         state.withLock { state in
             if state.receiving[ticket.block] == ticket.number { state.receiving[ticket.block] = nil }
@@ -186,7 +187,7 @@ final class Upload: Sendable {
         }
     }
 
-    /// At start: the journal says that the block arrived.
+    /// Restores a received block from the journal at start.
     func restore(_ index: Int) {
         guard index >= 0, index < plan.blockCount else { return }
         state.withLock { $0.arrived.insert(index) }
@@ -213,7 +214,7 @@ final class Upload: Sendable {
         }
     }
 
-    /// Hands in the digest that now includes the block.
+    /// Stores the digest that now includes the block.
     func finished(_ digesting: Digesting) {
         state.withLock { state in
             guard state.digesting == digesting.ticket else { return }
@@ -223,7 +224,7 @@ final class Upload: Sendable {
         }
     }
 
-    /// The block could not be read.
+    /// Gives up the right after the block could not be read.
     func abandon(_ digesting: Digesting) {
         state.withLock { state in
             if state.digesting == digesting.ticket { state.digesting = nil }
@@ -234,17 +235,17 @@ final class Upload: Sendable {
         state.withLock { $0.phase = .finished }
     }
 
-    /// Where the file was moved to by an assembly that failed afterwards.
+    /// The object of an assembly that moved the file, even if the assembly failed later.
     var object: ObjectName? { state.withLock { $0.object } }
 
-    /// The batch in which it is being finished, if it is.
+    /// The batch that currently finishes the upload, if any.
     var batch: Int? { state.withLock { $0.phase == .assembling ? $0.batch : nil } }
 
     func isFinishing(in batch: Int) {
         state.withLock { $0.batch = batch }
     }
 
-    /// The object that the data file became, unless that was there before.
+    /// The object made from the data file; nil if that object existed before.
     var newObject: ObjectName? { state.withLock { $0.isNewObject ? $0.object : nil } }
 
     /// - Parameter isNew: Whether the object is the upload's own data file.
@@ -255,8 +256,8 @@ final class Upload: Sendable {
         }
     }
 
-    /// Marks the bytes as unusable: they are not the content that was announced, or the disk may have lost some of them.
-    /// - Returns: Whether the disk may have lost some, now or before.
+    /// Marks the bytes as unusable: they are not the announced content, or the disk may have lost some of them.
+    /// - Returns: Whether the disk may have lost some bytes, now or at an earlier call.
     func distrust(isLost: Bool) -> Bool {
         state.withLock { state in
             state.isDistrusted = true
@@ -265,7 +266,7 @@ final class Upload: Sendable {
         }
     }
 
-    /// Ends the upload: the receiver does not know its id any more.
+    /// Ends the upload; the receiver no longer knows its id.
     func forget() {
         state.withLock { state in
             state.phase = .gone
@@ -273,7 +274,7 @@ final class Upload: Sendable {
         }
     }
 
-    /// The assembly could not be done for a reason that may pass.
+    /// Reopens the upload after its assembly failed for a temporary reason.
     func assemblyFailed(at time: Int64) {
         state.withLock { state in
             guard state.phase == .assembling else { return }
@@ -282,8 +283,8 @@ final class Upload: Sendable {
         }
     }
 
-    /// Forgets all blocks: what arrived is not the content promised.
-    /// - Returns: How many bytes had arrived.
+    /// Forgets all blocks, because the received bytes are not the announced content.
+    /// - Returns: The number of bytes that had arrived.
     func reset() -> Int64 {
         state.withLock { state in
             let bytes = arrivedBytes(state)
@@ -297,7 +298,7 @@ final class Upload: Sendable {
         }
     }
 
-    /// At start: the journal says that the blocks were forgotten.
+    /// Forgets all blocks at start, as the journal says.
     func restoreReset() {
         state.withLock { forgetBlocks(&$0) }
     }
@@ -310,7 +311,7 @@ final class Upload: Sendable {
         state.digesting = nil
     }
 
-    /// Drops the upload, unless it is being assembled at this moment.
+    /// Drops the upload, unless its assembly is running.
     /// - Returns: Whether it was dropped.
     func drop() -> Bool {
         state.withLock { state in

@@ -1,4 +1,4 @@
-/// Something that a test did not expect and cannot go on with.
+/// An unexpected condition that stops a test.
 package struct Surprise: Error, CustomStringConvertible {
     package let description: String
     package init(_ description: String) { self.description = description }

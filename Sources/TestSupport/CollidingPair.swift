@@ -1,10 +1,11 @@
-/// Two different contents of 128 bytes with one MD5, the collision of Wang, Feng, Lai and Yu (2004,
-/// https://eprint.iacr.org/2004/199), and as many more as there are suffixes: the same bytes behind both keep the MD5 equal.
+/// Two different contents of 128 bytes with the same MD5, the collision of Wang, Feng, Lai and Yu (2004,
+/// https://eprint.iacr.org/2004/199). Appending the same suffix to both keeps the MD5 equal, which gives any number
+/// of further pairs.
 public enum CollidingPair {
-    /// The MD5 of both, without a suffix.
+    /// The MD5 of both contents, without a suffix.
     public static let md5 = "79054025255fb1a26e4bc422aef54eb4"
 
-    /// The one.
+    /// The first content.
     public static let first: [UInt8] = [
         0xd1, 0x31, 0xdd, 0x02, 0xc5, 0xe6, 0xee, 0xc4, 0x69, 0x3d, 0x9a, 0x06, 0x98, 0xaf, 0xf9, 0x5c,
         0x2f, 0xca, 0xb5, 0x87, 0x12, 0x46, 0x7e, 0xab, 0x40, 0x04, 0x58, 0x3e, 0xb8, 0xfb, 0x7f, 0x89,
@@ -16,7 +17,7 @@ public enum CollidingPair {
         0xc6, 0x98, 0x21, 0xbc, 0xb6, 0xa8, 0x83, 0x93, 0x96, 0xf9, 0x65, 0x2b, 0x6f, 0xf7, 0x2a, 0x70,
     ]
 
-    /// The other: six bytes differ, each in its highest bit.
+    /// The second content: six bytes differ, each in its highest bit.
     public static let second: [UInt8] = {
         var bytes = first
         for index in [19, 45, 59, 83, 109, 123] { bytes[index] ^= 0x80 }

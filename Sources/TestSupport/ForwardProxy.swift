@@ -2,29 +2,29 @@ internal import Foundation
 internal import Glibc
 import Synchronization
 
-/// A small HTTP proxy for tests, on 127.0.0.1: passes plain requests on one after the other, makes tunnels for CONNECT,
-/// and keeps what it could read of both. Names are looked up in a table of its own, never in the DNS.
+/// A small HTTP proxy for tests, on 127.0.0.1. Forwards plain requests one after the other, opens tunnels for
+/// CONNECT, and records the heads of both. Resolves names in its own table, never in the DNS.
 public final class ForwardProxy: Sendable {
     private struct State {
         var heads: [String] = []
         var isStopped = false
     }
 
-    /// The port it listens on.
+    /// The listen port.
     public let port: UInt16
     private let listener: Int32
     private let targets: [String: UInt16]
     private let tunnelStatus: Int
     private let state = Mutex(State())
 
-    /// It cannot listen.
+    /// The proxy cannot listen.
     public struct StartError: Error {}
 
     /// Starts listening.
     ///
     /// - Parameters:
-    ///   - targets: `host:port` as requests name it, and the port on 127.0.0.1 that is meant.
-    ///   - tunnelStatus: what CONNECT is answered with; anything but 200 makes no tunnel.
+    ///   - targets: The local ports on 127.0.0.1, by `host:port` in requests.
+    ///   - tunnelStatus: The status of replies to CONNECT; only 200 opens a tunnel.
     /// - Throws: ``StartError``.
     public init(targets: [String: UInt16], tunnelStatus: Int = 200) throws {
         guard let (listener, port) = Self.listen() else { throw StartError() }
@@ -38,10 +38,10 @@ public final class ForwardProxy: Sendable {
     /// `http://127.0.0.1:<port>`.
     public var url: String { "http://127.0.0.1:\(port)" }
 
-    /// The heads of all requests that were made to the proxy itself, in the order they came.
+    /// The heads of all requests to the proxy itself, in order of arrival.
     public var heads: [String] { state.withLock { $0.heads } }
 
-    /// Stops listening; connections end when one of their ends closes them.
+    /// Stops listening. A connection ends when either end closes it.
     public func stop() {
         let isFirst = state.withLock { state in
             defer { state.isStopped = true }
@@ -55,7 +55,7 @@ public final class ForwardProxy: Sendable {
         while !state.withLock({ $0.isStopped }) {
             let client = accept(listener, nil, nil)
             if client < 0 { continue }
-            // A copy in a program that is just being started would keep the connection open.
+            // A copy inherited by a child process would keep the connection open.
             _ = fcntl(client, F_SETFD, FD_CLOEXEC)
             Thread.detachNewThread { [self] in
                 serve(client)
@@ -92,7 +92,7 @@ public final class ForwardProxy: Sendable {
         done.wait()
     }
 
-    /// Passes one request on and its reply back; both have a Content-Length.
+    /// Forwards a request and its reply. Both must have a Content-Length.
     private func pass(_ head: String, _ url: String, _ input: inout Stream, to client: Int32) -> Bool {
         guard url.hasPrefix("http://") else { return false }
         let rest = url.dropFirst(7)
@@ -165,7 +165,7 @@ public final class ForwardProxy: Sendable {
     }
 }
 
-/// Reads a socket by heads and lengths.
+/// Reads heads and bodies from a socket.
 private struct Stream {
     private let descriptor: Int32
     private(set) var rest: [UInt8] = []
@@ -174,7 +174,7 @@ private struct Stream {
         self.descriptor = descriptor
     }
 
-    /// Everything up to an empty line, without it; nil at the end of the connection.
+    /// Returns everything up to the next empty line, without that line. Returns nil at the end of the connection.
     mutating func readHead() -> String? {
         let mark = Array("\r\n\r\n".utf8)
         while true {

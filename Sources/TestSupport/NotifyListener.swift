@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Plays the service manager's side of sd_notify(3): a datagram socket that keeps what it is told.
+/// Plays the service manager's part of sd_notify(3): a datagram socket that records all messages.
 public final class NotifyListener {
-    /// What to put into `NOTIFY_SOCKET`.
+    /// The value for `NOTIFY_SOCKET`.
     public let address: String
-    /// Everything received so far, a datagram each, in order.
+    /// All messages so far, one per datagram, in order.
     public private(set) var messages: [String] = []
 
     private let descriptor: Int32
 
-    /// A socket that could not be made.
+    /// The socket could not be created.
     public struct Failure: Error, CustomStringConvertible {
         /// What failed.
         public let description: String
@@ -17,7 +17,7 @@ public final class NotifyListener {
 
     /// Listens.
     ///
-    /// - Parameter address: an absolute path, or `@` and an abstract name.
+    /// - Parameter address: An absolute path, or `@` and an abstract name.
     /// - Throws: ``Failure``.
     public init(at address: String) throws {
         self.address = address
@@ -39,7 +39,7 @@ public final class NotifyListener {
 
     deinit { close(descriptor) }
 
-    /// Takes in what has come, without waiting, and returns everything so far.
+    /// Receives all pending datagrams without waiting, and returns all messages so far.
     @discardableResult
     public func receive() -> [String] {
         var buffer = [UInt8](repeating: 0, count: 8192)
@@ -50,13 +50,13 @@ public final class NotifyListener {
         }
     }
 
-    /// Waits until a datagram has a line that begins like this, beyond those that came before.
+    /// Waits for a datagram with a line that begins with `prefix`.
     ///
     /// - Parameters:
-    ///   - prefix: the start of the line, for instance `READY=1`.
-    ///   - start: the number of datagrams to pass over.
-    ///   - timeout: how long to wait.
-    /// - Returns: the number of datagrams up to that one.
+    ///   - prefix: The start of the line, for instance `READY=1`.
+    ///   - start: The number of datagrams to skip.
+    ///   - timeout: The longest wait.
+    /// - Returns: The number of datagrams up to the found one.
     /// - Throws: ``Poll/TimedOut``.
     @discardableResult
     public func wait(

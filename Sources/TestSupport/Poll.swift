@@ -1,20 +1,20 @@
-/// Waits for conditions by looking again and again, with a deadline that only a broken test ever reaches.
+/// Polls conditions until a deadline that only a broken test reaches.
 public enum Poll {
-    /// A condition that did not come true in time.
+    /// A condition did not become true in time.
     public struct TimedOut: Error, CustomStringConvertible {
-        /// What was waited for, for how long, and what was seen last.
+        /// The awaited condition, the timeout, and the last state.
         public let description: String
     }
 
-    /// Returns once `condition` is true.
+    /// Waits until `condition` is true.
     ///
     /// - Parameters:
-    ///   - what: what is waited for, for the message.
-    ///   - timeout: how long to go on looking.
-    ///   - interval: the pause between two looks.
-    ///   - lastState: what to tell about the state of things when the time is over.
-    ///   - condition: looked at until it is true.
-    /// - Throws: ``TimedOut``, and at once whatever `condition` throws.
+    ///   - what: The awaited condition, for the message.
+    ///   - timeout: The longest wait.
+    ///   - interval: The pause between two checks.
+    ///   - lastState: Describes the state on timeout.
+    ///   - condition: Checked until it returns true.
+    /// - Throws: ``TimedOut``, or the first error of `condition`.
     public static func until(
         _ what: String,
         timeout: Duration = .seconds(60),
@@ -26,7 +26,8 @@ public enum Poll {
         let clock = ContinuousClock()
         let deadline = clock.now.advanced(by: timeout)
         while true {
-            // Asked before the look: a machine that stood still in between has one more look coming to it.
+            // Check the deadline before the condition: after a suspension of the machine, the condition is checked
+            // once more.
             let isLast = clock.now >= deadline
             if try await condition() { return }
             guard !isLast else {
@@ -38,9 +39,9 @@ public enum Poll {
         }
     }
 
-    /// Returns the first value that `look` gives.
+    /// Waits until `look` returns a value, and returns the value.
     ///
-    /// - Throws: ``TimedOut``, and at once whatever `look` throws.
+    /// - Throws: ``TimedOut``, or the first error of `look`.
     public static func value<Value>(
         _ what: String,
         timeout: Duration = .seconds(60),

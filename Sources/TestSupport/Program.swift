@@ -1,61 +1,61 @@
 internal import Foundation
 internal import Glibc
 
-/// A built program that a test has started: in a process group of its own, with nothing inherited but three
-/// descriptors and the environment given, its output going to files.
+/// A built program started by a test. The program has its own process group and inherits only three descriptors and
+/// the given environment. Its output goes to files.
 ///
-/// When the value goes away the process and its group are killed.
+/// Deinit kills the process group.
 public final class Program: @unchecked Sendable {
     // `@unchecked`: the only mutable state is `ended`, and it is guarded by `lock`.
     private let lock = NSLock()
     private var ended: Ending?
 
-    /// The process id, also its process group's.
+    /// The id of the process and of its process group.
     public let pid: Int32
-    /// The file that holds what it wrote to standard output.
+    /// The file with the standard output.
     public let standardOutputPath: String
-    /// The file that holds what it wrote to standard error.
+    /// The file with the standard error.
     public let standardErrorPath: String
 
     /// How a process ended.
     public enum Ending: Equatable, Sendable {
-        /// It called exit with this code.
+        /// The process exited with this code.
         case exited(Int32)
-        /// This signal ended it.
+        /// A signal terminated the process.
         case killed(Int32)
     }
 
-    /// What a program that ran to its end left behind.
+    /// The result of a finished program.
     public struct Output: Sendable {
-        /// How it ended.
+        /// How the process ended.
         public let ending: Ending
-        /// Its standard output.
+        /// The standard output.
         public let standardOutput: String
-        /// Its standard error.
+        /// The standard error.
         public let standardError: String
 
-        /// The exit code, or nil where a signal ended it.
+        /// The exit code, or nil if a signal terminated the process.
         public var code: Int32? {
             if case .exited(let code) = ending { return code }
             return nil
         }
     }
 
-    /// A program that could not be found or started.
+    /// The program could not be found or started.
     public struct StartError: Error, CustomStringConvertible {
-        /// What was tried, and what to do.
+        /// The attempted action, and what to do.
         public let description: String
     }
 
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - name: of a program built beside the running tests (see ``path(of:)``), or an absolute path.
-    ///   - arguments: without the program's own name.
-    ///   - environment: the whole of it; nothing is inherited.
-    ///   - directory: its working directory.
-    ///   - input: a file for standard input; nil: `/dev/null`.
-    ///   - outputPrefix: standard output goes to `<prefix>.out`, standard error to `<prefix>.err`, both appended to.
+    ///   - name: The name of a program built beside the running tests (see ``path(of:)``), or an absolute path.
+    ///   - arguments: The arguments, without the program's own name.
+    ///   - environment: The complete environment; the program inherits no variables.
+    ///   - directory: The working directory.
+    ///   - input: The file for standard input; nil: `/dev/null`.
+    ///   - outputPrefix: Standard output is appended to `<prefix>.out`, standard error to `<prefix>.err`.
     /// - Throws: ``StartError``.
     public init(
         _ name: String, _ arguments: [String], environment: [String: String], directory: String,
@@ -86,7 +86,8 @@ public final class Program: @unchecked Sendable {
         posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
-        // env changes the directory, for which POSIX knows no file action, and becomes the program: one process.
+        // env(1) changes the directory, for which POSIX has no file action, and executes the program in the same
+        // process.
         let argumentStrings = (["env", "-C", directory, executable] + arguments).map { strdup($0) }
         let environmentStrings = environment.sorted { $0.key < $1.key }.map { strdup("\($0.key)=\($0.value)") }
         defer { (argumentStrings + environmentStrings).forEach { free($0) } }
@@ -105,28 +106,28 @@ public final class Program: @unchecked Sendable {
         waitpid(pid, nil, 0)
     }
 
-    /// How it ended; nil while it runs.
+    /// How the process ended; nil while it runs.
     public var ending: Ending? {
         lock.lock()
         defer { lock.unlock() }
         if let ended { return ended }
         var status: Int32 = 0
         guard waitpid(pid, &status, WNOHANG) == pid else { return nil }
-        // man 2 waitpid: the macros WIFSIGNALED, WTERMSIG and WEXITSTATUS, which Swift does not see.
+        // The macros WIFSIGNALED, WTERMSIG and WEXITSTATUS (man 2 waitpid), which Swift cannot import.
         let signal = status & 0x7F
         ended = signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal)
         return ended
     }
 
-    /// Sends a signal to the process group; does nothing once the process has ended.
+    /// Sends a signal to the process group. Does nothing after the end of the process.
     public func kill(_ signal: Int32) {
         guard ending == nil else { return }
         Glibc.kill(-pid, signal)
     }
 
-    /// Waits until the process has ended.
+    /// Waits for the end of the process.
     ///
-    /// - Throws: ``Poll/TimedOut``; the process still runs then.
+    /// - Throws: ``Poll/TimedOut``; the process then still runs.
     @discardableResult
     public func wait(timeout: Duration = .seconds(60)) async throws -> Ending {
         try await Poll.value(
@@ -134,18 +135,18 @@ public final class Program: @unchecked Sendable {
             look: { self.ending })
     }
 
-    /// Everything it wrote to standard output so far.
+    /// The standard output so far.
     public var standardOutput: String { Self.contents(standardOutputPath) }
 
-    /// Everything it wrote to standard error so far.
+    /// The standard error so far.
     public var standardError: String { Self.contents(standardErrorPath) }
 
-    /// The last lines of standard error, for messages.
+    /// Returns the last lines of standard error, for messages.
     public func errorTail(lines: Int = 15) -> String {
         standardError.split(separator: "\n").suffix(lines).joined(separator: "\n")
     }
 
-    /// The most memory it ever had resident, in bytes; nil once it has ended. Source: man 5 proc, VmHWM.
+    /// The peak resident memory in bytes; nil after the end of the process. Source: man 5 proc, VmHWM.
     public var peakResidentBytes: Int? {
         guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else { return nil }
         for line in status.split(separator: "\n") where line.hasPrefix("VmHWM:") {
@@ -156,7 +157,8 @@ public final class Program: @unchecked Sendable {
 
     /// Runs a program to its end.
     ///
-    /// - Throws: ``StartError``, and ``Poll/TimedOut`` where it does not end in time; it is killed then.
+    /// - Throws: ``StartError``, or ``Poll/TimedOut`` if the program does not end in time; the program is then
+    ///   killed.
     public static func run(
         _ name: String, _ arguments: [String], environment: [String: String], directory: String,
         input: String? = nil, timeout: Duration = .seconds(60)
@@ -170,9 +172,10 @@ public final class Program: @unchecked Sendable {
             ending: ending, standardOutput: program.standardOutput, standardError: program.standardError)
     }
 
-    /// The path of a built program: in `$OUTBOX_BIN_DIR`, else in the directory of the running test executable.
+    /// Returns the path of a built program: in `$OUTBOX_BIN_DIR`, or else in the directory of the running test
+    /// executable.
     ///
-    /// - Throws: ``StartError`` where there is none.
+    /// - Throws: ``StartError`` if there is no such program.
     public static func path(of name: String) throws -> String {
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let directory =
@@ -185,8 +188,8 @@ public final class Program: @unchecked Sendable {
         return path
     }
 
-    /// Marks whatever this process has open close-on-exec: a child that held a copy of a listening socket or a lock
-    /// would outlive what it is a test of.
+    /// Marks all open descriptors of this process close-on-exec. A child with a copy of a listening socket or lock
+    /// would keep that socket or lock alive.
     private static func keepDescriptorsFromChildren() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
             guard let descriptor = Int32(name), descriptor > 2 else { continue }

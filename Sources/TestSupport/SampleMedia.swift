@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Tiny but true-to-type media files: the right magic bytes and headers, then a payload that follows from a seed.
+/// Minimal media files: correct magic bytes and headers, then a payload generated from a seed.
 ///
-/// The same kind, size and seed give the same bytes; any other seed gives other content in every 256 KiB.
+/// Equal kind, size and seed give equal bytes. Another seed changes the content of every 256 KiB.
 public enum SampleMedia: String, Sendable, CaseIterable {
-    /// JFIF with a frame header that says 640 × 480.
+    /// JFIF with a frame header for 640 × 480 pixels.
     case jpeg
-    /// PNG with an IHDR that says 640 × 480.
+    /// PNG with an IHDR for 640 × 480 pixels.
     case png
     /// ISO base media: `ftyp` and one `mdat` box.
     case mp4
@@ -14,32 +14,32 @@ public enum SampleMedia: String, Sendable, CaseIterable {
     /// The usual file name extension.
     public var fileExtension: String { self == .jpeg ? "jpg" : rawValue }
 
-    /// The media type a sniffer tells for it.
+    /// The media type that a sniffer detects.
     public var mediaType: String { self == .mp4 ? "video/mp4" : "image/\(rawValue)" }
 
-    /// A file that could not be written.
+    /// The file could not be written.
     public struct WriteError: Error, CustomStringConvertible {
         /// The path and the reason.
         public let description: String
     }
 
-    /// The whole file in memory.
+    /// Returns the whole file.
     ///
-    /// - Parameter size: in bytes; no file is smaller than its headers, about 60 bytes.
+    /// - Parameter size: The size in bytes; at least the size of the headers, about 60 bytes.
     public func bytes(size: Int, seed: UInt64) -> [UInt8] {
         var bytes: [UInt8] = []
         pieces(size: size, seed: seed) { bytes.append(contentsOf: $0) }
         return bytes
     }
 
-    /// Writes the file piece by piece, so that no size is too large, and closes it. An existing file is overwritten.
+    /// Writes the file piece by piece, so that a file of any size fits into memory. Overwrites an existing file.
     public func write(to path: String, size: Int, seed: UInt64) throws {
         let descriptor = try Self.create(path)
         defer { close(descriptor) }
         try pieces(size: size, seed: seed) { try Self.writeAll($0, to: descriptor, path: path) }
     }
 
-    /// Makes a file of `size` bytes whose payload is a hole: nothing but its headers takes space on the disk.
+    /// Creates a file of `size` bytes with a hole as its payload: only the headers take disk space.
     public func writeSparse(to path: String, size: Int) throws {
         let descriptor = try Self.create(path)
         defer { close(descriptor) }
@@ -47,7 +47,7 @@ public enum SampleMedia: String, Sendable, CaseIterable {
         guard ftruncate(descriptor, size) == 0 else { throw WriteError(description: "\(path): errno \(errno)") }
     }
 
-    /// The bytes the file starts with, before its payload.
+    /// Returns the headers at the start of the file.
     public func head(size: Int) -> [UInt8] {
         switch self {
         case .jpeg: Self.jpegHead
@@ -64,8 +64,8 @@ public enum SampleMedia: String, Sendable, CaseIterable {
         var block = random.bytes(min(max(left, 0), 256 * 1024))
         var number: UInt64 = 0
         while left > 0 {
-            // Stamping a number into one random block is much cheaper than new random bytes and as good a
-            // witness of a misplaced one.
+            // Stamp a number into one random block: much cheaper than new random bytes, and a misplaced block is
+            // still detected.
             withUnsafeBytes(of: number.littleEndian) { stamp in
                 for (index, byte) in stamp.enumerated() where index < block.count { block[index] ^= byte }
             }

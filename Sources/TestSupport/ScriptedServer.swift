@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// A small HTTP/1.1 server for tests that does what a script says, faults included: over plain sockets, on 127.0.0.1,
-/// with a thread for each connection. Connections are kept open; bodies may have a `Content-Length` or be chunked.
+/// A small HTTP/1.1 server for tests that follows a script, faults included. Listens on 127.0.0.1 over plain sockets,
+/// with a thread per connection. Keeps connections open; bodies may have a `Content-Length` or be chunked.
 public final class ScriptedServer: Sendable {
     struct State {
         var requests: [Request] = []
@@ -19,7 +19,7 @@ public final class ScriptedServer: Sendable {
         }
     }
 
-    /// The port it listens on.
+    /// The listen port.
     public let port: UInt16
     let handler: @Sendable (Request) -> Reply
     let onHead: @Sendable (Head) -> BodyFault
@@ -30,10 +30,10 @@ public final class ScriptedServer: Sendable {
     /// Starts listening.
     ///
     /// - Parameters:
-    ///   - port: 0 for a free one; or that of a server stopped before, to come back at the same address.
-    ///   - longestKeptBody: bodies longer than this are counted and dropped.
-    ///   - onHead: asked before the body of a request is read; called on the connection's thread.
-    ///   - handler: gives the reply; called on the connection's thread, which it may block.
+    ///   - port: The port; 0 for any free port. A stopped server's port brings the server back at the same address.
+    ///   - longestKeptBody: The server counts and discards longer bodies, in bytes.
+    ///   - onHead: Called before the server reads the body of a request, on the connection's thread.
+    ///   - handler: Returns the reply. Called on the connection's thread, which it may block.
     /// - Throws: ``StartError``.
     public init(
         port: UInt16 = 0, longestKeptBody: Int = .max, onHead: @escaping @Sendable (Head) -> BodyFault = { _ in .read },
@@ -68,48 +68,48 @@ public final class ScriptedServer: Sendable {
     }
 
     deinit {
-        // The threads of connections hold the server, so only the one that accepts is left, which does not. After
-        // stop() the descriptor's number may be somebody else's.
+        // Connection threads retain the server, so only the accepting thread is left, which does not. After stop(),
+        // the descriptor's number may belong to another file.
         guard state.withLock({ !$0.isStopped }) else { return }
         shutdown(listener, Int32(SHUT_RDWR))
         for thread in state.withLock({ $0.takeThreads() }) { pthread_detach(thread) }
     }
 
-    /// `http://127.0.0.1:<port>`, without a slash at the end.
+    /// `http://127.0.0.1:<port>`, without a trailing slash.
     public var url: String { "http://127.0.0.1:\(port)" }
 
-    /// The requests that came to their end, in the order they did.
+    /// The completely received requests, in order of completion.
     public var requests: [Request] { state.withLock { $0.requests } }
 
-    /// How many requests had their header read, complete or not.
+    /// The number of requests whose header was received, complete or not.
     public var startedRequests: Int { state.withLock { $0.started } }
 
-    /// How many connections were made so far.
+    /// The number of connections accepted so far.
     public var acceptedConnections: Int { state.withLock { $0.accepted } }
 
-    /// How many connections are open now.
+    /// The number of open connections.
     public var openConnections: Int { state.withLock { $0.open.count } }
 
-    /// How many bytes of bodies came so far, of complete and incomplete requests.
+    /// The number of body bytes received so far, of complete and incomplete requests.
     public var receivedBodyBytes: Int { state.withLock { $0.bodyBytes } }
 
-    /// Closes every connection, as a server does with idle ones; goes on listening.
+    /// Closes all connections, like a server with idle connections; continues to listen.
     public func closeConnections() {
         state.withLock { state in
             for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }
 
-    /// Stops listening, closes every connection and waits for all threads. Calling it again does nothing.
+    /// Stops listening, closes all connections and waits for all threads. Idempotent.
     public func stop() {
         let isFirst = state.withLock { state in
             for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }
             defer { state.isStopped = true }
             return !state.isStopped
         }
-        // man 2 shutdown: wakes the thread that accepts, which then closes the listener.
+        // man 2 shutdown: wakes the accepting thread, which then closes the listener.
         if isFirst { shutdown(listener, Int32(SHUT_RDWR)) }
-        // That thread may have started another one since; when it has ended, no more are added.
+        // The accepting thread may have started another thread meanwhile. After its end, no thread is added.
         while case let threads = state.withLock({ $0.takeThreads() }), !threads.isEmpty {
             for thread in threads { pthread_join(thread, nil) }
         }
@@ -120,7 +120,7 @@ public final class ScriptedServer: Sendable {
         while true {
             let descriptor = Glibc.accept(listener, nil, nil)
             if descriptor < 0 {
-                // EINVAL: the listener was shut down. Anything else passes, too many open files included.
+                // EINVAL: the listener was shut down. All other errors are temporary, including too many open files.
                 if errno == EINVAL { return }
                 usleep(1000)
                 continue

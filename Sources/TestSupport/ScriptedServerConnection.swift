@@ -29,7 +29,7 @@ struct ScriptedConnection {
         }
         server.state.withLock { _ = $0.open.remove(descriptor) }
         if ending == .reset {
-            // man 7 socket, SO_LINGER: closing with a time of zero resets the connection.
+            // man 7 socket, SO_LINGER: closing with a linger time of zero resets the connection.
             var option = linger(l_onoff: 1, l_linger: 0)
             setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
         }
@@ -114,7 +114,8 @@ struct ScriptedConnection {
     private mutating func read(_ count: Int, into body: inout BodyKeeper) throws(Ending) {
         var left = count
         while true {
-            // What the fault leaves of the body; it strikes exactly there, also when nothing is to follow.
+            // The number of body bytes before the fault. The fault strikes exactly there, even at the end of the
+            // body.
             var allowed = left
             switch body.fault {
             case .read: break
@@ -144,7 +145,7 @@ struct ScriptedConnection {
         }
     }
 
-    /// A line without its end.
+    /// Reads a line, without its line break.
     private mutating func readLine() throws(Ending) -> String {
         while true {
             if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
@@ -173,7 +174,7 @@ struct ScriptedConnection {
         buffer += more
     }
 
-    /// Waits until the other end or `stop()` closes the connection, without reading what may still come.
+    /// Waits until the peer or `stop()` closes the connection, without reading further bytes.
     private func waitForHangup() throws(Ending) -> Never {
         // man 2 poll: POLLRDHUP, which needs _GNU_SOURCE.
         var entry = pollfd(fd: descriptor, events: 0x2000, revents: 0)

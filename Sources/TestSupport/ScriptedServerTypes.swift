@@ -1,5 +1,5 @@
 extension ScriptedServer {
-    /// What is known of a request before its body.
+    /// The head of a request.
     public struct Head: Sendable {
         /// Method, for instance `POST`.
         public let method: String
@@ -18,13 +18,13 @@ extension ScriptedServer {
         }
     }
 
-    /// A request that came to its end.
+    /// A completely received request.
     public struct Request: Sendable {
         /// Everything before the body.
         public let head: Head
-        /// The body, with chunks joined; empty where it is longer than the server keeps.
+        /// The body, with chunks joined; empty if longer than `longestKeptBody`.
         public let body: [UInt8]
-        /// Length of the body, kept or not.
+        /// The length of the body in bytes, even if the body was discarded.
         public let bodyLength: Int
 
         /// Method, for instance `POST`.
@@ -44,37 +44,37 @@ extension ScriptedServer {
         public func header(_ name: String) -> String? { head.header(name) }
     }
 
-    /// What a request gets back.
+    /// The reply to a request.
     public enum Reply: Sendable {
-        /// A reply with its `Content-Length`; the connection stays open unless a field says `Connection: close`.
+        /// A reply with `Content-Length`. The connection stays open unless a field says `Connection: close`.
         case response(status: Int, headers: [(String, String)] = [], body: [UInt8] = [])
         /// A reply of type `application/json`.
         case json(status: Int = 200, String)
-        /// These bytes as they are; the connection is closed afterwards.
+        /// These raw bytes; the server then closes the connection.
         case raw([UInt8])
-        /// The connection is reset: the other end sees ECONNRESET.
+        /// The server resets the connection: the client sees ECONNRESET.
         case reset
-        /// The connection is closed without a reply: the request was taken, and the reply lost.
+        /// The server closes the connection without a reply: the request arrived, but its reply is lost.
         case close
-        /// No reply, until the other end or ``ScriptedServer/stop()`` closes the connection.
+        /// No reply until the client or ``ScriptedServer/stop()`` closes the connection.
         case hang
-        /// A reply that promises more bytes than it has; the connection is closed after them.
+        /// A reply with fewer bytes than promised; the server then closes the connection.
         case truncated(status: Int, promised: Int, body: [UInt8])
     }
 
-    /// What happens to a request's body.
+    /// A fault while the server receives a body.
     public enum BodyFault: Sendable {
-        /// Nothing: it is read to its end.
+        /// No fault: the server reads the whole body.
         case read
-        /// The connection is reset once that many bytes have come.
+        /// The server resets the connection after this many bytes.
         case resetAfter(Int)
-        /// Nothing more is read once that many bytes have come, and the connection stays open.
+        /// The server stops reading after this many bytes, and the connection stays open.
         case stallAfter(Int)
     }
 
     /// The server cannot listen.
     public struct StartError: Error, CustomStringConvertible {
-        /// What failed, and why.
+        /// The failed call and its reason.
         public let description: String
     }
 }

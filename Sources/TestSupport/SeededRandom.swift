@@ -1,13 +1,13 @@
-/// SplitMix64: a small generator whose whole sequence follows from its seed, so that a failing trial can be run again.
+/// SplitMix64: a small generator whose sequence depends only on its seed, so that a failing trial can be repeated.
 ///
 /// Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Starts the sequence that belongs to `seed`.
+    /// Starts the sequence of `seed`.
     public init(seed: UInt64) { state = seed }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
@@ -16,7 +16,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// The next `count` bytes.
+    /// Returns the next `count` bytes.
     public mutating func bytes(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count + 7)

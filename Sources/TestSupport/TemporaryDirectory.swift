@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 
-/// A fresh directory of mode 0700 that is removed with everything in it when the value goes away.
+/// A new directory with mode 0700. Deinit removes the directory with all its contents.
 public final class TemporaryDirectory: Sendable {
     /// The absolute path, without a trailing slash and with symlinks resolved.
     public let path: String
@@ -10,9 +10,10 @@ public final class TemporaryDirectory: Sendable {
     /// Makes a directory.
     ///
     /// - Parameters:
-    ///   - prefix: the start of its name, short because Unix socket paths end at 107 bytes.
-    ///   - parent: where to make it; it then stays until the caller removes it. Nil: under `$TMPDIR`, or `/tmp`.
-    /// - Throws: `CocoaError` or `POSIXError` when it cannot be made.
+    ///   - prefix: The start of its name; keep it short, because Unix socket paths end at 107 bytes.
+    ///   - parent: The parent directory; the caller then removes the new directory. Nil: `$TMPDIR` or `/tmp`, and
+    ///     deinit removes it.
+    /// - Throws: `CocoaError` or `POSIXError` if the directory cannot be created.
     public init(prefix: String = "outbox-test", in parent: String? = nil) throws {
         isKept = parent != nil
         let parent = parent ?? ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
@@ -30,10 +31,10 @@ public final class TemporaryDirectory: Sendable {
 
     deinit { if !isKept { close() } }
 
-    /// The absolute path of something in the directory.
+    /// Returns the absolute path of a name in the directory.
     public func path(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Removes the directory now, directories without write permission included. Calling it again does nothing.
+    /// Removes the directory now, including directories without write permission. Idempotent.
     public func close() {
         let manager = FileManager.default
         if (try? manager.removeItem(atPath: path)) != nil { return }

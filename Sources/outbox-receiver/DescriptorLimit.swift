@@ -1,12 +1,12 @@
 import Glibc
 
-/// How many files and connections this process may have open.
+/// The limit on open files and connections of this process.
 enum DescriptorLimit {
-    /// Enough for every connection the receiver takes, and the files they need.
+    /// Enough for the receiver's maximum of connections and their files.
     private static let enough: rlim_t = 16_384
 
-    /// Raises the soft limit, which is 1,024 on most systems, as far as the hard one allows (man 2 getrlimit). Keeps it
-    /// where that fails.
+    /// Raises the soft limit, which is 1,024 on most systems, up to the hard limit (man 2 getrlimit). Leaves the
+    /// limit unchanged if the call fails.
     static func raise() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < enough else {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Where `outbox-media` is.
+/// Finds the program `outbox-media`.
 enum MediaWorker {
-    /// Beside this program, or in `../libexec/outbox` from there; nil where it is in neither.
+    /// The path of `outbox-media` beside this program, or in `../libexec/outbox` from there; nil if both are missing.
     static var installed: String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let capacity = buffer.count

@@ -151,7 +151,7 @@ enum Program {
         return code.rawValue
     }
 
-    /// Says on stderr, in a line, what went wrong.
+    /// Prints an error to stderr, in one line.
     static func complain(_ reason: String) {
         let bytes = Array("outbox-receiver: \(reason)\n".utf8)
         _ = write(STDERR_FILENO, bytes, bytes.count)

@@ -1,10 +1,10 @@
 import Dispatch
 import Glibc
 
-/// Waiting for a signal.
+/// Waits for signals.
 enum Signals {
-    /// Returns when one of the signals arrives, or the task is cancelled. From the call on they no longer end the
-    /// process by themselves.
+    /// Waits until one of the signals arrives or the task is cancelled. From the call on, these signals no longer
+    /// terminate the process.
     static func first(of signals: [Int32]) async {
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
         let sources = signals.map { number in

@@ -1,7 +1,7 @@
 import CCrypto
 package import Foundation
 
-/// Lower-case MD5 digests, as contract 3 writes keys.
+/// Lower-case MD5 digests, the form of keys in contract 3.
 package enum Digest {
     package static func md5(_ bytes: some DataProtocol) -> String {
         var digest = RunningMD5()
@@ -9,7 +9,7 @@ package enum Digest {
         return digest.finish()
     }
 
-    /// Of a file, read in pieces.
+    /// Returns the MD5 of a file, read in pieces.
     package static func md5(file path: String) throws -> String {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { try? file.close() }
@@ -19,7 +19,7 @@ package enum Digest {
     }
 }
 
-/// An MD5 of pieces that come one after the other (man 3 MD5_Init).
+/// Computes an MD5 piece by piece (man 3 MD5_Init).
 struct RunningMD5 {
     private var context = MD5_CTX()
 

@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// Files by system call, for names and moments that Foundation smooths over.
+/// File operations by system call. Foundation normalises some names and hides some intermediate steps.
 package enum Files {
-    /// Creates or overwrites in place, never through a temporary file, and closes.
+    /// Creates or overwrites a file in place, never through a temporary file.
     package static func write(_ bytes: [UInt8], to path: String) throws {
         try write(bytes, to: Array(path.utf8))
     }
 
-    /// The same for a path that need not be UTF-8.
+    /// Creates or overwrites a file in place; the path need not be UTF-8.
     package static func write(_ bytes: [UInt8], to path: [UInt8]) throws {
         let name = path.map { CChar(bitPattern: $0) } + [0]
         let descriptor = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
@@ -20,7 +20,7 @@ package enum Files {
         try file.close()
     }
 
-    /// What the file holds; nil where it cannot be opened. The path need not be UTF-8.
+    /// Returns the file's bytes, or nil if the file cannot be opened. The path need not be UTF-8.
     package static func read(_ path: [UInt8]) -> [UInt8]? {
         let descriptor = open(path.map { CChar(bitPattern: $0) } + [0], O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -44,12 +44,12 @@ package enum Files {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
-    /// Every name below `path`, relative to it.
+    /// Returns all names below `path`, relative to `path`.
     package static func tree(_ path: String) -> [String] {
         FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
     }
 
-    /// The regular files below `path`, relative to it.
+    /// Returns the regular files below `path`, relative to `path`.
     package static func regularFiles(_ path: String) -> [String] {
         tree(path).filter { name in
             var status = stat()
@@ -57,7 +57,7 @@ package enum Files {
         }
     }
 
-    /// The names of everything below a directory, relative to it, as bytes: names need not be UTF-8.
+    /// Returns all names below a directory, relative to the directory, as bytes: names need not be UTF-8.
     package static func names(below directory: [UInt8]) -> [[UInt8]] {
         guard let stream = opendir((directory + [0]).map { CChar(bitPattern: $0) }) else { return [] }
         defer { closedir(stream) }

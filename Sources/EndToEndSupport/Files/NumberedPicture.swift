@@ -1,8 +1,8 @@
-/// Pictures that bear a number in their size, so that it can be told after they were drawn anew.
+/// A picture whose width and height encode a number, so that the number survives re-encoding.
 package struct NumberedPicture {
     package let number: Int
 
-    /// Both sides are longer than a thumbnail's, so that the two are never taken for each other.
+    /// Both sides are longer than a thumbnail's, so that a thumbnail is never mistaken for the picture.
     private static let shortest = 160
     private static let row = 300
 
@@ -11,7 +11,7 @@ package struct NumberedPicture {
 
     package init(_ number: Int) { self.number = number }
 
-    /// The number of a picture that was drawn as a JPEG; nil where it is none, or not whole.
+    /// Reads the number from a picture re-encoded as JPEG. Returns nil if the bytes are no complete JPEG.
     package init?(jpeg bytes: [UInt8]) {
         guard bytes.starts(with: [0xFF, 0xD8]), bytes.suffix(2) == [0xFF, 0xD9],
             let (width, height) = Self.sides(ofJPEG: bytes)
@@ -19,7 +19,7 @@ package struct NumberedPicture {
         number = (height - Self.shortest) * Self.row + width - Self.shortest
     }
 
-    /// Width and height of a JPEG, as its frame header tells them; nil where there is none.
+    /// Returns width and height from a JPEG's frame header, or nil without such a header.
     package static func sides(ofJPEG bytes: [UInt8]) -> (width: Int, height: Int)? {
         // ITU T.81, annex B: segments of a marker and a length, up to the frame header.
         var offset = 2
@@ -31,7 +31,7 @@ package struct NumberedPicture {
         return nil
     }
 
-    /// As a PNG (RFC 2083) in grey, its lines stored and not compressed (RFC 1951, 3.2.4).
+    /// The picture as a grey PNG (RFC 2083), its lines stored uncompressed (RFC 1951, 3.2.4).
     package var png: [UInt8] {
         var pixels: [UInt8] = []
         for line in 0..<height {
@@ -61,7 +61,7 @@ package struct NumberedPicture {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
     }
 
-    /// CRC-32 as PNG wants it (RFC 2083, section 3.4).
+    /// Computes the CRC-32 of a PNG chunk (RFC 2083, section 3.4).
     private static func checksum(_ bytes: [UInt8]) -> UInt32 {
         var crc = UInt32.max
         for byte in bytes {

@@ -57,7 +57,7 @@ package struct Sidecar: Codable, Equatable {
     package var finished_at: String?
     package var updated_at: String?
 
-    /// A sidecar as a test makes one up; what it does not name is null.
+    /// A sidecar made up by a test. Members without a parameter are null.
     package init(
         version: Int = 1, path: String, key: String?, state: State, progress: Double, deduplicated: Bool = false,
         attempts: Int = 0, error: Failure? = nil
@@ -72,7 +72,7 @@ package struct Sidecar: Codable, Equatable {
         self.error = error
     }
 
-    /// What matters of it, for a line of a report.
+    /// A summary for a line of a report.
     package var brief: String {
         let sent = fragments.map { ", \($0.finished) of \($0.total) fragments" } ?? ""
         let reason = error.map { ", \($0.code): \($0.message)" } ?? ""
@@ -80,7 +80,7 @@ package struct Sidecar: Codable, Equatable {
             + "updated \(updated_at ?? "never")"
     }
 
-    /// The keys that stand in every sidecar, null where nothing is known.
+    /// The keys of every sidecar; unknown values are null.
     package static let keys: Set<String> = [
         "version", "path", "key", "state", "kind", "type", "size", "width", "height", "duration", "fragments",
         "progress", "hashed", "remote", "deduplicated", "attempts", "next_attempt_at", "error", "accepted_at",
@@ -88,7 +88,7 @@ package struct Sidecar: Codable, Equatable {
         "finished_at", "updated_at",
     ]
 
-    /// The moment that a timestamp of the contract names; nil where it is not one.
+    /// Parses a timestamp of the contract. Returns nil if the text is no such timestamp.
     package static func date(_ text: String?) -> Date? {
         let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         return text.flatMap { try? format.parse($0) }

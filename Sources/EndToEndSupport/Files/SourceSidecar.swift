@@ -19,7 +19,7 @@ package struct SourceSidecar: Decodable, Equatable {
         package var url: String?
         package var error: Sidecar.Failure?
 
-        /// As a test makes one up.
+        /// A file entry made up by a test.
         package init(path: String, name: String, key: String?, state: Sidecar.State) {
             self.path = path
             self.name = name
@@ -49,7 +49,7 @@ package struct SourceSidecar: Decodable, Equatable {
     package var finished_at: String?
     package var updated_at: String?
 
-    /// As a test makes one up, of a source that is done where it has a URL.
+    /// A sidecar made up by a test. The source is done if `url` is not nil.
     package init(id: String, path: String, revision: Int, url: String?, files: [File]) {
         version = 1
         self.id = id
@@ -65,21 +65,21 @@ package struct SourceSidecar: Decodable, Equatable {
         pending_changes = []
     }
 
-    /// The members that stand in every one, null where nothing is known.
+    /// The keys of every source sidecar; unknown values are null.
     package static let keys: Set<String> = [
         "version", "id", "path", "title", "cover", "state", "revision", "url", "progress", "size", "files", "skipped",
         "pending_changes", "next_attempt_at", "error", "accepted_at", "finished_at", "updated_at",
     ]
 
-    /// What it says of one of its files.
+    /// Returns the entry of one of the source's files.
     ///
-    /// - Parameter name: relative to the source's directory.
+    /// - Parameter name: The file's name, relative to the source's directory.
     package func file(_ name: String) -> File? { files.first { $0.name == name } }
 
-    /// The names of its files, in its order.
+    /// The names of the source's files, in the sidecar's order.
     package var names: [String] { files.map(\.name) }
 
-    /// What matters of it, for a line of a report.
+    /// A summary for a line of a report.
     package var brief: String {
         let files = files.map { "\($0.name) \($0.state.rawValue)" }.joined(separator: ", ")
         let reason = error.map { ", \($0.code): \($0.message)" } ?? ""

@@ -1,11 +1,11 @@
 import TestSupport
 
 extension Agent {
-    /// Waits until everything the judge knows has an outcome; returns also when the time is over, since the judge
-    /// then says what is missing.
+    /// Waits until every path known to the judge has an outcome. Also returns on timeout, because the judge then
+    /// reports what is missing.
     ///
-    /// - Returns: whether everything has one.
-    /// - Throws: ``Surprise`` where the agent ended meanwhile.
+    /// - Returns: Whether every path has an outcome.
+    /// - Throws: ``Surprise`` if the agent ended meanwhile.
     @discardableResult
     package func outcomes(_ judge: Judge, timeout: Duration) async throws -> Bool {
         var left = judge.paths

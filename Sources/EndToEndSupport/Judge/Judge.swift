@@ -1,12 +1,12 @@
-/// Keeps what stood in the outbox and judges what became of it, by the definitions of the trials:
+/// Records the outbox's contents and judges the outcomes, by the definitions of the trials:
 ///
-/// - **Lost**: closed in or renamed into the outbox, and neither stored by the server nor given a final sidecar that
-///   says why it is not.
+/// - **Lost**: a file that was closed in or renamed into the outbox, but has neither an object on the server nor a
+///   final sidecar with the reason.
 /// - **Duplicate**: a second finished object on the server for one content.
-/// - **Mixture**: a finished object whose bytes never stood in a file at one time.
+/// - **Mixture**: a finished object whose bytes never formed a file at one time.
 package struct Judge {
     private struct Place {
-        /// Any of these may be what the path ends as; more than one after a change that may go unnoticed.
+        /// The acceptable final contents of the path. More than one after a change that may go unnoticed.
         var acceptable: Set<String>
     }
 
@@ -15,10 +15,10 @@ package struct Judge {
 
     package init() {}
 
-    /// The content with this key stands at `path` now, whole, in place of whatever stood there.
+    /// Records that the content with this key now fills the file at `path`, in place of any earlier content.
     ///
-    /// - Parameter mayGoUnnoticed: nothing outside the bytes tells of the change, so that an outcome for the
-    ///   content before it is right as well, if that was finished first.
+    /// - Parameter mayGoUnnoticed: Only the bytes show the change, so an outcome for the previous content is also
+    ///   acceptable, if that content finished first.
     package mutating func stands(_ key: String, at path: String, mayGoUnnoticed: Bool = false) {
         everStood.insert(key)
         if mayGoUnnoticed {
@@ -28,15 +28,15 @@ package struct Judge {
         }
     }
 
-    /// The path is gone, by the trial's own doing; nothing is asked of it any more.
+    /// Records that the trial removed the path. The judge expects nothing of a removed path.
     package mutating func removed(_ path: String) { places[path] = nil }
 
-    /// Every path that something is expected of.
+    /// All paths with an expected outcome.
     package var paths: [String] { places.keys.sorted() }
-    /// Every content that is to be stored in the end, once.
+    /// All contents that the server must store in the end, once each.
     package var contents: Set<String> { Set(places.values.flatMap(\.acceptable)) }
 
-    /// Those of `paths` that have no outcome yet.
+    /// Returns those of `paths` without an outcome so far.
     package func unfinished(
         among paths: some Sequence<String>, sidecar: (String) throws -> Sidecar?
     ) rethrows -> [String] {
@@ -46,7 +46,7 @@ package struct Judge {
         }
     }
 
-    /// What became of everything.
+    /// Judges all paths and all objects of the server.
     package func verdict(stored: Stored, sidecar: (String) throws -> Sidecar?) rethrows -> Verdict {
         var verdict = Verdict()
         let finished = Set(stored.finished)
@@ -56,7 +56,7 @@ package struct Judge {
             case .refused: continue
             case .none: verdict.lost.append("\(path): \(sidecar?.brief ?? "no sidecar")")
             case .stored(let key):
-                // The sidecar's word is not enough: the object must be there.
+                // The sidecar alone is no proof: the object must exist.
                 if !finished.contains(key) { verdict.lost.append("\(path): done, and the server does not have \(key)") }
             }
         }
@@ -78,7 +78,7 @@ package struct Judge {
     private func outcome(of place: Place, sidecar: Sidecar?) -> PathOutcome {
         guard let sidecar, sidecar.state.isFinal else { return .none }
         if sidecar.state == .done {
-            // Done for what stood there before is no outcome for what stands there now.
+            // A sidecar that is done with an earlier content is no outcome for the current content.
             guard let key = sidecar.key, place.acceptable.contains(key) else { return .none }
             return .stored(key)
         }
@@ -86,13 +86,13 @@ package struct Judge {
     }
 }
 
-/// What a server has, seen from its own side.
+/// The contents of a server, as the server itself reports them.
 package struct Stored {
-    /// One key for each finished object, told by its bytes.
+    /// One key per finished object, computed from its bytes.
     package var finished: [String]
-    /// Objects that the server was asked to finish from bytes which do not belong together.
+    /// Objects that the server was asked to assemble from bytes of different contents.
     package var mixed: [String] = []
-    /// What the protocol does not allow, and was sent all the same.
+    /// Violations of the protocol by the agent.
     package var violations: [String] = []
 
     package init(finished: [String], mixed: [String] = [], violations: [String] = []) {
@@ -103,7 +103,7 @@ package struct Stored {
 }
 
 extension FaultServer {
-    /// What it has now.
+    /// The server's contents now.
     package var stored: Stored {
         let store = store
         return Stored(finished: store.finished, mixed: store.mixtures, violations: store.violations)
@@ -111,6 +111,6 @@ extension FaultServer {
 }
 
 extension Receiver {
-    /// What it has now, every object read and hashed.
+    /// Reads and hashes all objects of the receiver.
     package func stored() throws -> Stored { Stored(finished: try objects()) }
 }

@@ -1,32 +1,31 @@
-/// Keeps what each source is to be a post of, and judges the posts that commits made:
+/// Records the expected post of each source and judges the committed posts:
 ///
-/// - **Lost**: a source that is not done, a post that is not there, or a file that stands in the directory and not in
-///   its post.
-/// - **Twice**: a second post of one source: under another id, with another payload, or a revision that says what the
-///   one before said.
-/// - **Mixture**: a post with a content that does not stand in the directory.
+/// - **Lost**: a source that is not done, a missing post, or a file of the directory that is missing from its post.
+/// - **Twice**: a second post of one source: under another id, with another payload, or with a revision equal to the
+///   previous one.
+/// - **Mixture**: a post with a content that is not in the directory.
 package struct PostJudge {
-    /// By directory; the keys of its files. Its title is the directory's name.
+    /// The keys of the files, by directory. The post's title is the directory's name.
     private var sources: [String: Set<String>] = [:]
 
     package init() {}
 
-    /// The directory is to be one post of these contents now.
+    /// Records that the directory must now become one post of these contents.
     package mutating func stands(_ keys: Set<String>, in directory: String) { sources[directory] = keys }
 
-    /// The directory is gone, or a draft that is kept; no post is asked of it.
+    /// Records that the directory is gone or a draft. The judge then expects no post.
     package mutating func removed(_ directory: String) { sources[directory] = nil }
 
-    /// Every source that a post is expected of.
+    /// All sources with an expected post.
     package var directories: [String] { sources.keys.sorted() }
 
-    /// Whether the sidecar says that what stands in the directory now, and nothing else, is in its post.
+    /// Whether the sidecar says that the post contains exactly the current contents of the directory.
     package func isSettled(_ directory: String, _ sidecar: SourceSidecar?) -> Bool {
         guard let sidecar, sidecar.state == .done, sidecar.pending_changes.isEmpty else { return false }
         return sources[directory] == Set(sidecar.files.compactMap(\.key))
     }
 
-    /// What became of every source.
+    /// Judges all sources and posts.
     package func verdict(_ book: PostBook, sidecar: (String) throws -> SourceSidecar?) rethrows -> PostVerdict {
         var verdict = PostVerdict()
         verdict.twice = book.contradictions
@@ -52,7 +51,7 @@ package struct PostJudge {
             verdict.twice.append(
                 "\(directory): revisions \(earlier.payload.revision) and \(later.payload.revision) say the same")
         }
-        // The sidecar's word is not enough: the post must be there.
+        // The sidecar alone is no proof: the post must exist.
         guard let last = revisions.last, last.payload.revision == sidecar.revision, last.url == sidecar.url else {
             let there = revisions.map { "\($0.payload.revision) at \($0.url)" }
             verdict.lost.append("\(directory): \(sidecar.brief), and the server has \(there)")
@@ -64,7 +63,7 @@ package struct PostJudge {
     }
 }
 
-/// What a trial of sources may not end with.
+/// The faults that fail a trial of sources.
 package struct PostVerdict: Equatable {
     package var lost: [String] = []
     package var twice: [String] = []
@@ -77,14 +76,14 @@ package struct PostVerdict: Equatable {
         "\(lost.count) posts lost, \(twice.count) committed twice, \(mixtures.count) mixed"
     }
 
-    /// One line for each finding.
+    /// One line per fault.
     package var details: [String] {
         lost.map { "post lost: \($0)" } + twice.map { "committed twice: \($0)" } + mixtures.map { "post mixed: \($0)" }
     }
 }
 
 extension PostBook.Post {
-    /// Whether a reader could not tell the posts apart.
+    /// Whether the two posts look the same to a reader.
     fileprivate func saysTheSame(as other: PostBook.Post) -> Bool {
         payload.title == other.payload.title && cover?.md5 == other.cover?.md5
             && Set(files.map(\.md5)) == Set(other.files.map(\.md5))

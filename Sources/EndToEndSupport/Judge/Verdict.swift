@@ -1,4 +1,4 @@
-/// What a trial may not end with.
+/// The faults that fail a trial.
 package struct Verdict: Equatable {
     package var lost: [String] = []
     package var duplicates: [String] = []
@@ -9,13 +9,13 @@ package struct Verdict: Equatable {
 
     package var isClean: Bool { lost.isEmpty && duplicates.isEmpty && mixtures.isEmpty && violations.isEmpty }
 
-    /// `0 lost, 0 duplicates, 0 mixtures`, and the violations of the protocol where there are any.
+    /// `0 lost, 0 duplicates, 0 mixtures`, plus the number of protocol violations if there are any.
     package var summary: String {
         "\(lost.count) lost, \(duplicates.count) duplicates, \(mixtures.count) mixtures"
             + (violations.isEmpty ? "" : ", \(violations.count) violations of the protocol")
     }
 
-    /// One line for each finding.
+    /// One line per fault.
     package var details: [String] {
         lost.map { "lost: \($0)" } + duplicates.map { "duplicate: \($0)" } + mixtures.map { "mixture: \($0)" }
             + violations.map { "violation: \($0)" }

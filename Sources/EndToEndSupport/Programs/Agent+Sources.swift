@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-// Sources, as a user puts them into the outbox and reads of them.
+// Writes sources and reads their sidecars, as a user does.
 extension Agent {
-    /// The sidecar of the source in a directory of the outbox; nil where there is none.
+    /// Returns the sidecar of the source in a directory of the outbox, or nil if there is none.
     ///
-    /// - Throws: `DecodingError` where it is not what contract 6 says: readers never see half of one.
+    /// - Throws: `DecodingError` if the sidecar violates contract 6: readers never see a partial sidecar.
     package func source(_ directory: String) throws -> SourceSidecar? {
         guard let data = FileManager.default.contents(atPath: path("\(directory)/source.outbox.json")) else {
             return nil
@@ -13,11 +13,11 @@ extension Agent {
         return try JSONDecoder().decode(SourceSidecar.self, from: data)
     }
 
-    /// Puts a whole source into the outbox at once: it is made beside it and renamed in.
+    /// Adds a whole source to the outbox at once: prepares the directory outside the outbox and renames it in.
     ///
     /// - Parameters:
-    ///   - description: what `source.toml` says; nil: there is none.
-    ///   - files: by their names, relative to the directory.
+    ///   - description: The text of `source.toml`; nil: no such file.
+    ///   - files: The contents by file name, relative to the directory.
     package func writeSource(_ directory: String, _ description: String?, _ files: [String: [UInt8]]) throws {
         let scratch = self.directory.path("in-preparation")
         for (name, bytes) in files {
@@ -30,13 +30,14 @@ extension Agent {
         try Files.rename(scratch, to: path(directory))
     }
 
-    /// Writes `source.toml` as careful programs do: under a name that is ignored, and renamed.
+    /// Writes `source.toml` safely, as careful programs do: under an ignored name first, then renamed.
     package func describe(_ directory: String, _ description: String) throws {
         try drop("\(directory)/.source.toml.part", Array(description.utf8))
         try Files.rename(path("\(directory)/.source.toml.part"), to: path("\(directory)/source.toml"))
     }
 
-    /// Waits until the sidecar of a source says one of `states`; another final state ends the waiting at once.
+    /// Waits until the source's sidecar shows one of `states`. Throws at once if the source reaches another final
+    /// state.
     @discardableResult
     package func reached(
         source directory: String, _ states: SourceSidecar.State..., timeout: Duration = .seconds(60),
@@ -45,7 +46,8 @@ extension Agent {
         try await reached(source: directory, states, isLast: \.isFinal, timeout: timeout, where: condition)
     }
 
-    /// The same where it may be in a final state still, that it leaves after something was just done to it.
+    /// Waits until the source's sidecar shows one of `states`, also if the source is still in a final state that it
+    /// is about to leave.
     @discardableResult
     package func returned(
         source directory: String, to states: SourceSidecar.State..., timeout: Duration = .seconds(60),
@@ -73,12 +75,12 @@ extension Agent {
 }
 
 extension [UInt8] {
-    /// The content of a picture that is like no other.
+    /// Returns a unique picture of `size` bytes.
     package static func jpeg(_ size: Int, seed: UInt64 = .random(in: 0 ... .max)) -> [UInt8] {
         SampleMedia.jpeg.bytes(size: size, seed: seed)
     }
 
-    /// The content of a video that is like no other.
+    /// Returns a unique video of `size` bytes.
     package static func mp4(_ size: Int, seed: UInt64 = .random(in: 0 ... .max)) -> [UInt8] {
         SampleMedia.mp4.bytes(size: size, seed: seed)
     }

@@ -10,15 +10,15 @@ package final class Agent {
     package let config: String
     package private(set) var program: Program?
     private var settings: Settings
-    /// The whole environment of its next start.
+    /// The complete environment for the next start.
     package var environment: [String: String]
-    /// A program, with its arguments, that is to become the agent at its next start: `unshare` and the like.
+    /// A program with its arguments, such as `unshare`, that executes the agent at the next start.
     package var launcher: [String] = []
 
     /// Makes the directories and writes the configuration; starts nothing.
     ///
-    /// - Parameter parent: where its directory is to be, which is then left to the caller to remove; nil: among the
-    ///   temporary ones, and it goes with this value.
+    /// - Parameter parent: The directory in which to create the agent's directory; the caller then removes it. Nil: a
+    ///   temporary directory, removed with this value.
     package init(
         remote url: String, _ settings: Settings = [:], environment: [String: String] = [:], in parent: String? = nil
     ) throws {
@@ -52,7 +52,7 @@ package final class Agent {
 
     // MARK: The process
 
-    /// Starts `outbox run`; does not wait for anything.
+    /// Starts `outbox run` without waiting.
     package func launch() throws {
         var words = ["outbox", "run", "--config", config]
         if !launcher.isEmpty { words = try launcher + [Program.path(of: words[0])] + words.dropFirst() }
@@ -61,7 +61,7 @@ package final class Agent {
             outputPrefix: directory.path("agent"))
     }
 
-    /// Starts `outbox run` and waits until it answers on its socket.
+    /// Starts `outbox run` and waits until the control socket answers.
     package func start() async throws {
         try launch()
         try await Poll.until("the agent's health", lastState: { self.log }) {
@@ -70,14 +70,14 @@ package final class Agent {
         }
     }
 
-    /// `kill -9` and waits for the end.
+    /// Kills the agent with SIGKILL and waits for its end.
     package func kill() async throws {
         program?.kill(SIGKILL)
         try await program?.wait()
         program = nil
     }
 
-    /// Asks it to end, and tells how it did.
+    /// Stops the agent with SIGTERM and returns how it ended.
     @discardableResult
     package func stop(timeout: Duration = .seconds(120)) async throws -> Program.Ending? {
         program?.kill(SIGTERM)
@@ -91,14 +91,14 @@ package final class Agent {
             "outbox", arguments + ["--config", config], environment: environment, directory: outbox, timeout: timeout)
     }
 
-    /// The last lines of its log.
+    /// The last lines of the agent's log.
     package var log: String { program?.errorTail() ?? "the agent is not running" }
 
     // MARK: Files
 
     package func path(_ name: String) -> String { "\(outbox)/\(name)" }
 
-    /// Writes a file straight into the outbox, making its directories.
+    /// Writes a file directly into the outbox, creating its directories.
     package func drop(_ name: String, _ bytes: [UInt8]) throws {
         let parent = URL(fileURLWithPath: path(name)).deletingLastPathComponent().path
         try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
@@ -124,9 +124,9 @@ package final class Agent {
 
     // MARK: Sidecars
 
-    /// The sidecar beside `name`, nil where there is none.
+    /// Returns the sidecar beside `name`, or nil if there is none.
     ///
-    /// - Throws: `DecodingError` where it is not what contract 3 says: readers never see half of one.
+    /// - Throws: `DecodingError` if the sidecar violates contract 3: readers never see a partial sidecar.
     package func sidecar(_ name: String) throws -> Sidecar? {
         try sidecar(named: name + ".outbox.json")
     }
@@ -136,7 +136,8 @@ package final class Agent {
         return try JSONDecoder().decode(Sidecar.self, from: data)
     }
 
-    /// Waits until the sidecar of `name` says one of `states`; another final state ends the waiting at once.
+    /// Waits until the sidecar of `name` shows one of `states`. Throws at once if the file reaches another final
+    /// state.
     @discardableResult
     package func reached(
         _ name: String, _ states: Sidecar.State..., timeout: Duration = .seconds(60),

@@ -1,19 +1,20 @@
 package import Foundation
 import Glibc
 
-/// One request at a time over the agent's Unix socket, by hand: the agent's own client is what is being tested.
+/// Sends single requests over the agent's Unix socket, without the agent's own client, because that client is under
+/// test.
 package enum ControlSocket {
-    /// Asks `GET target`; nil where nobody listens or the answer is not HTTP.
+    /// Sends `GET target`. Returns nil if nobody listens or the answer is not HTTP.
     package static func get(_ target: String, socket path: String) -> (status: Int, body: Data)? {
         ask("GET", target, socket: path)
     }
 
-    /// Sends one request and reads until the connection closes, 60 s are over, or enough is there; nil where
+    /// Sends one request and reads until the connection closes, 60 s pass, or `isEnough` returns true. Returns nil if
     /// nobody listens or the answer is not HTTP.
     ///
     /// - Parameters:
-    ///   - headers: lines beside the usual ones.
-    ///   - isEnough: asked with all that was read so far; for answers that have no end.
+    ///   - headers: Additional header lines.
+    ///   - isEnough: Called with all text so far, for answers without an end.
     package static func ask(
         _ method: String, _ target: String, headers: [String] = [], body: String = "", socket path: String,
         isEnough: (String) -> Bool = { _ in false }
@@ -31,7 +32,7 @@ package enum ControlSocket {
         guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return nil }
         var reply = Data()
         var buffer = [UInt8](repeating: 0, count: 65536)
-        // Of a stream that says now and then that it is alive the socket's own limit sees no end.
+        // A stream with keep-alive messages never reaches the socket's own timeout.
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline, case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 {
             reply.append(contentsOf: buffer[..<count])
@@ -45,7 +46,7 @@ package enum ControlSocket {
         return (status, reply[end.upperBound...])
     }
 
-    /// Binds a listening socket to `path`, for tests that need one to stand in the way; the caller closes it.
+    /// Binds a listening socket to `path`, for tests in which a socket is in the way. The caller closes the socket.
     package static func listen(at path: String) -> Int32 {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard withAddress(path, { bind(descriptor, $0, $1) }) == 0 else {

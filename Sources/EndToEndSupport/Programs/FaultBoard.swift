@@ -2,11 +2,12 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// The trial's side of `FaultPreload`: lets calls of the agent fail, ends it at a named one, moves its clocks.
+/// The trial's side of `FaultPreload`: makes system calls of the agent fail, kills the agent at a chosen call, shifts
+/// its clocks.
 ///
-/// What is in the file is described in FaultPreload.h.
+/// FaultPreload.h describes the file format.
 package final class FaultBoard {
-    /// Which calls are to fail, or to be the last.
+    /// Selects the calls that fail, or at which the program is killed.
     package struct Rule {
         package enum Action: String {
             case killBefore = "kill-before"
@@ -21,9 +22,9 @@ package final class FaultBoard {
         let pattern: String
 
         /// - Parameters:
-        ///   - functions: by the names of FaultPreload.h.
-        ///   - calls: which of the matching calls, counted from 1.
-        ///   - pattern: of paths or URLs; `*` matches `/` as well.
+        ///   - functions: The names of the functions, as in FaultPreload.h.
+        ///   - calls: The range of matching calls, counted from 1.
+        ///   - pattern: A pattern for paths or URLs; `*` also matches `/`.
         package init(_ action: Action, _ functions: [String], calls: ClosedRange<Int>, of pattern: String) {
             self.action = action
             self.functions = functions
@@ -40,7 +41,7 @@ package final class FaultBoard {
     private let path: String
     private let library: String
 
-    /// - Throws: ``Surprise`` where the file cannot be made or the library was not built.
+    /// - Throws: ``Surprise`` if the file cannot be created or the library was not built.
     package init(in directory: String) throws {
         library = try Self.findLibrary()
         path = "\(directory)/fault-board"
@@ -50,7 +51,7 @@ package final class FaultBoard {
 
     deinit { close(descriptor) }
 
-    /// What a program's environment needs for it to be subject to these rules.
+    /// Returns the environment variables that subject a program to these rules.
     package func environment(_ rules: [Rule]) -> [String: String] {
         [
             "LD_PRELOAD": library, "FAULT_BOARD": path,
@@ -58,16 +59,16 @@ package final class FaultBoard {
         ]
     }
 
-    /// Whether rules that let calls fail are in force.
+    /// Whether the rules for failing calls are active.
     package var failing: Bool {
         get { read(UInt32.self, at: 0) != 0 }
         set { write(UInt32(newValue ? 1 : 0), at: 0) }
     }
 
-    /// How often a rule was carried out, over all programs that used this board.
+    /// The number of times any rule was applied, over all programs with this board.
     package var carriedOut: Int { Int(read(UInt64.self, at: 8)) }
 
-    /// What is added to the wall clock and to the clock since boot, in seconds.
+    /// Sets the offsets of the wall clock and of the clock since boot, in seconds.
     package func moveClocks(wall: Int64, boot: Int64 = 0) {
         write(wall, at: 16)
         write(boot, at: 24)

@@ -8,12 +8,12 @@ package final class Receiver {
     package let root: String
     package private(set) var program: Program?
     package private(set) var port = 0
-    /// The whole environment of its next start.
+    /// The complete environment for the next start.
     package var environment: [String: String]
-    /// Arguments of its next start, beside where it stores and listens.
+    /// Arguments for the next start, in addition to the root and the address.
     package var options: [String] = []
 
-    /// Makes the root; starts nothing. With a parent its directory is left to the caller to remove.
+    /// Creates the root; starts nothing. If `parent` is given, the caller removes the receiver's directory.
     package init(in parent: String? = nil) throws {
         directory = try TemporaryDirectory(prefix: parent == nil ? "outbox-recv" : "receiver", in: parent)
         root = directory.path("root")
@@ -21,7 +21,7 @@ package final class Receiver {
         try Files.makeDirectory(root)
     }
 
-    /// A receiver that listens already.
+    /// Returns a receiver that already listens.
     package static func started(in parent: String? = nil) async throws -> Receiver {
         let receiver = try Receiver(in: parent)
         try await receiver.start()
@@ -32,7 +32,7 @@ package final class Receiver {
 
     package var url: String { "http://127.0.0.1:\(port)" }
 
-    /// Starts it, on the port it had before where it had one, and waits until it says where it listens.
+    /// Starts the receiver, on its previous port if it had one, and waits until it prints its address.
     package func start() async throws {
         let announced = announcements.count
         let program = try Program(
@@ -49,7 +49,7 @@ package final class Receiver {
         port = line.split(separator: ":").last.flatMap { Int($0) } ?? 0
     }
 
-    /// The lines of its log, over all its starts.
+    /// The lines of the receiver's log, over all its starts.
     package var log: [Substring] {
         let text = FileManager.default.contents(atPath: directory.path("receiver.err")) ?? Data()
         return String(decoding: text, as: UTF8.self).split(separator: "\n")
@@ -57,19 +57,19 @@ package final class Receiver {
 
     private var announcements: [String] {
         let text = FileManager.default.contents(atPath: directory.path("receiver.out")) ?? Data()
-        // A line counts once it is whole.
+        // Ignore a last line without a newline.
         return String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
             .map(String.init).filter { $0.hasPrefix("outbox-receiver listening on http://") }
     }
 
-    /// `kill -9` and waits for the end.
+    /// Kills the receiver with SIGKILL and waits for its end.
     package func kill() async throws {
         program?.kill(SIGKILL)
         try await program?.wait()
         program = nil
     }
 
-    /// Asks `GET target`; nil where it does not answer.
+    /// Sends `GET target`. Returns nil if the receiver does not answer.
     package func get(_ target: String) -> (status: Int, body: Data)? {
         let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
@@ -106,14 +106,14 @@ package final class Receiver {
 
     // MARK: What it stores
 
-    /// The readable tree, relative paths with the MD5 of each file.
+    /// Returns the user-visible tree: relative paths with the MD5 of each file.
     package func files() throws -> [String: String] {
         let tree = "\(root)/files"
         return try Dictionary(
             uniqueKeysWithValues: Files.regularFiles(tree).map { ($0, try Digest.md5(file: "\(tree)/\($0)")) })
     }
 
-    /// The MD5 of each stored object, one for each file in `objects/`.
+    /// Returns the MD5 of each stored object, one per file in `objects/`.
     package func objects() throws -> [String] {
         let tree = "\(root)/objects"
         return try Files.regularFiles(tree).map { try Digest.md5(file: "\(tree)/\($0)") }.sorted()

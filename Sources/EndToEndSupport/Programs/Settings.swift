@@ -1,4 +1,4 @@
-/// What a test sets in `agent.toml`, by dotted key: `["upload.retry_interval": "1s"]`.
+/// The settings of a test in `agent.toml`, by dotted key: `["upload.retry_interval": "1s"]`.
 package typealias Settings = [String: Setting]
 
 /// One value of the configuration.
@@ -28,7 +28,7 @@ package enum Setting: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
         "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 
-    /// The whole file: plain keys first, then a table for each section.
+    /// Returns the whole file: plain keys first, then a table per section.
     package static func document(_ settings: Settings) -> String {
         var sections: [String: [String]] = [:]
         for (key, value) in settings.sorted(by: { $0.key < $1.key }) {

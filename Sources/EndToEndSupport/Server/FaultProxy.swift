@@ -2,28 +2,28 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A stretch of network between agent and server that can be made bad: a TCP proxy on a port of its own.
+/// A bad network between agent and server: a TCP proxy on its own port whose behaviour a test controls.
 package final class FaultProxy: Sendable {
     package enum Condition: Equatable, Sendable {
-        /// Everything is passed on.
+        /// The proxy forwards everything.
         case good
-        /// Nothing is passed on, and nothing is read either; connections stay open.
+        /// The proxy neither reads nor forwards anything; connections stay open.
         case blackHole
-        /// What comes from the agent is passed on at this many bytes a second.
+        /// The proxy forwards bytes from the agent at this rate, in bytes per second.
         case slow(Int)
-        /// New connections are reset at once.
+        /// The proxy resets new connections at once.
         case resetting
     }
 
     private struct State {
         var condition = Condition.good
-        /// Connections of an earlier epoch are to be reset.
+        /// Connections of an earlier epoch are reset.
         var epoch = 0
         var isStopped = false
         var upstream: UInt16
     }
 
-    /// Apart from the proxy, because its threads hold it.
+    /// Separate from the proxy, because the proxy's threads retain it.
     private final class Line: Sendable {
         let state: Mutex<State>
         init(upstream: UInt16) { state = Mutex(State(upstream: upstream)) }
@@ -33,14 +33,14 @@ package final class FaultProxy: Sendable {
     private let listener: Int32
     package let port: UInt16
 
-    /// Listens, and passes on to a port of this machine.
+    /// Listens, and forwards connections to a local port.
     ///
-    /// - Parameter address: to listen on, in dotted decimal.
+    /// - Parameter address: The listen address, in dotted decimal.
     package init(to upstream: UInt16, at address: String = "127.0.0.1") throws {
         line = Line(upstream: upstream)
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var own = Self.address(address, port: 0)
-        // A small window, so that a black hole is noticed before the kernel has swallowed a whole fragment.
+        // A small window lets a test notice a black hole before the kernel buffers a whole fragment.
         var window: Int32 = 16_384
         setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &window, 4)
         guard Self.with(&own, { bind(listener, $0, $1) }) == 0, listen(listener, 64) == 0 else {
@@ -66,7 +66,7 @@ package final class FaultProxy: Sendable {
         set { line.state.withLock { $0.condition = newValue } }
     }
 
-    /// Resets every connection there is.
+    /// Resets all current connections.
     package func resetAll() { line.state.withLock { $0.epoch += 1 } }
 
     // MARK: Threads
@@ -79,20 +79,20 @@ package final class FaultProxy: Sendable {
                 close(listener)
                 return
             }
-            // A copy in a program that is just being started would keep the connection from being reset.
+            // A copy inherited by a child process would prevent the reset of the connection.
             _ = fcntl(agent, F_SETFD, FD_CLOEXEC)
             Thread.detachNewThread { Pump(agent: agent, line: line)?.run() }
         }
     }
 
-    /// One connection and what carries it on.
+    /// Forwards one connection.
     private struct Pump {
         let agent: Int32
         let server: Int32
         let line: Line
         let epoch: Int
 
-        /// Nil where it came to nothing; the connection is gone then.
+        /// Returns nil and closes the connection if the server cannot be reached or the condition is `resetting`.
         init?(agent: Int32, line: Line) {
             self.agent = agent
             self.line = line

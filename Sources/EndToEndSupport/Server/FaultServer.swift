@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// An in-memory fileSection server (contract 4) that checks what it is sent and misbehaves on request.
+/// An in-memory fileSection server (contract 4) that checks all requests and misbehaves on demand.
 package final class FaultServer: Sendable {
     package enum Endpoint: String, CaseIterable, CustomStringConvertible {
         case preLoad, upload, isFinish, delete, commit, portrait, other
@@ -20,43 +20,43 @@ package final class FaultServer: Sendable {
         package var description: String { rawValue }
     }
 
-    /// What happens to one request instead of the right answer.
+    /// A fault that replaces the correct answer to a request.
     package enum Fault: Equatable {
-        /// An HTTP status with the message `server says <status>`; nothing is done.
+        /// An HTTP status with the message `server says <status>`; the request has no effect.
         case status(Int, retryAfter: String? = nil)
-        /// HTTP 200 whose body carries this code; nothing is done.
+        /// HTTP 200 with this code in the body; the request has no effect.
         case bodyCode(Int)
-        /// HTTP 200 with bytes that are no JSON.
+        /// HTTP 200 with bytes that are not JSON.
         case garbage
         /// HTTP 200 with the page of a captive portal.
         case html
-        /// An HTTP status with the page of another web server, as plain http to a TLS port gets it.
+        /// An HTTP status with another web server's page, like the reply to plain HTTP on a TLS port.
         case page(Int)
         /// A JSON reply of over 1 MiB.
         case tooLong
         /// 302 to another server.
         case redirect(String)
-        /// The connection is reset before an answer.
+        /// The server resets the connection before it answers.
         case reset
-        /// The work is done, then the connection closes without an answer.
+        /// The request takes effect, then the server closes the connection without an answer.
         case lostReply
         /// The answer stops after the first bytes.
         case truncated
-        /// No answer ever.
+        /// The server never answers.
         case hang
-        /// isFinish: still assembling.
+        /// isFinish: the server is still assembling.
         case assembling
-        /// isFinish: the fragments are lost and the ids named as failed.
+        /// isFinish: the server loses the fragments and reports the ids as failed.
         case assemblyFailed
-        /// isFinish: the same for the files with these names alone, whichever others are asked about.
+        /// isFinish: the server loses and reports only the files with these names.
         case assemblyFailedFor(Set<String>)
-        /// isFinish: assembled, but to another MD5.
+        /// isFinish: the server reports the file as assembled, but with another MD5.
         case otherDigest
-        /// isFinish: a bare 404 where several ids are asked for; one alone is answered.
+        /// isFinish: a bare 404 for several ids; a request for a single id works.
         case notFoundForSeveral
     }
 
-    /// Asked for each request, with its number among those of its endpoint, from 1.
+    /// Called for each request, with its number within its endpoint, from 1.
     package typealias Hook = @Sendable (Endpoint, Int) -> Fault?
 
     struct Shared {
@@ -64,24 +64,24 @@ package final class FaultServer: Sendable {
         var records: [Record] = []
         var counts: [Endpoint: Int] = [:]
         var hook: Hook
-        /// How long the answer to each fragment takes.
+        /// The delay of the answer to each fragment.
         var uploadDelay = Duration.zero
-        /// Who may ask, by bearer token; nil: everybody, without a name.
+        /// The users by bearer token; nil: everybody may send requests, without a name.
         var users: [String: String]?
 
-        /// Whose request it is; nil where nobody is known by its token.
+        /// Returns the user of a request, or nil if the token is unknown.
         func user(_ token: String?) -> String? {
             guard let users else { return "" }
             return token.flatMap { users[$0] }
         }
     }
 
-    /// Apart from the server, because the listener's threads hold it.
+    /// Separate from the server, because the listener's threads retain it.
     final class Desk: Sendable {
         let shared: Mutex<Shared>
         init(_ shared: consuming sending Shared) { self.shared = Mutex(shared) }
 
-        /// How long the answer to a fragment takes, in microseconds.
+        /// The delay of the answer to a fragment, in microseconds.
         var uploadPause: UInt32 {
             let delay = shared.withLock { $0.uploadDelay }
             return UInt32(delay / .microseconds(1))
@@ -94,14 +94,13 @@ package final class FaultServer: Sendable {
     /// Starts listening.
     ///
     /// - Parameters:
-    ///   - port: 0 for a free one.
-    ///   - uploadDelay: how long the answer to each fragment takes, so that there is a while in which things can
-    ///     happen to it.
-    ///   - keepsContent: false: fragments are counted and thrown away, so that a file of any size costs no memory.
-    ///   - tellsExisting: preLoad names content that is finished already.
-    ///   - token: requests without this bearer token are answered with 401.
-    ///   - tokens: as `token`, for several users: their names by token. What one has is unknown to the others.
-    ///   - faults: what goes wrong.
+    ///   - port: The port; 0 for any free port.
+    ///   - uploadDelay: The delay of the answer to each fragment, which gives a test time to interfere.
+    ///   - keepsContent: If false, the server counts and discards fragments, so that large files cost no memory.
+    ///   - tellsExisting: Whether preLoad names content that is already finished.
+    ///   - token: The only accepted bearer token; other requests get 401.
+    ///   - tokens: The users by accepted bearer token. Each user sees only own uploads.
+    ///   - faults: Chooses the faults.
     package init(
         port: UInt16 = 0, uploadDelay: Duration = .zero, keepsContent: Bool = true, tellsExisting: Bool = false,
         token: String? = nil, tokens: [String: String]? = nil, faults: @escaping Hook = { _, _ in nil }
@@ -123,7 +122,7 @@ package final class FaultServer: Sendable {
 
     // MARK: What tests look at and change
 
-    /// A copy of what the server has in mind.
+    /// A copy of the server's state.
     package var store: SectionStore { desk.shared.withLock { $0.store } }
     package var records: [Record] { desk.shared.withLock { $0.records } }
     package var finished: [String] { store.finished }
@@ -132,13 +131,13 @@ package final class FaultServer: Sendable {
 
     package func count(_ endpoint: Endpoint) -> Int { desk.shared.withLock { $0.counts[endpoint] ?? 0 } }
     package func change(_ body: @Sendable (inout SectionStore) -> Void) { desk.shared.withLock { body(&$0.store) } }
-    /// How long the answer to each fragment takes from now on: what a test does to an upload under way can be sure to
-    /// find it so, and need not wait for the rest at that pace.
+    /// Changes the delay of the answer to each fragment. A test can slow down an upload while it interferes, then let
+    /// the rest continue at full speed.
     package func setUploadDelay(_ delay: Duration) { desk.shared.withLock { $0.uploadDelay = delay } }
     package func setFaults(_ hook: @escaping Hook) { desk.shared.withLock { $0.hook = hook } }
-    /// From now on only requests with this bearer token are answered other than with 401.
+    /// Rejects requests without this bearer token with 401 from now on.
     package func require(token: String?) { require(tokens: token.map { [$0: ""] }) }
-    /// From now on only requests with one of these bearer tokens are answered other than with 401; each is its user's.
+    /// Rejects requests without one of these bearer tokens with 401 from now on. The values are the users' names.
     package func require(tokens: [String: String]?) { desk.shared.withLock { $0.users = tokens } }
     package func stop() { listener.stop() }
 }
@@ -150,7 +149,7 @@ extension FaultServer.Desk {
     typealias Fault = FaultServer.Fault
     typealias Reply = ScriptedServer.Reply
 
-    /// Does what one request asks for, or what the hook wants instead.
+    /// Executes a request, or the fault that the hook chooses.
     func answer(_ request: ScriptedServer.Request) -> Reply {
         let endpoint = Endpoint(target: request.target)
         let body = Data(request.body)
@@ -198,7 +197,7 @@ extension FaultServer.Desk {
         }
     }
 
-    /// The reply of a fault; nil where the work is to be done first.
+    /// Returns the reply of a fault, or nil if the request must be executed first.
     private static func misbehave(_ fault: Fault, body: Data, store: inout SectionStore) -> Reply? {
         switch fault {
         case .status(let status, let retryAfter):
@@ -223,7 +222,7 @@ extension FaultServer.Desk {
         case .assemblyFailed:
             return Self.assemblyFailed(SectionStore.identifiers(body), store: &store)
         case .assemblyFailedFor(let names):
-            // Contract 4: what was assembled once stays so, however often it is asked about.
+            // Contract 4: an assembled file stays assembled, however often the client asks.
             let ids = SectionStore.identifiers(body).filter { id in
                 store.uploads[id]?.finished == false && store.announced[id].map { names.contains($0.name) } == true
             }

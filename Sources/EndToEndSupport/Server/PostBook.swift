@@ -1,16 +1,15 @@
 import Foundation
 
-/// The posts that commits made, as a value: what each said, how often it came, and what in them contract 4 does not
-/// allow.
+/// The committed posts, as a value: their payloads, the number of commits of each, and violations of contract 4.
 package struct PostBook {
-    /// One source and revision of one user makes one post.
+    /// Identifies a post: a user, a source and a revision.
     package struct Key: Hashable {
         package let user: String
         package let sourceID: String
         package let revision: Int
     }
 
-    /// What a `commit.do` says.
+    /// The body of a `commit.do`.
     package struct Payload: Decodable, Hashable {
         package let sourceId: String
         package let revision: Int
@@ -19,7 +18,7 @@ package struct PostBook {
         package let fileIds: [String]
         package let createDate: String
 
-        /// What contract 4 does not allow in it; nil where all is well.
+        /// The first violation of contract 4 in the payload, or nil.
         fileprivate var fault: String? {
             if sourceId.isEmpty || title.isEmpty || revision < 1 { return "an empty name or no revision" }
             if !(1...50).contains(fileIds.count) { return "\(fileIds.count) files" }
@@ -35,33 +34,34 @@ package struct PostBook {
         package let payload: Payload
         /// The files in the order of their ids.
         package let files: [SectionStore.File]
-        /// The file that stands for the post.
+        /// The post's cover file.
         package var cover: SectionStore.File? { files.first { $0.id == payload.cover } }
         package let url: String
-        /// How often the commit came and was answered, or its reply lost.
+        /// How often the commit arrived, including commits whose reply was lost.
         package fileprivate(set) var times = 1
     }
 
     package private(set) var posts: [Key: Post] = [:]
-    /// Commits of a source and revision that was there already, with another payload: there must never be one.
+    /// Commits that repeat a known source and revision with another payload. There must never be any.
     package private(set) var contradictions: [String] = []
 
-    /// The revisions of a source that there are, in order.
+    /// Returns the known revisions of a source, in order.
     package func revisions(of sourceID: String, user: String = "") -> [Post] {
         posts.filter { $0.key.user == user && $0.key.sourceID == sourceID }.values
             .sorted { $0.payload.revision < $1.payload.revision }
     }
 
-    /// The only post with that title; nil where there is none, or several.
+    /// Returns the only post with that title, or nil if there are none or several.
     package func post(titled title: String) -> Post? {
         let found = posts.values.filter { $0.payload.title == title }
         return found.count == 1 ? found[0] : nil
     }
 
-    /// Takes a commit.
+    /// Executes a commit.
     ///
-    /// - Parameter file: what the user has under an id, and whether it is finished; nil for ids that are not theirs.
-    /// - Returns: the answer, and what about the commit is against the rules.
+    /// - Parameter file: Returns the user's file with this id, and whether the file is finished. Returns nil for ids
+    ///   of other users.
+    /// - Returns: The answer, and the rule that the commit violates, if any.
     mutating func commit(
         _ body: Data, user: String, file: (String) -> (file: SectionStore.File, isFinished: Bool)?
     ) -> (answer: SectionStore.Answer, violation: String?) {
@@ -79,7 +79,7 @@ package struct PostBook {
             return (answer, contradiction)
         }
         let found = payload.fileIds.compactMap(file)
-        // A server may forget: no fault of the client's.
+        // A server may forget files, so this is no violation.
         guard found.count == payload.fileIds.count else {
             return (SectionStore.Answer(code: 404, message: "no such file"), nil)
         }

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// One `upload.do` request taken apart: the `file_block` header and the single part of its multipart body.
+/// A parsed `upload.do` request: the `file_block` header and the single part of the multipart body.
 package struct SectionPart {
     package struct Block: Decodable {
         package var id: String
@@ -14,7 +14,7 @@ package struct SectionPart {
     package let type: String
     package let content: Data
 
-    /// - Throws: ``Surprise`` naming what contract 4 does not allow.
+    /// - Throws: ``Surprise`` with the violation of contract 4.
     package init(fileBlock: String?, contentType: String?, body: Data) throws {
         guard let fileBlock else { throw Surprise("upload.do without a file_block header") }
         guard let block = Self.block(fileBlock) else {
@@ -50,7 +50,7 @@ package struct SectionPart {
         try check()
     }
 
-    /// The one block that a `file_block` header names.
+    /// Returns the single block in a `file_block` header, or nil if the header is malformed.
     package static func block(_ header: String) -> Block? {
         guard let blocks = try? JSONDecoder().decode([Block].self, from: Data(header.utf8)), blocks.count == 1 else {
             return nil

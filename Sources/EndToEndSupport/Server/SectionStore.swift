@@ -1,14 +1,14 @@
 package import Foundation
 
-/// What a fileSection server keeps in mind, as a value: uploads, their fragments, finished objects, and everything a
-/// client did that contract 4 does not allow.
+/// The state of a fileSection server, as a value: uploads, their fragments, finished objects, and all violations of
+/// contract 4.
 ///
-/// Everything belongs to a user, and what one has is unknown to all others. The user "" is the only one of a server that
-/// tells none apart.
+/// Every upload belongs to one user and is unknown to all others. A server that does not distinguish users has only
+/// the user "".
 package struct SectionStore {
-    /// What a client said of a file when it asked for its id.
+    /// A client's description of a file in preLoad.
     package struct File: Hashable {
-        /// The id it got; in a preLoad request it has none yet.
+        /// The issued id; nil within a preLoad request.
         package var id: String?
         package var name: String
         package var path: String?
@@ -23,36 +23,36 @@ package struct SectionStore {
         package var blocks: [Int: Data] = [:]
         package var received: Set<Int> = []
         package var finished = false
-        /// A fault took what had arrived, and nothing has come since.
+        /// A fault dropped all received blocks, and none has arrived since.
         var hasLostBlocks = false
     }
 
-    /// An outcome in the protocol's own terms: `data` of a reply with this `code`.
+    /// The answer to a request: the `code`, `message` and `data` of the reply.
     package struct Answer {
         package var code = 200
         package var message = "ok"
         package var data: [String: any Sendable] = [:]
     }
 
-    /// Where false, bodies are counted and thrown away, so that a file of any size costs no memory.
+    /// If false, the server counts and discards bodies, so that large files cost no memory.
     package var keepsContent = true
-    /// Where true, preLoad names finished content in `existing`.
+    /// If true, preLoad names finished content in `existing`.
     package var tellsExisting = false
 
     package private(set) var uploads: [String: Upload] = [:]
     package private(set) var deleted: Set<String> = []
-    /// One entry for each object that was assembled, by MD5: more than one is a duplicate.
+    /// The MD5 of each assembled object; an MD5 that occurs twice is a duplicate.
     package private(set) var finished: [String] = []
-    /// The same for each user.
+    /// The MD5 of each assembled object, by user.
     package private(set) var finishedByUser: [String: [String]] = [:]
-    /// How often each fragment arrived whole, by user, content and block number.
+    /// How often each complete fragment arrived, by user, content and block number.
     package private(set) var arrivalsByUser: [String: [String: [Int: Int]]] = [:]
-    /// Posts that commits made.
+    /// The committed posts.
     package private(set) var posts = PostBook()
-    /// What was said of the file of each id that was ever given out, also where it is deleted or forgotten.
+    /// The descriptions of all files by id, including deleted and forgotten files.
     package private(set) var announced: [String: File] = [:]
     package private(set) var arrivedBytes = 0
-    /// How many fragments arrived and were lost again by the server's own fault, so that they must be sent again.
+    /// The number of fragments that the server received and lost, so that the client must send them again.
     package private(set) var lostBlocks = 0
     /// The bodies of portraits, in order.
     package private(set) var portraits: [Data] = []
@@ -60,14 +60,14 @@ package struct SectionStore {
     package var violations: [String] = []
     private var lastID = 40
 
-    /// How often each fragment arrived whole, by content and block number.
+    /// How often each complete fragment arrived, by content and block number.
     package var arrivals: [String: [Int: Int]] {
         arrivalsByUser.values.reduce(into: [:]) { all, one in
             all.merge(one) { $0.merging($1, uniquingKeysWith: +) }
         }
     }
 
-    /// Fragments that came more often than once from the same user.
+    /// The number of fragments that the same user sent again.
     package var repeated: Int {
         arrivalsByUser.values.flatMap(\.values).reduce(0) { $0 + $1.values.reduce(0) { $0 + $1 - 1 } }
     }
@@ -90,7 +90,7 @@ package struct SectionStore {
         finishedByUser[user, default: []].append(md5)
     }
 
-    /// What a user has under an id.
+    /// Returns the user's upload with this id.
     private func upload(_ id: String, of user: String) -> Upload? { uploads[id].flatMap { $0.user == user ? $0 : nil } }
 
     // MARK: Requests
@@ -141,7 +141,7 @@ package struct SectionStore {
         uploads.first { $1.finished && $1.md5 == md5 && $1.user == user }?.key
     }
 
-    /// Each gets a URL of its own.
+    /// Stores a portrait under a URL of its own.
     package mutating func portrait(_ body: Data, host: String) -> Answer {
         guard body.range(of: Data("name=\"portrait\"".utf8)) != nil, body.range(of: Data([0xFF, 0xD8, 0xFF])) != nil
         else { return refuse("a portrait without a JPEG in a part named portrait") }
@@ -173,7 +173,7 @@ package struct SectionStore {
         return Answer()
     }
 
-    /// Takes a fragment's word for what it is, where bodies are thrown away before anybody can look.
+    /// Counts a fragment without checking its bytes, for a server that discards bodies.
     package mutating func count(fileBlock: String?, bodyLength: Int, user: String) -> Answer {
         guard let header = fileBlock, let block = SectionPart.block(header), var upload = upload(block.id, of: user)
         else {
@@ -195,7 +195,7 @@ package struct SectionStore {
         guard let request = try? JSONDecoder().decode(Identifiers.self, from: body) else {
             return refuse("isFinish body: \(String(decoding: body, as: UTF8.self))")
         }
-        // `login` and `doctor` ask about no file, to learn of the token; a server may call that a bad request.
+        // `login` and `doctor` name no file, to check the token; a server may answer with a bad request.
         if request.fileIds.isEmpty { return Answer(code: 400, message: "no files") }
         var failed: [String] = []
         var unknown: [String] = []
@@ -217,13 +217,13 @@ package struct SectionStore {
         ])
     }
 
-    /// Whether the object is whole now; nil where the id is not known.
+    /// Assembles an upload. Returns whether the object is complete, or nil if the id is unknown.
     private mutating func assemble(_ id: String, of user: String) -> Bool? {
         guard var upload = upload(id, of: user) else { return nil }
         if upload.finished { return true }
         let total = (upload.size + SectionPart.size - 1) / SectionPart.size
         guard upload.received.count == total else {
-            // Who did not hear that they were lost asks again with good reason.
+            // A client that does not know of the loss asks with good reason.
             if !upload.hasLostBlocks {
                 violations.append("isFinish of \(id) with \(upload.received.count) of \(total) blocks sent")
             }
@@ -238,14 +238,14 @@ package struct SectionStore {
             }
         }
         upload.finished = true
-        // Kept no longer than needed to tell a mixture: many large trials share one process.
+        // Keep no blocks after the check for mixtures: many large trials share one process.
         upload.blocks = [:]
         uploads[id] = upload
         note(finished: upload.md5, of: user)
         return true
     }
 
-    /// Rolls an upload back, as a server does whose assembly failed.
+    /// Rolls back uploads, like a server whose assembly failed.
     package mutating func loseBlocks(_ ids: [String]) {
         for id in ids {
             lostBlocks += uploads[id]?.received.count ?? 0
@@ -276,8 +276,7 @@ package struct SectionStore {
         return answer
     }
 
-    /// The files that a request is about, as far as they can be told; an id that was never given out stands for
-    /// itself, without a name or content.
+    /// Returns the files in a request. An unknown id becomes a file with the id as its name and no content.
     package func files(in body: Data, fileBlock: String?) -> [File] {
         if let request = try? JSONDecoder().decode(PreLoad.self, from: body) {
             return request.files.map { File(name: $0.fileName, path: $0.path, md5: $0.md5) }

@@ -1,13 +1,13 @@
 import LinuxSystem
 
-/// Two clocks read together, to tell why the wall clock jumped.
+/// Two clocks read together, to find out why the wall clock jumped.
 struct ClockReading: Equatable, Sendable {
-    /// CLOCK_BOOTTIME, which goes on in sleep, nanoseconds.
+    /// CLOCK_BOOTTIME in nanoseconds, which continues during sleep.
     var boot: UInt64
-    /// CLOCK_MONOTONIC, which does not, nanoseconds.
+    /// CLOCK_MONOTONIC in nanoseconds, which stops during sleep.
     var monotonic: UInt64
 
-    /// More than the two can differ by for being read one after the other.
+    /// Upper bound in nanoseconds for the time between the two reads.
     private static let slack: UInt64 = 1_000_000_000
 
     /// Reads the clocks (man 2 clock_gettime).
@@ -15,7 +15,8 @@ struct ClockReading: Equatable, Sendable {
         ClockReading(boot: bootTimeNanoseconds(), monotonic: monotonicNanoseconds())
     }
 
-    /// Why the kernel reports a jump of the wall clock: a sleep since an earlier reading, or else somebody set it.
+    /// Returns why the wall clock jumped: a sleep since the earlier reading, or otherwise a program or user setting
+    /// the clock.
     func cause(since earlier: ClockReading) -> NetworkChange.Cause {
         let slept = Int64(clamping: boot) - Int64(clamping: monotonic)
         let sleptBefore = Int64(clamping: earlier.boot) - Int64(clamping: earlier.monotonic)

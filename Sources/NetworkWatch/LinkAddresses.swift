@@ -1,8 +1,9 @@
 import Glibc
 
-/// The addresses of links at one moment, without those that mean something on the link only.
+/// The addresses of links at one moment, without link-local ones.
 enum LinkAddresses {
-    /// Looks now, in the network namespace of the calling thread; empty where netlink is forbidden (man 3 getifaddrs).
+    /// Returns the addresses in the network namespace of the calling thread; empty if netlink is forbidden (man 3
+    /// getifaddrs).
     static func look(_ links: Set<UInt32>) -> Set<IPAddress> {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return [] }
@@ -14,7 +15,7 @@ enum LinkAddresses {
             guard let label = entry.ifa_name, let address = IPAddress(entry.ifa_addr), !address.isLinkLocal else {
                 continue
             }
-            // The label of an address, "eth0:1", begins with the name of its link.
+            // An address label such as "eth0:1" begins with the link's name.
             let link = String(cString: label).prefix { $0 != ":" }
             if links.contains(if_nametoindex(String(link))) { found.insert(address) }
         }
@@ -23,7 +24,7 @@ enum LinkAddresses {
 }
 
 extension IPAddress {
-    /// Nil where it is of no IP family.
+    /// Nil for a family other than IPv4 and IPv6.
     fileprivate init?(_ address: UnsafeMutablePointer<sockaddr>?) {
         guard let address else { return nil }
         let raw = UnsafeRawPointer(address)

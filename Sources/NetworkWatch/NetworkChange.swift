@@ -1,38 +1,38 @@
-/// Something happened after which waiting is pointless: what failed may work now.
+/// A change after which failed attempts may succeed, so that waiting is pointless.
 public struct NetworkChange: Equatable, Sendable, CustomStringConvertible {
-    /// What happened; several at once where they came together.
+    /// The cause of a change, or several causes reported together.
     public struct Cause: OptionSet, Hashable, Sendable {
-        /// One bit for each.
+        /// One bit for each cause.
         public let rawValue: UInt8
 
-        /// Bits that stand for causes.
+        /// Creates a set of causes from bits.
         public init(rawValue: UInt8) {
             self.rawValue = rawValue
         }
 
-        /// Links, addresses or routes are others than before.
+        /// Links, addresses or routes changed.
         public static let network = Cause(rawValue: 1)
         /// The machine woke from sleep.
         public static let resumed = Cause(rawValue: 2)
-        /// The wall clock was set: a certificate may be valid now.
+        /// The wall clock was set: a certificate may have become valid.
         public static let clockSet = Cause(rawValue: 4)
     }
 
-    /// What happened.
+    /// The causes of the change.
     public var causes: Cause
-    /// Local addresses that are gone: connections bound to them are dead.
+    /// Removed local addresses: connections bound to them are dead.
     public var goneAddresses: Set<IPAddress>
-    /// Local addresses whose link lost its carrier and has it again: what was sent to them meanwhile is lost.
+    /// Local addresses whose link lost and regained its carrier: packets sent to them meanwhile are lost.
     public var returnedAddresses: Set<IPAddress>
 
-    /// Puts a change together.
+    /// Creates a change.
     public init(causes: Cause, goneAddresses: Set<IPAddress> = [], returnedAddresses: Set<IPAddress> = []) {
         self.causes = causes
         self.goneAddresses = goneAddresses
         self.returnedAddresses = returnedAddresses
     }
 
-    /// In words, for the log.
+    /// Describes the change for the log.
     public var description: String {
         var words: [String] = []
         if causes.contains(.network) { words.append("the network changed") }

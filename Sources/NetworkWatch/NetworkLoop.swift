@@ -1,11 +1,11 @@
 import Glibc
 import LinuxSystem
 
-/// What the watch's thread does; touched by that thread alone once it runs.
+/// The loop of the watch thread; used only by this thread once it runs.
 ///
-/// `@unchecked`: made by one thread and handed to the other before it starts.
+/// `@unchecked`: created by one thread and handed to the other before that thread starts.
 final class NetworkLoop: @unchecked Sendable {
-    /// Datagrams taken before the clock is looked at again: a router's table may change without an end.
+    /// Maximum number of datagrams between two looks at the clock: a router's table may change without end.
     private static let mostAtOnce = 1000
 
     private let system: NetworkSystem
@@ -21,7 +21,7 @@ final class NetworkLoop: @unchecked Sendable {
     private var nextLook: UInt64 = 0
     private var settling = ChangeSettling()
     private var causes: NetworkChange.Cause = []
-    /// The addresses of the last time anything was told.
+    /// The addresses at the time of the last report.
     private var toldAddresses: Set<IPAddress>
 
     init(
@@ -32,7 +32,7 @@ final class NetworkLoop: @unchecked Sendable {
         self.stopping = stopping
         self.onTrouble = onTrouble
         self.onChange = onChange
-        // Before the first look, so that nothing that changes in between is missed.
+        // Before the first look, so that no change in between is missed.
         do {
             routes = try system.openRoutes()
         } catch {
@@ -67,7 +67,7 @@ final class NetworkLoop: @unchecked Sendable {
         }
     }
 
-    /// Milliseconds to sleep at most, rounded up; -1: until the kernel has something to tell.
+    /// Maximum sleep in milliseconds, rounded up; -1 sleeps until the kernel reports a change.
     private func timeout(at now: UInt64) -> Int32 {
         let look = routes == nil ? nextLook : nil
         guard let deadline = [settling.deadline, look].compactMap(\.self).min() else { return -1 }
@@ -94,7 +94,7 @@ final class NetworkLoop: @unchecked Sendable {
         }
     }
 
-    /// Something was told that did not arrive: it may have been anything.
+    /// Reads the addresses again and assumes a change, because messages were lost.
     private func lose(at now: UInt64) {
         picture = NetworkPicture(addresses: system.look().addresses)
         note(.network, at: now)

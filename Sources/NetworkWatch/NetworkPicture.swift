@@ -1,12 +1,13 @@
-/// What is known of the network: enough to tell a change from a message that repeats what is so anyway.
+/// The known state of the network: distinguishes a change from a message that repeats a known fact.
 struct NetworkPicture: Equatable, Sendable {
-    /// An address and the link that has it; 0 where the link is not known.
+    /// An address and its link; 0 for an unknown link.
     struct LinkAddress: Hashable, Sendable {
         var address: IPAddress
         var link: UInt32
     }
 
-    /// Routes that are remembered; a router with all of the Internet's has a change with each, whatever it repeats.
+    /// Maximum number of remembered routes. On a router with all routes of the Internet, every further route message
+    /// counts as a change, even a repeated one.
     private static let mostRoutes = 1024
 
     private var addresses: Set<LinkAddress> = []
@@ -14,17 +15,17 @@ struct NetworkPicture: Equatable, Sendable {
     private var returnedLinks: Set<UInt32> = []
     private var routes: Set<Route> = []
 
-    /// The addresses that were found by looking. Links and routes become known as they are told of.
+    /// Starts with addresses found by `Surroundings`. Links and routes become known through messages.
     init(addresses: Set<IPAddress>) {
         self.addresses = Set(addresses.map { LinkAddress(address: $0, link: 0) })
     }
 
-    /// Every address, whatever its link.
+    /// Every address on any link.
     var allAddresses: Set<IPAddress> { Set(addresses.map(\.address)) }
 
-    /// Takes a message in.
+    /// Applies a message.
     ///
-    /// - Returns: whether it told something new.
+    /// - Returns: whether the message changed the picture.
     mutating func apply(_ message: RouteMessage) -> Bool {
         switch message {
         case .link(let link, let isRunning):
@@ -39,7 +40,7 @@ struct NetworkPicture: Equatable, Sendable {
             return links.removeValue(forKey: link) != false
         case .address(let address, let link):
             let isNew = !allAddresses.contains(address)
-            // What was found by looking has no link.
+            // An address found by `Surroundings` has no link.
             addresses.remove(LinkAddress(address: address, link: 0))
             return addresses.insert(LinkAddress(address: address, link: link)).inserted && isNew
         case .addressGone(let address, let link):
@@ -55,14 +56,14 @@ struct NetworkPicture: Equatable, Sendable {
         }
     }
 
-    /// The links that lost their carrier and have it again, since this was last asked.
+    /// Returns the links that lost and regained their carrier since the last call.
     mutating func takeReturnedLinks() -> Set<UInt32> {
         defer { returnedLinks = [] }
         return returnedLinks
     }
 
-    /// The kernel drops routes with the address or link they need and says nothing of it: when they are told of again,
-    /// that is news.
+    /// Removes a link's routes, because the kernel drops routes together with their address or link without a
+    /// message. A later message for such a route then counts as a change.
     private mutating func forgetRoutes(over link: UInt32) {
         routes = routes.filter { $0.link != link }
     }

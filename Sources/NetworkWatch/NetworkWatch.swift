@@ -3,21 +3,23 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// Notices that the network is another one, that the machine woke from sleep and that the clock was set: on a thread of
-/// its own that sleeps until the kernel has something to tell.
+/// Reports changes of the network, wake-ups from sleep, and settings of the clock. A dedicated thread sleeps until
+/// the kernel reports a change.
 ///
-/// Where netlink can't be had, addresses and routes are compared every 5 s instead, which is said once.
+/// Without netlink, the thread compares addresses and routes every 5 s instead, and reports this limitation once.
 public final class NetworkWatch: Sendable {
     private let system: NetworkSystem
     private let stopping: SharedDescriptor
     private let onTrouble: @Sendable (String) -> Void
     private let onChange: @Sendable (NetworkChange) -> Void
 
-    /// Prepares to watch.
+    /// Prepares a watch.
     ///
     /// - Parameters:
-    ///   - onTrouble: told, in one line and at most once for each kind, what can't be watched and what happens instead.
-    ///   - onChange: told of changes, a burst of them as one; at most every 3 s. Both are called on the watch's thread.
+    ///   - onTrouble: receives one line, at most once for each kind: the part that cannot be watched and the
+    ///     substitute.
+    ///   - onChange: receives a burst of changes as one change, at most every 3 s. The watch thread calls both
+    ///     closures.
     /// - Throws: `Errno` of eventfd(2).
     public convenience init(
         onTrouble: @escaping @Sendable (String) -> Void, onChange: @escaping @Sendable (NetworkChange) -> Void
@@ -35,34 +37,34 @@ public final class NetworkWatch: Sendable {
         stopping = SharedDescriptor(Descriptor(owning: try retryingOnInterrupt { outbox_eventfd() }))
     }
 
-    /// Begins to watch; to be called once.
+    /// Starts watching; must be called only once.
     public func start() {
         let loop = NetworkLoop(system: system, stopping: stopping, onTrouble: onTrouble, onChange: onChange)
         startThread(name: "network") { [loop] in loop.run() }
     }
 
-    /// Ends the thread; a change that is being told is told to its end.
+    /// Ends the thread; a running call of `onChange` completes.
     public func stop() {
-        // Fails only where the counter is full, and then the thread is told already.
+        // Fails only if the counter is full, and then the thread has already been woken.
         _ = eventfd_write(stopping.rawValue, 1)
     }
 }
 
-/// What the watch asks of the system, so that tests need none.
+/// The system calls of the watch, replaceable in tests.
 struct NetworkSystem: Sendable {
-    /// Opens the source of messages; throws where there is none.
+    /// Opens the source of messages; throws if none is available.
     var openRoutes: @Sendable () throws -> any RouteSource
-    /// Opens what becomes readable when the wall clock jumps; throws where it can't be known.
+    /// Opens a descriptor that becomes readable when the wall clock jumps; throws if none is available.
     var openClock: @Sendable () throws -> SharedDescriptor
-    /// Reads what the clock's descriptor has to tell, so that it is not readable any more.
+    /// Reads the clock's descriptor, so that it is no longer readable.
     var drainClock: @Sendable (SharedDescriptor) -> Void
-    /// Looks at addresses and routes.
+    /// Reads addresses and routes.
     var look: @Sendable () -> Surroundings
-    /// Looks which addresses these links have.
+    /// Returns the addresses of the given links.
     var addressesOfLinks: @Sendable (Set<UInt32>) -> Set<IPAddress>
     /// Reads the clocks.
     var clocks: @Sendable () -> ClockReading
-    /// How often to look where there are no messages.
+    /// Nanoseconds between two looks if no messages are available.
     var lookInterval: UInt64
 
     static let real = NetworkSystem(
@@ -71,7 +73,7 @@ struct NetworkSystem: Sendable {
             SharedDescriptor(Descriptor(owning: try retryingOnInterrupt { outbox_clock_change_timer() }))
         },
         drainClock: { timer in
-            // Fails with ECANCELED, which is the message (man 2 timerfd_create).
+            // Fails with ECANCELED, which reports the clock change (man 2 timerfd_create).
             var expirations: UInt64 = 0
             _ = read(timer.rawValue, &expirations, MemoryLayout<UInt64>.size)
         },

@@ -1,16 +1,16 @@
-/// Reads what a netlink route socket delivers (man 7 netlink, man 7 rtnetlink). Bytes are not trusted: a length that
-/// does not fit ends the reading.
+/// Parses the datagrams of a netlink route socket (man 7 netlink, man 7 rtnetlink). Does not trust the bytes: an
+/// impossible length ends the parsing.
 struct RouteMessageParser {
-    /// What one datagram says.
+    /// The content of one datagram.
     struct Result: Equatable {
         var messages: [RouteMessage] = []
-        /// Something in it could not be read: what it said is not known.
+        /// Whether a part was unreadable, so that messages may be missing.
         var isDamaged = false
     }
 
     private static let headerLength = 16
 
-    /// Reads one datagram, which holds one message or several.
+    /// Parses one datagram with one or several messages.
     static func parse(_ datagram: [UInt8]) -> Result {
         var result = Result()
         var rest = Bytes(datagram[...])
@@ -57,10 +57,10 @@ struct RouteMessageParser {
             isDamaged = true
             return nil
         }
-        // A bridge tells of its ports with a message of its own family; the link's own message comes besides.
+        // A bridge sends a message of its own family about its ports, in addition to the link's own message.
         guard family != bridgeFamily, flags & interfaceLoopback == 0 else { return nil }
         if isGone { return .linkGone(index) }
-        // IFLA_WIRELESS: a scan ended, or another event of the driver; it tells nothing of the link.
+        // IFLA_WIRELESS: the end of a scan, or another event of the driver, without news about the link.
         let attributes = attributes(of: body, after: 16, &isDamaged)
         if attributes[11] != nil { return nil }
         return .link(index, isRunning: flags & interfaceUp != 0 && flags & interfaceRunning != 0)
@@ -68,9 +68,9 @@ struct RouteMessageParser {
 
     // MARK: Addresses
 
-    /// IFA_F_DADFAILED: another machine has the address.
+    /// IFA_F_DADFAILED: another machine uses the same address.
     private static let duplicateAddress: UInt32 = 0x08
-    /// IFA_F_TENTATIVE: others are still being asked whether they have it.
+    /// IFA_F_TENTATIVE: duplicate address detection is still running.
     private static let tentativeAddress: UInt32 = 0x40
 
     private static func address(_ body: Bytes, isGone: Bool, _ isDamaged: inout Bool) -> RouteMessage? {
@@ -79,10 +79,10 @@ struct RouteMessageParser {
             return nil
         }
         let attributes = attributes(of: body, after: 8, &isDamaged)
-        // IFA_LOCAL, else IFA_ADDRESS: on a point-to-point link the latter is the other end's.
+        // IFA_LOCAL, else IFA_ADDRESS: on a point-to-point link IFA_ADDRESS is the other end's address.
         guard let bytes = attributes[2] ?? attributes[1], let address = IPAddress(bytes: bytes.all) else { return nil }
         if address.isLoopback || address.isLinkLocal { return nil }
-        // IFA_FLAGS holds all of them, the header's byte the first eight.
+        // IFA_FLAGS holds all flags, the header's byte only the first eight.
         let flags = attributes[8]?.uint32(at: 0) ?? UInt32(shortFlags)
         if isGone || flags & duplicateAddress != 0 { return .addressGone(address, link: index) }
         return flags & tentativeAddress == 0 ? .address(address, link: index) : nil
@@ -118,7 +118,7 @@ struct RouteMessageParser {
 
     // MARK: Attributes
 
-    /// The attributes (struct rtattr) that follow a message's own structure, the first of each kind.
+    /// Returns the attributes (struct rtattr) after a message's own structure, the first of each kind.
     private static func attributes(of body: Bytes, after offset: Int, _ isDamaged: inout Bool) -> [UInt16: Bytes] {
         var found: [UInt16: Bytes] = [:]
         var rest = body.dropping(offset)
@@ -137,11 +137,11 @@ struct RouteMessageParser {
         return found
     }
 
-    /// NLMSG_ALIGN and RTA_ALIGN: everything begins at a multiple of four bytes.
+    /// NLMSG_ALIGN and RTA_ALIGN: messages and attributes begin at a multiple of four bytes.
     private static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
 }
 
-/// Bytes that are read with their bounds checked, numbers in the machine's own order.
+/// Bytes read with bounds checks; numbers in the machine's byte order.
 struct Bytes {
     let all: ArraySlice<UInt8>
 
@@ -168,7 +168,7 @@ struct Bytes {
         return Bytes(all[(all.startIndex + range.lowerBound)..<(all.startIndex + range.upperBound)])
     }
 
-    /// What follows the first bytes; nothing where there are fewer.
+    /// Returns the bytes after the first `count`; empty if there are fewer.
     func dropping(_ count: Int) -> Bytes { Bytes(all.dropFirst(count)) }
 
     private func number<Number: FixedWidthInteger>(at offset: Int) -> Number? {

@@ -2,19 +2,19 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// Where messages about links, addresses and routes come from.
+/// A source of messages about links, addresses and routes.
 protocol RouteSource: Sendable {
-    /// Readable when there is something to receive.
+    /// Becomes readable when a message waits.
     var descriptor: Int32 { get }
 
-    /// The next datagram; never waits.
+    /// Returns the next datagram; never blocks.
     func receive() -> Received
 }
 
-/// What came out of a route source.
+/// The result of one receive.
 enum Received: Equatable, Sendable {
     case datagram([UInt8])
-    /// Messages were lost: there were more than the kernel keeps.
+    /// Messages were lost: the kernel's buffer was full.
     case overrun
     case nothing
 }
@@ -31,16 +31,16 @@ final class RouteSocket: RouteSource {
 
     /// RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_IFADDR, RTMGRP_IPV6_ROUTE (linux/rtnetlink.h).
     private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
-    /// Messages about a link with many virtual functions are the longest.
+    /// Enough for the longest messages, which describe a link with many virtual functions; in bytes.
     private static let longestDatagram = 64 << 10
 
     private let socket: Descriptor
 
     var descriptor: Int32 { socket.rawValue }
 
-    /// Opens a socket that gets what the kernel tells from now on.
+    /// Opens a socket that receives the kernel's messages from now on.
     ///
-    /// - Throws: `Errno` of socket(2) or bind(2), where netlink is forbidden.
+    /// - Throws: `Errno` of socket(2) or bind(2) if netlink is forbidden.
     init() throws(Errno) {
         let kind = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         // NETLINK_ROUTE is 0.
@@ -67,7 +67,7 @@ final class RouteSocket: RouteSource {
                     failure = error
                 }
             }
-            // ENOBUFS: the kernel dropped messages. All else is an empty socket.
+            // ENOBUFS: the kernel dropped messages. Any other error means an empty socket.
             if let failure { return failure == .noBufferSpace ? .overrun : .nothing }
             // Other processes may write to this socket; only the kernel has port 0.
             if !bytes.isEmpty, sender.port == 0 { return .datagram(bytes) }

@@ -1,29 +1,29 @@
 import Glibc
 import LinuxSystem
 
-/// The machine's addresses and routes at one moment, as the files of /proc/net show them (man 5 proc): to be had where
-/// netlink is forbidden, which getifaddrs(3) needs as well.
+/// The machine's addresses and routes at one moment, read from files in /proc/net (man 5 proc). They work without
+/// netlink, unlike getifaddrs(3).
 struct Surroundings: Equatable, Sendable {
-    /// Addresses that reach beyond their own link.
+    /// Addresses that are valid beyond their own link.
     var addresses: Set<IPAddress> = []
-    /// Routes, in words that are only compared.
+    /// Routes as text, only for comparison.
     var routes: Set<String> = []
 
-    /// The contents of files under /proc/net, by name.
+    /// Parses the contents of files under /proc/net, by name.
     init(fibTrie: String, ifInet6: String, route: String, ipv6Route: String) {
         addresses = Self.addresses(inFibTrie: fibTrie).union(Self.addresses(inIfInet6: ifInet6))
             .filter { !$0.isLoopback && !$0.isLinkLocal }
         routes = Self.routes(inRoute: route).union(Self.routes(inIPv6Route: ipv6Route))
     }
 
-    /// Looks now, in the network namespace of the calling thread; what can't be read counts as empty.
+    /// Reads the files in the network namespace of the calling thread; an unreadable file counts as empty.
     static func look() -> Surroundings {
         Surroundings(
             fibTrie: contents("fib_trie"), ifInet6: contents("if_inet6"), route: contents("route"),
             ipv6Route: contents("ipv6_route"))
     }
 
-    /// IPv4: the leaves of the kernel's routing trie that are this machine itself.
+    /// IPv4: the local addresses in the leaves of the kernel's routing trie.
     private static func addresses(inFibTrie text: String) -> Set<IPAddress> {
         var found: Set<IPAddress> = []
         var leaf: IPAddress?
@@ -51,7 +51,7 @@ struct Surroundings: Equatable, Sendable {
         return Set(found)
     }
 
-    /// Interface, destination, gateway, flags, references, use, metric, mask, …; counters are left out.
+    /// Interface, destination, gateway, flags, references, use, metric, mask, …; the counters are left out.
     private static func routes(inRoute text: String) -> Set<String> {
         let lines = text.split(separator: "\n").dropFirst().compactMap { line -> String? in
             let words = line.split(whereSeparator: \.isWhitespace)
@@ -63,7 +63,7 @@ struct Surroundings: Equatable, Sendable {
 
     /// Destination, length, source, length, next hop, metric, references, use, flags, interface.
     private static func routes(inIPv6Route text: String) -> Set<String> {
-        // RTF_LOCAL and RTF_CACHE (linux/ipv6_route.h): the machine itself, and what the kernel learned of one host.
+        // RTF_LOCAL and RTF_CACHE (linux/ipv6_route.h): the machine itself, and cached routes to single hosts.
         let unimportant: UInt32 = 0x8000_0000 | 0x0100_0000
         let lines = text.split(separator: "\n").compactMap { line -> String? in
             let words = line.split(whereSeparator: \.isWhitespace)
@@ -86,7 +86,7 @@ struct Surroundings: Equatable, Sendable {
         return bytes
     }
 
-    /// Tables of a router may be huge; what is beyond 4 MiB is not compared.
+    /// Reads a file up to 4 MiB; a router's tables may be huge, and their rest is not compared.
     private static func contents(_ name: String) -> String {
         let path = "/proc/thread-self/net/\(name)"
         guard let file = try? SharedDescriptor(opening: path, flags: O_RDONLY) else { return "" }

@@ -1,20 +1,20 @@
-/// One revision of a source as it is told to the server: the same for every attempt, so that a lost reply or a kill
-/// leads to the very same request (docs/protocol.md, `commit.do`).
+/// The commit of one revision of a source. Every attempt sends the same commit, so a retry after a lost reply or a kill
+/// repeats the same request (docs/protocol.md, `commit.do`).
 public struct SourceCommit: Hashable, Sendable {
     /// The source's id, the same for all its revisions: 32 hexadecimal digits.
     public var sourceID: String
-    /// From 1.
+    /// The revision, from 1.
     public var revision: Int
     /// The post's title, never empty.
     public var title: String
-    /// The server's id of the file that stands for the post; nil where there is none.
+    /// The server's id of the post's cover; nil if the post has no cover.
     public var cover: String?
-    /// The server's ids of the files, ordered by the files' names; each once.
+    /// The server's ids of the files, sorted by file name, without duplicates.
     public var fileIDs: [String]
-    /// When the source was first taken.
+    /// When the agent first saw the source.
     public var createdAt: WallTime
 
-    /// Puts a commit together.
+    /// Creates a commit.
     public init(
         sourceID: String, revision: Int, title: String, cover: String?, fileIDs: [String], createdAt: WallTime
     ) {
@@ -27,12 +27,12 @@ public struct SourceCommit: Hashable, Sendable {
     }
 }
 
-/// How a commit ended.
+/// The outcome of a commit.
 public enum CommitOutcome: Hashable, Sendable {
-    /// The server has it; with the post's address where it gives one.
+    /// The server confirmed the commit. `url` is the post's address, if the server returns it.
     case done(url: String?)
     /// The server refused it for good.
     case refused(FileError)
-    /// The server does not know one of the files' ids any more, and does not say which.
+    /// The server no longer knows one of the files' ids and does not say which.
     case forgotten(FileError)
 }

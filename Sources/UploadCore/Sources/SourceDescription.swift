@@ -1,13 +1,13 @@
-/// What `source.toml` says.
+/// The content of `source.toml`.
 public struct SourceDescription: Hashable, Sendable {
-    /// The post's title; empty where the file has none: the directory's name serves then.
+    /// The post's title. If empty, the post is named after its directory.
     public var title: String
-    /// The file that stands for the post, relative to the directory; nil: the first picture by name.
+    /// The post's cover, relative to the directory; nil for the first picture by name.
     public var cover: RelativePath?
-    /// Whether the source is kept and not uploaded until it is submitted.
+    /// Whether the source waits for `submit` before its upload.
     public var isDraft: Bool
 
-    /// Describes a source.
+    /// Creates a description.
     public init(title: String = "", cover: RelativePath? = nil, isDraft: Bool = false) {
         self.title = title
         self.cover = cover

@@ -1,18 +1,18 @@
-/// How it stands with one file of a source, as far as the source depends on it.
+/// The state of one file of a source, reduced to what matters for the source.
 public struct SourceFile: Equatable, Sendable {
-    /// The file's own state, from its record: on its way, of the states that are not final only `settling`, `hashing`,
-    /// `queued` and `paused` (by the user, on the file itself) are told apart.
+    /// The state in the file's record. Among the states that are not final, only `settling`, `hashing`, `queued` and
+    /// `paused` (the user paused the file itself) appear.
     public var state: FileState
-    /// Its content; nil before it is known.
+    /// The file's content; nil while unknown.
     public var key: ContentKey?
-    /// The server's id of the content; nil before it is `done`.
+    /// The server's id of the content; nil before the file is `done`.
     public var remoteID: String?
-    /// Whether it is a picture: the first one is the cover where `source.toml` names none.
+    /// Whether the file is a picture. The first picture is the cover if `source.toml` names none.
     public var isPicture: Bool
-    /// Why it is where it is.
+    /// Why the file is in this state.
     public var error: FileError?
 
-    /// Describes a file.
+    /// Creates a file.
     public init(
         state: FileState, key: ContentKey? = nil, remoteID: String? = nil, isPicture: Bool = false,
         error: FileError? = nil
@@ -25,30 +25,31 @@ public struct SourceFile: Equatable, Sendable {
     }
 }
 
-/// What a source is told. Files are named relative to its directory.
+/// Input of `SourceMachine`. Names of files are relative to the source's directory.
 public enum SourceEvent: Equatable, Sendable {
-    /// These files were on their way already when `source.toml` came: they go on meanwhile, unless it is a draft.
+    /// These files were already uploading when `source.toml` appeared. Their uploads continue unless the source is a
+    /// draft.
     case adopt([RelativePath])
-    /// Something below the directory moved: a file was written, came, went or was renamed, or `source.toml` was.
+    /// Something changed below the directory: a file was written, added, removed or renamed, or `source.toml` changed.
     case moved
     /// `source.toml` was read.
     case described(SourceDescription)
-    /// `source.toml` can't be made use of; the message names the line.
+    /// `source.toml` is unusable. The message names the line.
     case malformed(FileError)
-    /// How it stands with a file, told whenever that changes, and for each file after a restart.
+    /// The state of a file. Sent after every change, and for each file after a restart.
     case file(RelativePath, SourceFile)
-    /// There is no such file any more: removed for long enough to count, renamed, or moved away by the agent itself.
+    /// A file no longer exists: its removal counts, it was renamed, or the agent moved it away.
     case gone(RelativePath)
-    /// A file got another name within the directory.
+    /// A file was renamed within the directory.
     case renamed(RelativePath, to: RelativePath)
 
-    /// The user submits it: a draft, or what changed since it was taken.
+    /// The user submits a draft, or the changes made since the source was taken.
     case submit
-    /// The user pauses or resumes it.
+    /// The user pauses or resumes the source.
     case setPaused(Bool)
-    /// The user gives it up.
+    /// The user cancels the source.
     case cancel
-    /// The user wants it tried again.
+    /// The user retries the source.
     case retry
     /// The directory was removed.
     case removed
@@ -59,21 +60,21 @@ public enum SourceEvent: Equatable, Sendable {
     case tick
 }
 
-/// What a source wants done. `store` comes first: it must be durable before anything after it begins.
+/// Output of `SourceMachine`. `store` comes first and must be durable before any later action begins.
 public enum SourceAction: Equatable, Sendable {
-    /// The record is another: the ledger must have it.
+    /// Store the changed record in the ledger.
     case store
-    /// Tell the server of the revision. `forgotten` says how often in a row it did not know the files' ids: the more often,
-    /// the longer is waited before.
+    /// Commit the revision. `forgotten` is how often in a row the server did not know the files' ids. The pause before
+    /// the commit grows with this number.
     case commit(SourceCommit, forgotten: Int)
-    /// The commit is not wanted any more.
+    /// Withdraw the commit.
     case withdrawCommit
-    /// Ask the server whether it still has the contents of these files, and send those again that it has lost.
+    /// Ask the server whether it still has the contents of these files, and send lost contents again.
     case verify([RelativePath])
-    /// Have these files looked at anew: they failed or were cancelled, and are wanted again.
+    /// Retry these failed or cancelled files.
     case retryFiles([RelativePath])
-    /// Give these files up, and delete on the server what no other path needs: what was confirmed of them, too.
+    /// Cancel these files and delete on the server whatever no other path needs, including confirmed contents.
     case discardFiles([RelativePath], FileError)
-    /// What is to be seen of the source changed, or which of its files may be sent.
+    /// The visible state of the source changed, or the set of files that may be sent.
     case changed
 }

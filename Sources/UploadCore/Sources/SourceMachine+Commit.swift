@@ -1,6 +1,6 @@
-// From the last confirmed file to the server's word that it has the revision.
+// Commits a revision, from the last confirmed file to the server's confirmation.
 extension SourceMachine {
-    /// Goes on with a revision once all its files came to an end.
+    /// Continues a revision once all its files reached a final state.
     mutating func finishRevision() {
         if record.files.isEmpty { return loseAll() }
         var failed: [RelativePath] = []
@@ -36,7 +36,7 @@ extension SourceMachine {
             createdAt: record.acceptedAt)
     }
 
-    /// Has the commit asked for, or withdrawn, as the stage and the user want it.
+    /// Requests or withdraws the commit, depending on the stage and the user's pause.
     mutating func settleCommit() {
         var wanted: SourceCommit?
         if case .committing(let commit) = record.stage, !record.isPaused { wanted = commit }
@@ -52,7 +52,7 @@ extension SourceMachine {
     mutating func committed(_ revision: Int, _ outcome: CommitOutcome) {
         guard case .committing(let commit) = record.stage, commit.revision == revision else { return }
         commitOut = nil
-        // The answer may be to an earlier telling than the last.
+        // The answer may belong to an earlier request than the last.
         if timesAsked > 1 { actions.append(.withdrawCommit) }
         switch outcome {
         case .done(let url):
@@ -72,7 +72,7 @@ extension SourceMachine {
         }
     }
 
-    /// The server lost a content and does not say which: it is asked about all that can be sent again.
+    /// Verifies all files that can be sent again, because the server lost a content and does not say which.
     private mutating func askAgain() {
         forgotten += 1
         record.stage = .uploading
@@ -83,8 +83,9 @@ extension SourceMachine {
         if !names.isEmpty { actions.append(.verify(names)) }
     }
 
-    /// A file that vanished or changed since it was confirmed can't be sent again. It stays in at first, since another one
-    /// may be meant; when the others are there and the server still misses one, the revision goes on without it.
+    /// Decides about a file that vanished or changed after its confirmation and can't be sent again. The file stays in
+    /// the revision at first, since the server may have lost another content. If the server still misses one after the
+    /// others are verified, the revision drops the file.
     private mutating func doubt(_ name: RelativePath) {
         guard let key = record.files[name], files[name]?.key != key else { return }
         if forgotten == 1, remoteID(of: key) != nil { return }

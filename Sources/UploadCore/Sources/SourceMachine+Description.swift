@@ -1,4 +1,4 @@
-// What `source.toml` says, and what follows from its saying another thing than before.
+// Handles `source.toml` and its changes.
 extension SourceMachine {
     mutating func describe(_ description: SourceDescription, now: Now) {
         let last = seen ?? record.description
@@ -35,14 +35,14 @@ extension SourceMachine {
         record.stage = .draft
     }
 
-    /// From now on the record's description is the last one seen: the revision it was taken with is not on its way any more.
+    /// Adopts the last description read, because the revision taken with the old one is no longer in progress.
     mutating func adoptSeenDescription() {
         if let seen { record.description = seen }
     }
 }
 
 extension SourceDescription {
-    /// Whether a post made from either would be the same.
+    /// Whether both descriptions lead to the same post.
     func postsTheSame(as other: SourceDescription) -> Bool {
         title == other.title && cover == other.cover
     }

@@ -1,4 +1,4 @@
-// Files that come, change, get another name and go.
+// Handles files that arrive, change, are renamed or disappear.
 extension SourceMachine {
     mutating func tell(_ name: RelativePath, _ file: SourceFile, now: Now) {
         let old = files[name]
@@ -15,7 +15,7 @@ extension SourceMachine {
         if record.stage == .uploading { follow(name, file) }
     }
 
-    /// A file of the revision is another: what that means for the revision.
+    /// Applies a file's new state to the revision in progress.
     private mutating func follow(_ name: RelativePath, _ file: SourceFile) {
         guard let key = record.files[name], !isDone(name) else { return }
         if let new = file.key, new != key, file.isUsable {
@@ -62,7 +62,7 @@ extension SourceMachine {
         isChanged = true
     }
 
-    /// A file of the revision, or one that was left out of it, stays that under another name.
+    /// Keeps a renamed file in the revision, or left out of it.
     private mutating func moveMembership(_ name: RelativePath, to new: RelativePath) {
         if let key = record.files.removeValue(forKey: name) {
             record.files[new] = key
@@ -79,14 +79,14 @@ extension SourceMachine {
         gone.remove(new)
     }
 
-    /// The revision goes on without a file.
+    /// Drops a file from the revision.
     mutating func leaveOut(_ name: RelativePath) {
         record.files[name] = nil
         record.skipped.insert(name)
         unverified.remove(name)
     }
 
-    /// Remembers the server's id of a content of the revision whose file is about to be another, or none.
+    /// Remembers the server's id of a content of the revision whose file is about to change or disappear.
     private mutating func keepID(of name: RelativePath, unlessIn file: SourceFile?) {
         guard isTaken, let key = record.files[name], file?.key != key, !unverified.contains(name),
             let id = confirmedID(of: key, in: name)
@@ -99,13 +99,13 @@ extension SourceMachine {
         return file.remoteID
     }
 
-    /// The server's id of a content of the revision; nil before it is confirmed.
+    /// Returns the server's id of a content of the revision; nil before its confirmation.
     func remoteID(of key: ContentKey) -> String? {
         let names = record.files.keys.filter { record.files[$0] == key && confirmedID(of: key, in: $0) != nil }
         return names.min().flatMap { confirmedID(of: key, in: $0) } ?? record.departed[key]
     }
 
-    /// Whether the server has the content that a file of the revision had when it was taken.
+    /// Whether the server has the content that a file had when the revision was taken.
     func isDone(_ name: RelativePath) -> Bool {
         guard let key = record.files[name], !unverified.contains(name) else { return false }
         return remoteID(of: key) != nil
@@ -113,16 +113,16 @@ extension SourceMachine {
 }
 
 extension SourceFile {
-    /// Whether it can be part of a revision.
+    /// Whether the file can be part of a revision.
     var isUsable: Bool { key != nil && !isComing && state != .failed && !isLeftOut }
 
-    /// Whether it is not known yet what it is.
+    /// Whether the file's content is still unknown.
     var isComing: Bool { state == .settling || state == .hashing || (key == nil && !state.isFinal) }
 
-    /// Whether revisions are made without it.
+    /// Whether revisions leave the file out.
     var isLeftOut: Bool { state == .rejected || state == .cancelled }
 
-    /// Whether the file itself is another, not only how far it has got.
+    /// Whether the file itself changed, not only its progress.
     func isMove(from old: SourceFile?) -> Bool {
         guard let old else { return true }
         return (old.key != nil && key != old.key) || (state == .settling && old.state != .settling)

@@ -1,15 +1,15 @@
-// When a source is taken, with which files, and when it can't be.
+// Decides when a source is taken, with which files, and why it is rejected.
 extension SourceMachine {
-    /// What becomes of a submitted source below which nothing moves any more.
+    /// The verdict on a submitted source once it is quiet.
     private enum Verdict {
-        /// Something is still missing, and will be told.
+        /// Information is missing and will arrive.
         case wait
         case reject(FileError)
         case fail(FileError)
         case take([RelativePath: ContentKey])
     }
 
-    /// Makes a revision of what is there, where everything is known that it takes.
+    /// Takes the source's files as a revision if all necessary facts are known.
     mutating func takeRevision() {
         guard let description = seen else { return }
         isDirty = false
@@ -41,7 +41,8 @@ extension SourceMachine {
             record.stage = .done
             return
         }
-        // A number that was taken and never confirmed is free: it was not told, or refused (see `giveUp`, `committed`).
+        // A number that was used and never confirmed is free: no commit carried it, or the server refused the commit
+        // (see `giveUp`, `committed`).
         if record.revision == record.post?.revision ?? 0 { record.revision += 1 }
         record.files = members
         record.skipped = Set(files.filter(\.value.isLeftOut).keys)
@@ -50,7 +51,7 @@ extension SourceMachine {
         gone = []
     }
 
-    /// The error of the first file by name that failed for good.
+    /// Returns the error of the first file, by name, that failed for good.
     func firstFailed(of names: some Sequence<RelativePath>) -> FileError? {
         guard let name = names.filter({ files[$0]?.state == .failed }).min() else { return nil }
         return .fileFailed(name, files[name]?.error)

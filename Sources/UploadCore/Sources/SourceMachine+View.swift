@@ -1,6 +1,6 @@
-// What is asked of a source: nothing of it is stored.
+// Answers questions about a source. Nothing here is stored.
 extension SourceMachine {
-    /// Whether a file must not be sent now. Where the answer changes, `handle` says `changed`.
+    /// Whether the file must not be sent now. If the answer changes, `handle` returns `changed`.
     public func holds(_ name: RelativePath) -> Bool {
         if record.isPaused { return true }
         switch record.stage {
@@ -10,7 +10,7 @@ extension SourceMachine {
         }
     }
 
-    /// Whether a file must not be sent now that has just been found to hold a content, before the source is told.
+    /// Whether the file must not be sent now, given a newly found content that the source has not been told yet.
     public func holds(_ name: RelativePath, with key: ContentKey?) -> Bool {
         guard let key, files[name]?.key != key else { return holds(name) }
         var later = self
@@ -18,8 +18,8 @@ extension SourceMachine {
         return later.holds(name)
     }
 
-    /// Files that were added, changed or removed since the revision was taken, ordered; `source.toml` is among them
-    /// where it was edited. `submit` takes them.
+    /// The files added, changed or removed since the revision was taken, sorted. Contains `source.toml` if the user
+    /// edited it. `submit` applies these changes.
     public var pendingChanges: [RelativePath] {
         let baseline = baseline
         guard !baseline.isEmpty else { return [] }
@@ -28,8 +28,8 @@ extension SourceMachine {
         return names.sorted()
     }
 
-    /// The file that stands for the post: the one that `source.toml` names, else the first picture by name, else the
-    /// first file; nil where there is none.
+    /// The post's cover: the file named in `source.toml`, else the first picture by name, else the first file; nil if
+    /// there are no files.
     public var cover: RelativePath? {
         let members = baseline
         let names = members.isEmpty ? Array(files.filter(\.value.isUsable).keys) : Array(members.keys)
@@ -38,22 +38,23 @@ extension SourceMachine {
         return names.filter { files[$0]?.isPicture == true }.min() ?? names.min()
     }
 
-    /// Whether its contents are to be registered and asked about together.
+    /// Whether to register the contents, and ask about them, together.
     public var isGathered: Bool { record.stage == .uploading }
 
-    /// The contents that are to be registered and asked about together, each once, in order of the files' names; empty
-    /// unless the source is taken and not complete yet.
+    /// The contents to register and ask about together, without duplicates, sorted by file name. Empty unless the
+    /// source is taken and incomplete.
     public var gathered: [ContentKey] {
         guard isGathered else { return [] }
         var known: Set<ContentKey> = []
         return record.files.sorted { $0.key < $1.key }.map(\.value).filter { known.insert($0).inserted }
     }
 
-    /// Whether `intake.after_upload` must leave the files alone: they leave the outbox only once they are in a post.
+    /// Whether `intake.after_upload` must leave the files alone. Files leave the outbox only after their post is
+    /// complete.
     public var keepsFiles: Bool { record.stage != .done || !pendingChanges.isEmpty }
 
-    /// The files that changes are told apart from: those of the revision, or of the post; empty where all that is there will
-    /// be taken.
+    /// The files to compare with for pending changes: those of the revision or of the post. Empty if the next revision
+    /// takes all present files.
     private var baseline: [RelativePath: ContentKey] {
         switch record.stage {
         case .uploading, .committing: record.files
@@ -67,7 +68,8 @@ extension SourceMachine {
         guard let file = files[name] else { return taken != nil && gone.contains(name) }
         guard let taken else { return file.isUsable || file.isComing }
         if let key = file.key { return key != taken }
-        // What is not sent yet is taken as it will be; what was sent stays, and the new content comes next.
+        // A revision in progress adopts new content of an unsent file. New content of a sent file waits for the next
+        // revision.
         return record.stage != .uploading || isDone(name)
     }
 

@@ -1,4 +1,4 @@
-// What the user wants of a source.
+// Handles the user's actions on a source.
 extension SourceMachine {
     mutating func submit() {
         switch record.stage {
@@ -7,7 +7,7 @@ extension SourceMachine {
             isSubmitted = record.description == nil
         case .done where !pendingChanges.isEmpty: record.stage = .collecting
         case .uploading where !pendingChanges.isEmpty:
-            // It was not told to the server yet: the changes come with the same revision.
+            // No commit was sent yet, so the changes join the same revision.
             adoptSeenDescription()
             record.stage = .collecting
         case .failed, .cancelled: startAgain()
@@ -61,7 +61,8 @@ extension SourceMachine {
     }
 
     private mutating func giveUp(_ error: FileError) {
-        // The server may have been told, and its answer may be lost: this number is never told with other files.
+        // The server may have received the commit although its answer was lost. Never reuse this number with other
+        // files.
         if case .committing = record.stage { record.revision += 1 }
         let posted = Set((record.post?.files ?? [:]).values)
         let present = files.filter { $0.value.state != .rejected }.keys
@@ -70,7 +71,7 @@ extension SourceMachine {
             return !posted.contains(key)
         }
         for name in names {
-            // They still look as they did until the agent reports them, which is too late for a `submit` that follows.
+            // The agent reports the cancelled files later, which is too late for a `submit` that follows at once.
             files[name]?.state = .cancelled
             files[name]?.remoteID = nil
         }

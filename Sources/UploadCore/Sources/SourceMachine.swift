@@ -1,60 +1,60 @@
-/// The life of one source: a directory whose files are told to the server as one post.
+/// The life of one source: a directory whose files form one post on the server.
 ///
-/// A plain value without I/O, clock or randomness, as `UploadMachine` is. It is told how it stands with the files of the
-/// directory, which are uploads like any other, and decides which of them may be sent (`holds`), when the source is taken,
-/// and what the server is told when all its contents are there.
+/// A plain value without I/O, clock or randomness, like `UploadMachine`. The files are ordinary uploads, and events
+/// report their states. The machine decides which files may be sent (`holds`), when the source is taken, and what to
+/// commit once the server has all contents.
 ///
-/// One pair of id and revision is never told with two different payloads. What is told stands in the record from the
-/// moment it is decided until the server has answered, and is told again unchanged after a restart or a pause. Where it is
-/// given up without an answer, the server may have it all the same: its number is passed over then. A refusal is an
-/// answer: the number is free for another payload, unless it was told more than once and only one telling is answered.
+/// A pair of id and revision never goes to the server with two different payloads. The record holds a commit from the
+/// decision until the server's answer, and a restart or a resume sends it again unchanged. A commit given up without an
+/// answer may have reached the server, so its number is skipped. A refusal frees the number for another payload, unless
+/// several requests carried it and only one was answered.
 public struct SourceMachine: Sendable {
-    /// How long nothing below the directory may have moved before the source is taken: 2 s.
+    /// How long the directory must be quiet before the source is taken: 2 s.
     public static let quiet = Duration.seconds(2)
-    /// How the description is named among pending changes.
+    /// The name of the description among pending changes.
     static let descriptionName = RelativePath.root.appending("source.toml".utf8)
 
-    /// What the ledger has to hold of it.
+    /// The part of the state that the ledger stores.
     public internal(set) var record: SourceRecord
-    /// All files known in the directory, relative to it.
+    /// All known files of the directory, relative to it.
     public internal(set) var files: [RelativePath: SourceFile] = [:]
 
-    /// Names of the revision or the post that are not there any more.
+    /// Names of the revision or the post that no longer exist.
     var gone: Set<RelativePath> = []
-    /// Files that were on their way before `source.toml` came.
+    /// Files already uploading when `source.toml` appeared.
     var adopted: Set<RelativePath> = []
-    /// Files that are to be looked at anew and were not reported since.
+    /// Files to retry that have not been reported since.
     var awaited: Set<RelativePath> = []
-    /// Files of the revision whose contents the server is being asked about, since it did not know one.
+    /// Files of the revision that the server is verifying, because it did not know an id.
     var unverified: Set<RelativePath> = []
-    /// What `source.toml` was last read to say in this run. The record's is what the revision was taken with for as long as
-    /// that is on its way.
+    /// The last `source.toml` read in this run. While a revision is in progress, `record.description` is the one it was
+    /// taken with.
     var seen: SourceDescription?
-    /// Why `source.toml` can't be made use of.
+    /// Why `source.toml` is unusable.
     var malformed: FileError?
-    /// It was submitted before it was known whether it is a draft.
+    /// Whether the user submitted the source before its `source.toml` was read.
     var isSubmitted = false
     /// How often in a row the server did not know the files' ids.
     var forgotten = 0
-    /// What was asked for and neither answered nor withdrawn.
+    /// The commit requested and neither answered nor withdrawn.
     var commitOut: SourceCommit?
 
-    /// How often the commit was asked for: an answer may be to any of these.
+    /// How often the commit was requested. An answer may belong to any of these requests.
     var timesAsked = 0
 
-    /// When something below the directory moved last.
+    /// When something below the directory last changed.
     var movedAt: MonotonicTime
-    /// When this run began: a file is no news before all of them were told.
+    /// When this run began. A rejection stands until all files had time to be reported again.
     let begunAt: MonotonicTime
-    /// When events were last taken in.
+    /// The time of the last `handle`.
     var handledAt: MonotonicTime
-    /// Something changed that a rejection may depend on.
+    /// Whether something changed that a rejection may depend on.
     var isDirty = false
-    /// Something that can be seen changed besides the record.
+    /// Whether something visible changed outside the record.
     var isChanged = false
     var actions: [SourceAction] = []
 
-    /// A source that was just seen, or as the ledger holds it: then its description and its files are to be told again.
+    /// Creates a new source, or restores one from the ledger. Send a restored source its description and files again.
     ///
     /// - Parameters:
     ///   - record: the source.
@@ -67,12 +67,13 @@ public struct SourceMachine: Sendable {
         if case .committing = record.stage { timesAsked = 1 }
     }
 
-    /// Takes events in and says what is to be done.
+    /// Handles events.
     ///
     /// - Parameters:
-    ///   - events: what happened, in order.
+    ///   - events: the events, in order.
     ///   - now: the clocks.
-    /// - Returns: `store` first, where the record is another; `changed` last, where anything that can be seen is.
+    /// - Returns: the actions to perform: `store` first, if the record changed; `changed` last, if anything visible
+    ///   changed.
     public mutating func handle(_ events: [SourceEvent], now: Now) -> [SourceAction] {
         let before = record
         handledAt = now.monotonic
@@ -93,25 +94,25 @@ public struct SourceMachine: Sendable {
         return (isStored ? [.store] : []) + actions + (isStored || isChanged ? [.changed] : [])
     }
 
-    /// The directory is somewhere else in the outbox now: the source is the same, and so is what the server was told already.
+    /// Records that the source's directory moved within the outbox. The source keeps its id and its commits.
     ///
-    /// - Returns: as `handle`.
+    /// - Returns: the actions to perform, as `handle` does.
     public mutating func move(to directory: RelativePath) -> [SourceAction] {
         guard directory != record.directory else { return [] }
         record.directory = directory
         return [.store, .changed]
     }
 
-    /// The directory has another mark now although it is the same: it was restored, or moved here with the whole outbox.
+    /// Records a new mark of the same directory, which was restored or moved together with the whole outbox.
     ///
-    /// - Returns: as `handle`.
+    /// - Returns: the actions to perform, as `handle` does.
     public mutating func recognise(as mark: SourceRecord.DirectoryMark) -> [SourceAction] {
         guard record.mark != mark else { return [] }
         record.mark = mark
         return [.store]
     }
 
-    /// The moment at which `tick` has something to do; nil when only events can bring anything.
+    /// When the next `tick` is due; nil if only other events can cause actions.
     public var nextDeadline: MonotonicTime? {
         guard seen != nil else { return nil }
         let due: MonotonicTime
@@ -123,14 +124,14 @@ public struct SourceMachine: Sendable {
         return due > handledAt ? due : nil
     }
 
-    /// Whether anything that it is told now may make it take a revision: nothing has moved for long enough.
+    /// Whether the next event may make the machine take a revision, because the source has been quiet long enough.
     public func isAboutToBeTaken(at now: MonotonicTime) -> Bool {
         record.stage == .collecting && !record.isPaused && seen != nil && now >= movedAt + Self.quiet
     }
 
-    /// Says whose the source is, that came while nobody was signed in.
+    /// Assigns a source that arrived while nobody was signed in to an account.
     ///
-    /// - Returns: as `handle`.
+    /// - Returns: the actions to perform, as `handle` does.
     public mutating func give(to account: String) -> [SourceAction] {
         guard record.account != account else { return [] }
         record.account = account
@@ -158,7 +159,7 @@ public struct SourceMachine: Sendable {
         }
     }
 
-    /// What follows from how things stand now.
+    /// Takes the next steps that the present state allows.
     private mutating func goOn(now: Now) {
         if let malformed, isEditable {
             record.description = nil
@@ -172,7 +173,7 @@ public struct SourceMachine: Sendable {
         if record.stage == .uploading { finishRevision() }
     }
 
-    /// Whether nothing was taken yet, so that everything may still change.
+    /// Whether no revision was taken yet, so that everything may still change.
     private var isEditable: Bool {
         switch record.stage {
         case .draft, .collecting, .rejected: true
@@ -180,7 +181,7 @@ public struct SourceMachine: Sendable {
         }
     }
 
-    /// Whether nothing more happens unless a person acts.
+    /// Whether nothing more happens without a person.
     var isFinal: Bool {
         switch record.stage {
         case .draft, .collecting, .uploading, .committing: false
@@ -188,7 +189,7 @@ public struct SourceMachine: Sendable {
         }
     }
 
-    /// Whether the record's description is what the revision on its way was taken with.
+    /// Whether the record's description belongs to a revision in progress.
     var isTaken: Bool {
         switch record.stage {
         case .uploading, .committing: true

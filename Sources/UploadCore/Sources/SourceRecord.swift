@@ -1,54 +1,54 @@
-/// What the ledger keeps of one source. How far each of its files has got stands in the files' own records.
+/// The ledger's record of one source. The progress of each file is in the file's own record.
 public struct SourceRecord: Equatable, Sendable {
-    /// Most files a source may have.
+    /// The maximum number of files of a source.
     public static let mostFiles = 50
 
-    /// Where a source stands, as far as that must be known after a restart.
+    /// The stage of a source, as far as a restart needs it.
     public enum Stage: Equatable, Sendable {
-        /// Kept, editable, not uploaded.
+        /// Editable and not uploaded.
         case draft
-        /// Submitted: taken once nothing below the directory has moved for a while.
+        /// Submitted. Taken once nothing below the directory has changed for a while.
         case collecting
-        /// Taken: its files are on their way.
+        /// Taken: the files are uploading.
         case uploading
-        /// All files are on the server: this is what it is told, until it has confirmed it.
+        /// The server has all files. The commit is sent until the server confirms it.
         case committing(SourceCommit)
         /// The server has confirmed the revision.
         case done
-        /// The server refused it, or one of its files, for good.
+        /// The server refused the source, or one of its files, for good.
         case failed(FileError)
-        /// By the user, or the directory was removed.
+        /// The user cancelled the source, or the directory was removed.
         case cancelled(FileError)
-        /// It can't be taken as it is: `source.toml` is malformed, or there are too many files.
+        /// The source can't be taken: `source.toml` is malformed, or there are too many files.
         case rejected(FileError)
     }
 
-    /// What a directory keeps when it is renamed and even when its file system is mounted anew.
+    /// What identifies a directory after a rename, and even after its file system is mounted again.
     public struct DirectoryMark: Hashable, Sendable {
-        /// Its inode number.
+        /// The inode number.
         public var inode: UInt64
-        /// When it was made, nanoseconds since 1970.
+        /// The birth time in nanoseconds since 1970.
         public var born: Int64
 
-        /// Puts a mark together.
+        /// Creates a mark.
         public init(inode: UInt64, born: Int64) {
             self.inode = inode
             self.born = born
         }
     }
 
-    /// What the server has confirmed.
+    /// The revision that the server confirmed.
     public struct Post: Equatable, Sendable {
         /// The revision, from 1.
         public var revision: Int
-        /// Where the post can be seen, if the server says so.
+        /// The post's address, if the server returns it.
         public var url: String?
-        /// What it was made from.
+        /// The description that the post was made from.
         public var description: SourceDescription
-        /// Its files, by name relative to the directory.
+        /// The post's files, by name relative to the directory.
         public var files: [RelativePath: ContentKey]
 
-        /// Puts a post together.
+        /// Creates a post.
         public init(
             revision: Int, url: String?, description: SourceDescription, files: [RelativePath: ContentKey]
         ) {
@@ -61,42 +61,42 @@ public struct SourceRecord: Equatable, Sendable {
 
     /// The source's id, 32 hexadecimal digits; it never changes.
     public var id: String
-    /// Where the directory is, relative to the outbox.
+    /// The directory's path, relative to the outbox.
     public var directory: RelativePath
-    /// What tells the directory from others, whatever its name; nil where that is not known.
+    /// What identifies the directory whatever its name; nil if unknown.
     public var mark: DirectoryMark?
-    /// Whose it is; nil where nobody has ever signed in by name.
+    /// The owner; nil if no account has ever signed in by name.
     public var account: String?
-    /// When it was first seen.
+    /// When the source was first seen.
     public var acceptedAt: WallTime
-    /// When it reached a final state.
+    /// When the source reached a final state.
     public var finishedAt: WallTime?
-    /// Where it stands.
+    /// The present stage.
     public var stage: Stage
-    /// Whether the user paused it.
+    /// Whether the user paused the source.
     public var isPaused = false
-    /// What `source.toml` said last; nil before it was read, or while it is malformed.
+    /// The last description read; nil before the first, or while `source.toml` is malformed.
     public var description: SourceDescription?
-    /// The revision that is on its way, or was taken last; 0 before the first. One more where that was given up although the
-    /// server may have it all the same.
+    /// The number of the revision in progress, or of the last one taken; 0 before the first. Increased if a commit was
+    /// given up that the server may have received.
     public var revision = 0
-    /// The files of that revision, by name relative to the directory, with their contents; empty before the first.
+    /// The revision's files, by name relative to the directory, with their contents; empty before the first revision.
     public var files: [RelativePath: ContentKey] = [:]
-    /// Files that were left out of that revision, by name relative to the directory: they vanished before they were sent,
-    /// were cancelled, or can't be taken.
+    /// Files left out of the revision, by name relative to the directory: they vanished before their upload, were
+    /// cancelled, or can't be taken.
     public var skipped: Set<RelativePath> = []
-    /// The server's ids of those contents of that revision whose files vanished or were changed after it had confirmed
-    /// them: they belong to it all the same.
+    /// The server's ids of the revision's contents whose files vanished or changed after their confirmation. These
+    /// contents stay in the revision.
     public var departed: [ContentKey: String] = [:]
-    /// What the server has confirmed last; nil before the first commit.
+    /// The last post that the server confirmed; nil before the first commit.
     public var post: Post?
 
-    /// Whether it was given up only because its directory was removed.
+    /// Whether the source was cancelled only because its directory was removed.
     public var wasRemoved: Bool {
         if case .cancelled(let error) = stage { error.code == "removed" } else { false }
     }
 
-    /// A source just seen.
+    /// Creates the record of a source just seen.
     public init(id: String, directory: RelativePath, account: String?, stage: Stage, acceptedAt: WallTime) {
         self.id = id
         self.directory = directory

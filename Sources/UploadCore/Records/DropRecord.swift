@@ -1,46 +1,46 @@
-/// What the ledger keeps of one path in the outbox.
+/// The ledger's record of one path in the outbox.
 public struct DropRecord: Equatable, Sendable {
-    /// Where the file is, relative to the outbox.
+    /// The file's path, relative to the outbox.
     public var path: RelativePath
-    /// The file the key was computed from; nil before that.
+    /// The file that the key was computed from; nil before the hash.
     public var identity: FileIdentity?
-    /// The content's key; nil before it is known.
+    /// The content's key; nil while unknown.
     public var key: ContentKey?
-    /// The state the path was last known in. Of the states on the way, only what survives a restart is stored: a path
-    /// with a key is `queued` or `paused`, everything else is found again by the scan.
+    /// The last known state of the path. While the path is not in a final state, the ledger stores only what survives a
+    /// restart: a path with a key is `queued` or `paused`, and the scan finds all others again.
     public var state: FileState
-    /// Type, as told by magic bytes; nil before it is known or where it is not.
+    /// The type according to the magic bytes; nil while unknown, or if the bytes match no known type.
     public var type: MediaType?
-    /// Size and length of a picture or video; nil before it was measured.
+    /// Size and length of a picture or video; nil before the measurement.
     public var facts: MediaFacts?
-    /// Whether nothing more is to be learned or drawn of the content: it was measured and its thumbnail made, or they
-    /// can't be had.
+    /// Whether the content needs no further examination: its size and thumbnail are complete, or unobtainable.
     public var isExamined = false
-    /// Whether nothing was sent for this path because the content was on its way, or there, already.
+    /// Whether nothing was sent for this path, because the content was already uploading or on the server.
     public var deduplicated: Bool
-    /// Why the path is where it is.
+    /// Why the path is in this state.
     public var error: FileError?
-    /// The server's id and address of the content, for a path that is done.
+    /// The server's id and address of the content, once the path is done.
     public var remote: RemoteObject?
-    /// How many attempts were begun for it, the first included; 0 where none was.
+    /// The number of attempts begun, including the first; 0 if none.
     public var attempts: Int
     /// When the path was first seen.
     public var acceptedAt: WallTime
-    /// When its first fragment was sent.
+    /// When the first fragment was sent.
     public var startedAt: WallTime?
-    /// When it reached a final state.
+    /// When the path reached a final state.
     public var finishedAt: WallTime?
 
-    /// Whose it is: who was signed in when it was dropped, by name; empty where nobody was; nil where nobody ever had.
+    /// The owner: the account signed in when the file was dropped. Empty if nobody was signed in; nil if nobody ever
+    /// had been.
     public var account: String?
 
-    /// What became, or is to become, of the file after its upload; nil where it stays.
+    /// The file's fate after its upload; nil if the file stays.
     public var disposal: Disposal?
 
-    /// What `state` does not tell and a restart must not lose.
+    /// Facts that `state` does not express and that a restart must keep.
     public var flags: Flags = []
 
-    /// A path just seen.
+    /// Creates the record of a path just seen.
     public init(path: RelativePath, state: FileState, acceptedAt: WallTime) {
         self.path = path
         self.state = state
@@ -51,51 +51,51 @@ public struct DropRecord: Equatable, Sendable {
 }
 
 extension DropRecord {
-    /// Facts about a path beside its state.
+    /// Facts about a path besides its state.
     public struct Flags: OptionSet, Hashable, Sendable {
         /// The bits, as the ledger stores them.
         public let rawValue: UInt8
 
         /// The user moved the file to the head of the queue before its content was known.
         public static let first = Flags(rawValue: 1)
-        /// The user cancelled the file while it was being written: the content it has at rest is cancelled.
+        /// The user cancelled the file while it was being written. The cancellation applies to the settled content.
         public static let cancelledEarly = Flags(rawValue: 2)
-        /// The user cancelled the file, and it has been gone for long enough to count as removed.
+        /// The user cancelled the file, and its removal is confirmed.
         public static let fileIsGone = Flags(rawValue: 4)
 
-        /// Takes a set of bits over.
+        /// Creates a set from its bits.
         public init(rawValue: UInt8) {
             self.rawValue = rawValue
         }
     }
 
-    /// Whether the user gave the file up. It stays so under any name.
+    /// Whether the user cancelled the file. A rename does not change this.
     public var isCancelledByUser: Bool { state == .cancelled && error?.code == "cancelled" }
 
-    /// Whether the file was given up only because it was removed. A file that is there again is taken again.
+    /// Whether the file was cancelled only because it was removed. If the file reappears, it is taken again.
     public var wasRemoved: Bool { state == .cancelled && error?.code == "removed" }
 }
 
-/// What happens to a file on the word of the server that its content is safe (`intake.after_upload`).
+/// The fate of a file whose content the server has confirmed (`intake.after_upload`).
 public enum Disposal: Hashable, Sendable {
-    /// It is to be moved or deleted.
+    /// The file must still be moved or deleted.
     case pending
-    /// It was moved here from another path.
+    /// The file was moved here from another path.
     case moved(from: RelativePath)
-    /// It was moved away; the record tells those who ask for its old path.
+    /// The file was moved to another path. The record leads from the old path to the new one.
     case movedAway(to: RelativePath)
-    /// It was deleted; the record outlives it for a while.
+    /// The file was deleted. The record stays for a while.
     case deleted
 }
 
-/// What the server calls a content.
+/// The server's names for a content.
 public struct RemoteObject: Hashable, Sendable {
     /// The server's id of the upload.
     public var id: String?
-    /// Where the content can be had, if the server says so.
+    /// The address of the content, if the server returns it.
     public var url: String?
 
-    /// Puts an object's names together.
+    /// Creates an object from its names.
     public init(id: String?, url: String?) {
         self.id = id
         self.url = url

@@ -1,34 +1,34 @@
-/// One change of the persistent state, as plain data: whoever decides it need not know how it is stored.
+/// One change of the persistent state, as plain data, independent of the storage format.
 public enum LedgerWrite: Equatable, Sendable {
-    /// Stores what is known of a path.
+    /// Stores the record of a path.
     case drop(DropRecord)
-    /// Forgets a path.
+    /// Deletes the record of a path.
     case forgetDrop(RelativePath)
     /// Stores an upload, without touching its fragments.
     case upload(UploadRecord)
     /// Stores one page of an upload's fragment states.
     case fragments(ContentKey, FragmentPage)
-    /// Sets all fragments of an upload back to waiting.
+    /// Resets all fragments of an upload to waiting.
     case forgetFragments(ContentKey)
-    /// Forgets an upload, its fragment states and its block digests.
+    /// Deletes an upload, its fragment states and its block digests.
     case forgetUpload(ContentKey)
     /// Stores the keyed digests of a content's blocks of 512 KiB, in order.
     case digests(ContentKey, [UInt64])
     /// Records that a server has a content.
     case confirmation(Confirmation)
-    /// Takes a confirmation back.
+    /// Deletes a confirmation.
     case forgetConfirmation(ContentKey, RemoteScope)
-    /// Sets an upload of another account aside, with its fragment states, as it is stored: the content's place is free for
-    /// the present account's upload. Nothing happens where none is stored.
+    /// Parks an upload of another account with its fragment states, unchanged. The present account can then upload the
+    /// content itself. No effect if the ledger holds no such upload.
     case park(ContentKey)
-    /// Brings back an upload that was set aside; where none is, nothing happens.
+    /// Restores a parked upload. No effect if there is none.
     case unpark(ContentKey, RemoteScope)
-    /// Forgets an upload that was set aside, and the block digests where no other upload needs them.
+    /// Deletes a parked upload, and its block digests unless another upload needs them.
     case forgetParked(ContentKey, RemoteScope)
-    /// Stores what is known of a source.
+    /// Stores the record of a source.
     case source(SourceRecord)
-    /// Forgets a source, by its id.
+    /// Deletes the record of a source, by id.
     case forgetSource(String)
-    /// Keeps a small value by name; nil removes it.
+    /// Stores a small value by name; nil deletes the value.
     case setting(String, [UInt8]?)
 }

@@ -1,25 +1,25 @@
-/// What the ledger keeps of one upload; its fragments' states and its blocks' digests stand in pages of their own.
+/// The ledger's record of one upload. Fragment states and block digests are in separate pages.
 public struct UploadRecord: Equatable, Sendable {
     /// The content's key.
     public var key: ContentKey
-    /// Size and digest that a path must agree in before it joins.
+    /// Size and digest. A path must match both before it joins.
     public var seal: ContentSeal
-    /// How the content is cut; fixed once the upload has started.
+    /// The division into fragments; fixed once the upload has started.
     public var plan: FragmentPlan
-    /// The server and account it goes to.
+    /// The server and account that receive the upload.
     public var scope: RemoteScope
-    /// The server's id for it; nil before it is registered.
+    /// The server's id of the upload; nil before the registration.
     public var remoteID: String?
-    /// How often the server could not assemble these bytes.
+    /// How often the server failed to assemble these bytes.
     public var assemblyFailures: Int
-    /// How many attempts were begun, the first included.
+    /// The number of attempts begun, including the first.
     public var attempts: Int
-    /// Place in the queue: lower goes first.
+    /// The place in the queue; lower goes first.
     public var order: Int64
-    /// What the server compares before it calls the content existing; nil where it was not computed.
+    /// The digest that the server compares before it reports the content as existing; nil if not computed.
     public var sha256: StrongDigest?
 
-    /// An upload that has not begun.
+    /// Creates an upload that has not begun.
     public init(key: ContentKey, seal: ContentSeal, plan: FragmentPlan, scope: RemoteScope, order: Int64) {
         self.key = key
         self.seal = seal
@@ -31,23 +31,23 @@ public struct UploadRecord: Equatable, Sendable {
     }
 }
 
-/// That a server has a content: what makes a second upload needless.
+/// The server's confirmation of a content, which makes a second upload unnecessary.
 public struct Confirmation: Equatable, Sendable {
     /// The content's key.
     public var key: ContentKey
-    /// Size and digest that a path must agree in to rely on it.
+    /// Size and digest. A path must match both to rely on the confirmation.
     public var seal: ContentSeal
-    /// The server and account that confirmed it.
+    /// The server and account of the confirmation.
     public var scope: RemoteScope
-    /// The server's names for it.
+    /// The server's names for the content.
     public var remote: RemoteObject
-    /// When it was confirmed.
+    /// When the server confirmed the content.
     public var confirmedAt: WallTime
-    /// Whether nothing was sent, and the server recognised the content by MD5 and size alone. MD5 can be forged, so no file
-    /// is moved or deleted on the word of such a confirmation.
+    /// Whether nothing was sent and the server recognised the content by MD5 and size alone. MD5 can be forged, so the
+    /// agent moves or deletes no file because of such a confirmation.
     public var isByMD5Alone = false
 
-    /// Puts a confirmation together.
+    /// Creates a confirmation.
     public init(
         key: ContentKey, seal: ContentSeal, scope: RemoteScope, remote: RemoteObject, confirmedAt: WallTime
     ) {
@@ -59,31 +59,31 @@ public struct Confirmation: Equatable, Sendable {
     }
 }
 
-/// One page of an upload's fragment states: small enough that an acknowledgement rewrites little.
+/// One page of an upload's fragment states, small enough to make an acknowledgement cheap to store.
 public struct FragmentPage: Equatable, Sendable {
-    /// Fragments in one page: 4096, a bitmap of 512 bytes.
+    /// The number of fragments in one page: 4096, a bitmap of 512 bytes.
     public static let fragments = 4096
-    /// Number of the page; it starts with fragment `index × 4096`.
+    /// The number of the page, which starts with fragment `index × 4096`.
     public var index: Int
     /// The page's part of the bitmap of acknowledged fragments, at most 64 words.
     public var words: [UInt64]
-    /// What the server gave for each fragment and wants back at the end (S3: the part's ETag), by fragment index;
-    /// empty for protocols that have no such thing.
+    /// The server's receipts, by fragment index, which the protocol returns at the end (S3: the part's ETag). Empty for
+    /// protocols without receipts.
     public var receipts: [Int: String]
 
-    /// Puts a page together.
+    /// Creates a page.
     public init(index: Int, words: [UInt64], receipts: [Int: String] = [:]) {
         self.index = index
         self.words = words
         self.receipts = receipts
     }
 
-    /// The page that a fragment belongs to.
+    /// Creates the page that contains a fragment.
     ///
     /// - Parameters:
-    ///   - fragment: index of the fragment.
-    ///   - acknowledged: all fragments the server acknowledged.
-    ///   - receipts: what it gave for them.
+    ///   - fragment: the index of the fragment.
+    ///   - acknowledged: all fragments that the server acknowledged.
+    ///   - receipts: the server's receipts for fragments.
     public init(of fragment: Int, in acknowledged: FragmentSet, receipts: [Int: String]) {
         let index = fragment / Self.fragments
         let range = index * Self.fragments..<(index + 1) * Self.fragments

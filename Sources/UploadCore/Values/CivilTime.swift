@@ -1,15 +1,15 @@
-/// A moment on the wall clock as date and time of day: UTC, proleptic Gregorian calendar.
+/// A wall-clock time as date and time of day: UTC, proleptic Gregorian calendar.
 public struct CivilTime: Hashable, Sendable {
     /// The year; 0 is 1 BC.
     public let year: Int64
-    /// 1 to 12.
+    /// The month, 1 to 12.
     public let month: Int
-    /// 1 to 31.
+    /// The day of the month, 1 to 31.
     public let day: Int
     /// Milliseconds since midnight.
     public let millisecondOfDay: Int
 
-    /// Takes a moment apart.
+    /// Converts a wall-clock time.
     public init(_ time: WallTime) {
         let (days, inDay) = time.milliseconds.dividedFloor(by: 86_400_000)
         // Days since 1970-01-01. Years are counted from March, so that the leap day comes last.
@@ -23,14 +23,14 @@ public struct CivilTime: Hashable, Sendable {
         millisecondOfDay = Int(inDay)
     }
 
-    /// The date as `2026-11-21`; the year has at least four digits.
+    /// The date, as in `2026-11-21`. The year has at least four digits.
     public var date: String {
         let digits = String(year.magnitude)
         let padded = String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
         return "\(year < 0 ? "-" : "")\(padded)-\(Self.two(month))-\(Self.two(day))"
     }
 
-    /// The time of day as `09:30:00`, whole seconds.
+    /// The time of day in whole seconds, as in `09:30:00`.
     public var clock: String {
         let seconds = millisecondOfDay / 1000
         return "\(Self.two(seconds / 3600)):\(Self.two(seconds / 60 % 60)):\(Self.two(seconds % 60))"
@@ -40,7 +40,7 @@ public struct CivilTime: Hashable, Sendable {
 }
 
 extension Int64 {
-    /// Division that rounds down, with a remainder that is never negative.
+    /// Divides and rounds down. The remainder is never negative.
     fileprivate func dividedFloor(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -1,26 +1,26 @@
-/// The key of a content: the MD5 of its bytes (RFC 1321), shown as 32 lower-case hexadecimal digits.
+/// The key of a content: the MD5 of its bytes (RFC 1321), written as 32 lower-case hexadecimal digits.
 public struct ContentKey: Hashable, Sendable {
     /// The first eight bytes of the digest, big-endian.
     public let high: UInt64
     /// The last eight bytes of the digest, big-endian.
     public let low: UInt64
 
-    /// Puts a key together from its two halves.
+    /// Creates a key from its two halves.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// Takes the 16 bytes of a digest.
+    /// Creates a key from the 16 bytes of a digest.
     ///
-    /// - Returns: nil when there are not exactly 16 bytes.
+    /// - Returns: nil for any other number of bytes.
     public init?(digest: some Collection<UInt8>) {
         guard digest.count == 16 else { return nil }
         high = digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
         low = digest.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Reads 32 hexadecimal digits of either case.
+    /// Parses 32 hexadecimal digits of either case.
     ///
     /// - Returns: nil for anything else.
     public init?(hexadecimal text: some StringProtocol) {
@@ -37,12 +37,12 @@ public struct ContentKey: Hashable, Sendable {
 }
 
 extension ContentKey: CustomStringConvertible {
-    /// 32 lower-case hexadecimal digits.
+    /// The key as 32 lower-case hexadecimal digits.
     public var description: String { high.hexadecimal + low.hexadecimal }
 }
 
 extension ContentKey: Comparable {
-    /// Orders by the digest's bytes.
+    /// Compares the digests byte by byte.
     public static func < (left: ContentKey, right: ContentKey) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }

@@ -1,22 +1,22 @@
-/// Which file, in which state, some bytes were read from.
+/// Identifies the file, and its state, from which some bytes were read.
 ///
-/// Inode numbers are used again soon and hard links share them, so size, modification and birth time must agree too.
-/// A change of `changed` alone (chmod, link, rename) calls for a new hash at most.
+/// File systems soon reuse inode numbers, and hard links share them, so size, modification and birth time must match
+/// too. If only `changed` differs (chmod, link, rename), at most a new hash is needed.
 public struct FileIdentity: Hashable, Sendable {
-    /// Device the file lives on.
+    /// The device of the file system.
     public var device: UInt64
-    /// Inode number.
+    /// The inode number.
     public var inode: UInt64
-    /// Size in bytes.
+    /// The size in bytes.
     public var size: UInt64
-    /// mtime, nanoseconds since 1970.
+    /// mtime in nanoseconds since 1970.
     public var modified: Int64
-    /// ctime, nanoseconds since 1970.
+    /// ctime in nanoseconds since 1970.
     public var changed: Int64
-    /// Birth time, nanoseconds since 1970; 0 where the file system keeps none.
+    /// The birth time in nanoseconds since 1970; 0 if the file system stores none.
     public var born: Int64
 
-    /// Puts an identity together.
+    /// Creates an identity.
     public init(device: UInt64, inode: UInt64, size: UInt64, modified: Int64, changed: Int64, born: Int64) {
         self.device = device
         self.inode = inode
@@ -26,27 +26,28 @@ public struct FileIdentity: Hashable, Sendable {
         self.born = born
     }
 
-    /// What a file keeps under every name and when its file system is mounted anew, as long as nobody writes into it.
+    /// The part of the identity that survives renames and remounts, as long as nobody writes to the file.
     public struct Mark: Hashable, Sendable {
-        /// Inode number.
+        /// The inode number.
         public var inode: UInt64
-        /// Birth time, nanoseconds since 1970; 0 where the file system keeps none.
+        /// The birth time in nanoseconds since 1970; 0 if the file system stores none.
         public var born: Int64
-        /// Size in bytes.
+        /// The size in bytes.
         public var size: UInt64
-        /// mtime, nanoseconds since 1970.
+        /// mtime in nanoseconds since 1970.
         public var modified: Int64
     }
 
     /// The identity without device and ctime.
     public var mark: Mark { Mark(inode: inode, born: born, size: size, modified: modified) }
 
-    /// Whether both are one file, whatever was written into it meanwhile.
+    /// Whether both identities belong to the same file, even if its content changed in between.
     public func isSameInode(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode && born == other.born
     }
 
-    /// Whether both describe the same file with, as far as times and size tell, the same bytes; ctime may differ.
+    /// Whether both identities belong to the same file with, judging by times and size, the same bytes. ctime may
+    /// differ.
     public func isSameFile(as other: FileIdentity) -> Bool {
         var mine = self
         mine.changed = other.changed
@@ -55,17 +56,18 @@ public struct FileIdentity: Hashable, Sendable {
 
     // MARK: Racily clean files
 
-    /// The clock that stamps files ticks in up to 10 ms (CONFIG_HZ=100), also on file systems that store nanoseconds.
+    /// The clock for file times may tick only every 10 ms (CONFIG_HZ=100), even on file systems that store nanoseconds.
     private static let tick: Int64 = 10_000_000
-    /// What vfat stores of an mtime; ext2 and ext3 with inodes of 128 bytes, HFS+ and SFTP store whole seconds.
+    /// The granularity of mtime on vfat. ext2 and ext3 with inodes of 128 bytes, HFS+ and SFTP store whole seconds.
     private static let coarsest: Int64 = 2_000_000_000
 
-    /// Whether a write after `time` may leave both times as they are, so that the content read then can't be told from a
-    /// later one: git calls such an entry of its index racily clean.
+    /// Whether a write after `time` might leave both times unchanged, so that a reader at `time` can't rule out later
+    /// changes. git calls such an index entry racily clean.
     ///
-    /// The stamps themselves show how coarse they are. Only ctime counts where it is fine, since nobody can set it.
+    /// The times themselves show their granularity. If ctime is fine-grained, only ctime counts, since nobody can set
+    /// it.
     ///
-    /// - Parameter time: when reading began, nanoseconds since 1970.
+    /// - Parameter time: when the read began, in nanoseconds since 1970.
     public func isRacy(readAt time: Int64) -> Bool {
         let isFine = changed % Self.tick != 0
         return (isFine ? [changed] : [changed, modified]).contains { stamp in
@@ -75,13 +77,13 @@ public struct FileIdentity: Hashable, Sendable {
         }
     }
 
-    /// The identity of a file that must be hashed once more: equal to that of no file that is looked at.
+    /// The identity marked as untrusted, so that the file is hashed again. Equals no identity found on disk.
     public var untrusted: FileIdentity {
         var file = self
         file.changed = .min
         return file
     }
 
-    /// Whether the file must be hashed once more.
+    /// Whether the file must be hashed again.
     public var isUntrusted: Bool { changed == .min }
 }

@@ -1,20 +1,20 @@
 /// The state of one path, as its sidecar shows it.
 public enum FileState: String, CaseIterable, Sendable {
-    /// Seen, still being written or not quiet yet.
+    /// Seen, but still being written or not quiet yet.
     case settling
     /// The MD5 is being computed.
     case hashing
     /// Waiting for a slot.
     case queued
-    /// Fragments are on their way.
+    /// Sending fragments.
     case uploading
-    /// All fragments sent, the server is assembling.
+    /// All fragments are sent; the server is assembling the content.
     case verifying
-    /// A temporary error; the next attempt is planned.
+    /// A temporary error occurred; the next attempt is scheduled.
     case waiting
     /// Paused by the user.
     case paused
-    /// Credentials missing or refused; progress is kept.
+    /// Credentials are missing or refused; progress is kept.
     case signedOut = "signed_out"
     /// The server confirmed the content.
     case done
@@ -22,10 +22,10 @@ public enum FileState: String, CaseIterable, Sendable {
     case failed
     /// Cancelled by the user, superseded, or the file was removed before it was done.
     case cancelled
-    /// Not taken at all.
+    /// Not accepted for upload.
     case rejected
 
-    /// Whether nothing more happens to the path unless a person acts.
+    /// Whether nothing more happens to the path without a person.
     public var isFinal: Bool {
         switch self {
         case .done, .failed, .cancelled, .rejected: true
@@ -34,16 +34,16 @@ public enum FileState: String, CaseIterable, Sendable {
     }
 }
 
-/// What went wrong with a path, for people and for programs.
+/// An error of a path, for people and for programs.
 public struct FileError: Error, Hashable, Sendable {
     /// A short snake_case word, listed in docs/errors.md.
     public var code: String
-    /// What failed and why, one line.
+    /// What failed and why, in one line.
     public var message: String
-    /// Whether the agent tries again by itself.
+    /// Whether the agent retries by itself.
     public var retryable: Bool
 
-    /// Describes an error.
+    /// Creates an error.
     public init(code: String, message: String, retryable: Bool) {
         self.code = code
         self.message = message

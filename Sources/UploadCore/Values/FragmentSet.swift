@@ -1,25 +1,26 @@
-/// A set of fragment indices as a bitmap: which fragments the server acknowledged.
+/// A bitmap of fragment indices: the fragments that the server acknowledged.
 ///
-/// Kept as 64-bit words, so that a page of it can be stored by itself: one bit a fragment, 64 Gi of content is 16 KiB.
+/// Consists of 64-bit words, so that a page can be stored separately. One bit per fragment: 64 GiB of content need 16
+/// KiB.
 public struct FragmentSet: Equatable, Sendable {
     /// The words of the bitmap; bit `i % 64` of word `i / 64` stands for fragment `i`.
     public private(set) var words: [UInt64]
-    /// Number of fragments in the set.
+    /// The number of fragments in the set.
     public private(set) var count: Int
 
-    /// An empty set.
+    /// Creates an empty set.
     public init() {
         words = []
         count = 0
     }
 
-    /// A set from stored words.
+    /// Creates a set from stored words.
     public init(words: [UInt64]) {
         self.words = words
         count = words.reduce(0) { $0 + $1.nonzeroBitCount }
     }
 
-    /// The set of the first `prefix` fragments.
+    /// Creates the set of the first `prefix` fragments.
     public init(prefix: Int) {
         self.init()
         for index in 0..<max(0, prefix) { insert(index) }
@@ -45,14 +46,14 @@ public struct FragmentSet: Equatable, Sendable {
         return true
     }
 
-    /// Takes a fragment out.
+    /// Removes a fragment.
     public mutating func remove(_ index: Int) {
         guard contains(index) else { return }
         words[index / 64] &= ~(1 << UInt64(index % 64))
         count -= 1
     }
 
-    /// The first index from `start` on that is not in the set; it may lie past every fragment there is.
+    /// Returns the first index from `start` on outside the set, possibly beyond the last fragment.
     public func firstMissing(from start: Int = 0) -> Int {
         var word = start / 64
         var mask: UInt64 = ~0 << UInt64(start % 64)

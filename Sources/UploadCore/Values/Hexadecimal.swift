@@ -1,5 +1,5 @@
 extension Collection<UInt8> {
-    /// The bytes as lower-case hexadecimal digits, two for each byte.
+    /// The bytes as lower-case hexadecimal digits, two per byte.
     public var hexadecimal: String {
         String(unsafeUninitializedCapacity: count * 2) { buffer in
             var end = 0
@@ -15,6 +15,6 @@ extension Collection<UInt8> {
 }
 
 extension FixedWidthInteger where Self: UnsignedInteger {
-    /// The number as lower-case hexadecimal digits, two for each byte of its type: 8 for a `UInt32`.
+    /// The number as lower-case hexadecimal digits, two per byte of its type: 8 for a `UInt32`.
     public var hexadecimal: String { withUnsafeBytes(of: bigEndian) { $0.hexadecimal } }
 }

@@ -1,13 +1,13 @@
-/// What is known of a picture or video beside its type; nil where it could not be told.
+/// Facts about a picture or video besides its type; nil if unknown.
 public struct MediaFacts: Hashable, Sendable {
-    /// Width in pixels once it is upright.
+    /// The width in pixels, after rotation to upright.
     public var width: Int?
-    /// Height in pixels once it is upright.
+    /// The height in pixels, after rotation to upright.
     public var height: Int?
-    /// Length of a video in seconds.
+    /// The length of a video in seconds.
     public var duration: Double?
 
-    /// Facts.
+    /// Creates facts.
     public init(width: Int? = nil, height: Int? = nil, duration: Double? = nil) {
         self.width = width
         self.height = height

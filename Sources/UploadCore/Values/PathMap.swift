@@ -1,6 +1,7 @@
-/// Values by path, with an index of directories: what lies within a directory is found without a look at anything else.
+/// Values by path, with an index of directories, so that a search within a directory visits nothing else.
 public struct PathMap<Value> {
-    /// A directory that some path of the map lies in. Names alone are kept, so that deep paths cost no more than they are long.
+    /// A directory that contains some path of the map. Stores only its name, so that memory grows linearly with path
+    /// length.
     private struct Node {
         var parent: Int
         var name: [UInt8]
@@ -14,10 +15,10 @@ public struct PathMap<Value> {
     private var nodes: [Int: Node] = [0: Node(parent: 0, name: [])]
     private var lastNode = 0
 
-    /// An empty map.
+    /// Creates an empty map.
     public init() {}
 
-    /// The value of a path.
+    /// Returns or sets the value of a path.
     public subscript(path: RelativePath) -> Value? {
         get { entries[path] }
         set {
@@ -37,16 +38,16 @@ public struct PathMap<Value> {
         return value
     }
 
-    /// Number of paths.
+    /// The number of paths.
     public var count: Int { entries.count }
-    /// Whether the map holds no path.
+    /// Whether the map is empty.
     public var isEmpty: Bool { entries.isEmpty }
     /// All paths, in no particular order.
     public var keys: Dictionary<RelativePath, Value>.Keys { entries.keys }
     /// All values, in no particular order.
     public var values: Dictionary<RelativePath, Value>.Values { entries.values }
 
-    /// The paths that are `directory` or lie below it, in no particular order.
+    /// Returns `directory`, if the map contains it, and all paths below it, in no particular order.
     public func paths(within directory: RelativePath) -> [RelativePath] {
         var paths = entries[directory] == nil ? [] : [directory]
         guard let node = node(at: directory) else { return paths }
@@ -103,6 +104,6 @@ public struct PathMap<Value> {
 extension PathMap: Sendable where Value: Sendable {}
 
 extension PathMap: Sequence {
-    /// Walks through paths and values, in no particular order.
+    /// Returns an iterator over paths and values, in no particular order.
     public func makeIterator() -> Dictionary<RelativePath, Value>.Iterator { entries.makeIterator() }
 }

@@ -1,4 +1,4 @@
-/// Values by key, of which those that were set longest ago give way: at least one generation is kept, at most two.
+/// Values by key that evicts the values set longest ago. Keeps at least one generation of values and at most two.
 package struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let generation: Int
     private var recent: [Key: Value] = [:]
@@ -8,7 +8,7 @@ package struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
         self.generation = generation
     }
 
-    /// How many values are kept.
+    /// The number of stored values.
     package var count: Int { recent.count + older.count }
 
     package subscript(key: Key) -> Value? {

@@ -1,6 +1,6 @@
-/// A path relative to the outbox, as the bytes the kernel knows: no leading slash, no empty part, no `.` or `..`.
+/// A path relative to the outbox, as bytes: no leading slash, no empty part, no `.` or `..`.
 ///
-/// Bytes and not a `String`, since a legal Linux file name need not be UTF-8 (man 7 path_resolution).
+/// Stores bytes instead of a `String`, since a legal Linux file name need not be UTF-8 (man 7 path_resolution).
 public struct RelativePath: Hashable, Sendable {
     /// The path's bytes; empty for the outbox itself.
     public let bytes: [UInt8]
@@ -14,7 +14,7 @@ public struct RelativePath: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Takes bytes over if they are a proper relative path.
+    /// Creates a path from bytes.
     ///
     /// - Returns: nil for a leading or trailing slash, an empty part, `.`, `..` or a NUL.
     public init?(_ bytes: [UInt8]) {
@@ -27,7 +27,7 @@ public struct RelativePath: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Takes a string over if it is a proper relative path; see `init(_:)` for bytes.
+    /// Creates a path from a string; see `init(_:)` for bytes.
     public init?(_ string: String) {
         self.init(Array(string.utf8))
     }
@@ -44,12 +44,12 @@ public struct RelativePath: Hashable, Sendable {
         return RelativePath(unchecked: Array(bytes[..<slash]))
     }
 
-    /// The parts from the top down.
+    /// The parts of the path, from the top down.
     public var parts: [ArraySlice<UInt8>] { bytes.split(separator: Self.slash) }
 
-    /// This path with one more part.
+    /// Returns this path with another part appended.
     ///
-    /// - Parameter name: a file name, which never holds a slash.
+    /// - Parameter name: a file name, without slashes.
     public func appending(_ name: some Collection<UInt8>) -> RelativePath {
         if bytes.isEmpty { return RelativePath(unchecked: Array(name)) }
         var longer: [UInt8] = []
@@ -60,23 +60,23 @@ public struct RelativePath: Hashable, Sendable {
         return RelativePath(unchecked: longer)
     }
 
-    /// Whether this path is `other` or lies below it.
+    /// Whether this path equals `other` or lies below it.
     public func isWithin(_ other: RelativePath) -> Bool {
         if other.bytes.isEmpty { return true }
         guard bytes.starts(with: other.bytes) else { return false }
         return bytes.count == other.bytes.count || bytes[other.bytes.count] == Self.slash
     }
 
-    /// This path as seen from a directory that it lies below; nil where it does not.
+    /// Returns this path relative to a directory above it; nil if the path lies elsewhere.
     public func relative(to directory: RelativePath) -> RelativePath? {
         if directory.bytes.isEmpty { return self }
         guard isWithin(directory) else { return nil }
         return RelativePath(Array(bytes.dropFirst(directory.bytes.count + 1)))
     }
 
-    /// This path with `old`, within which it lies, exchanged for `new`: where a file is after its directory was renamed.
+    /// Returns this path with the prefix `old` replaced by `new`: a file's path after a rename of its directory.
     ///
-    /// - Returns: nil when this path does not lie within `old`.
+    /// - Returns: nil if this path does not lie within `old`.
     public func moved(from old: RelativePath, to new: RelativePath) -> RelativePath? {
         guard isWithin(old) else { return nil }
         if bytes.count == old.bytes.count { return new }
@@ -84,19 +84,18 @@ public struct RelativePath: Hashable, Sendable {
         return new.appending(rest)
     }
 
-    /// Whether every byte is part of valid UTF-8.
+    /// Whether the path is valid UTF-8.
     public var isUTF8: Bool { String(validating: bytes, as: UTF8.self) != nil }
 }
 
 extension RelativePath: CustomStringConvertible {
-    /// The path as it is shown and as it stands in JSON: as it is where it is UTF-8, else with its odd bytes and every
-    /// `%` percent-encoded.
+    /// The path for display and JSON: unchanged if valid UTF-8, else with invalid bytes and every `%` percent-encoded.
     public var description: String {
         if let string = String(validating: bytes, as: UTF8.self) { return string }
         var result = ""
         var rest = bytes[...]
         while let first = rest.first {
-            // The longest valid scalar of at most four bytes, else a single odd byte.
+            // The longest valid scalar of at most four bytes, else a single invalid byte.
             let scalar = (1...4).lazy.filter { $0 <= rest.count }
                 .compactMap { String(validating: rest.prefix($0), as: UTF8.self) }.first
             if first == UInt8(ascii: "%") {
@@ -115,7 +114,7 @@ extension RelativePath: CustomStringConvertible {
 }
 
 extension RelativePath: Comparable {
-    /// Orders by bytes.
+    /// Compares byte by byte.
     public static func < (left: RelativePath, right: RelativePath) -> Bool {
         left.bytes.lexicographicallyPrecedes(right.bytes)
     }

@@ -1,19 +1,19 @@
-/// A moment on a clock that goes on while the machine sleeps and never steps (CLOCK_BOOTTIME), for every decision.
+/// A time of a clock that continues during sleep and never steps (CLOCK_BOOTTIME). Used for every decision.
 public struct MonotonicTime: Hashable, Comparable, Sendable {
     /// Nanoseconds since the clock's start.
     public let nanoseconds: UInt64
 
-    /// A moment so many nanoseconds after the clock's start.
+    /// Creates the time this many nanoseconds after the clock's start.
     public init(nanoseconds: UInt64) {
         self.nanoseconds = nanoseconds
     }
 
-    /// Orders in time.
+    /// Compares two times.
     public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// A later moment; the clock's end when it would lie beyond, the start when before.
+    /// Returns a later time, clamped to the clock's range.
     public static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
         let distance = duration.wholeNanoseconds
         if distance < 0 {
@@ -24,7 +24,7 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
         return MonotonicTime(nanoseconds: overflow ? .max : value)
     }
 
-    /// The time from `earlier` to `later`; negative when they are the other way round.
+    /// Returns the duration from `earlier` to `later`; negative if `later` comes first.
     public static func - (later: MonotonicTime, earlier: MonotonicTime) -> Duration {
         later >= earlier
             ? .nanoseconds(Int64(clamping: later.nanoseconds - earlier.nanoseconds))
@@ -32,30 +32,30 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
     }
 }
 
-/// A moment on the wall clock, to be shown to people and never compared.
+/// A time of the wall clock, for people. Never compare such times.
 public struct WallTime: Hashable, Sendable {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     public let milliseconds: Int64
 
-    /// A moment so many milliseconds after 1970.
+    /// Creates the time this many milliseconds after 1970.
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
 
-    /// The moment `duration` later.
+    /// Returns the time `duration` later.
     public func advanced(by duration: Duration) -> WallTime {
         WallTime(milliseconds: milliseconds.addingReportingOverflow(duration.wholeNanoseconds / 1_000_000).partialValue)
     }
 }
 
-/// Both clocks at one moment, passed in wherever something is decided or recorded.
+/// The time of both clocks, passed to all code that decides or records anything.
 public struct Now: Hashable, Sendable {
-    /// For decisions.
+    /// The time for decisions.
     public var monotonic: MonotonicTime
-    /// For what people see.
+    /// The time for people.
     public var wall: WallTime
 
-    /// Both clocks at one moment.
+    /// Creates a pair of times.
     public init(monotonic: MonotonicTime, wall: WallTime) {
         self.monotonic = monotonic
         self.wall = wall
@@ -63,7 +63,7 @@ public struct Now: Hashable, Sendable {
 }
 
 extension Duration {
-    /// The duration in nanoseconds, clamped to what 64 bits hold (292 years).
+    /// The duration in nanoseconds, clamped to 64 bits (292 years).
     public var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, isBeyond) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -1,6 +1,7 @@
-/// ISO base media files and their ancestor QuickTime: boxes of a size, a four-character code and content.
+/// ISO base media files and their predecessor QuickTime. Both consist of boxes: a size, a four-character code and
+/// content.
 enum BaseMedia {
-    /// What a brand stands for.
+    /// The kind of file that a brand stands for.
     enum Family {
         case avif
         case heic
@@ -12,18 +13,18 @@ enum BaseMedia {
         case threeGPP
         case threeGPP2
         case mp4
-        /// Known, and neither picture nor video: audio books, JPEG 2000 and the like.
+        /// A known brand for other kinds of file: audio books, JPEG 2000 and the like.
         case foreign
     }
 
-    /// The family of the first brand that is known, the major one before the compatible ones.
+    /// Returns the family of the first known brand: the major brand first, then the compatible brands.
     ///
-    /// `mif1` and `msf1` say only "some HEIF", so there the compatible brands may say more.
+    /// `mif1` and `msf1` mean only "some HEIF". For them the compatible brands may be more specific.
     static func family(of prefix: MediaPrefix) -> Family? {
         guard prefix.has("ftyp", at: 4), let size = prefix.uint32(at: 0, .big), let major = prefix.code(at: 8) else {
             return nil
         }
-        // With a size that can't be right only the major brand is sure to be one.
+        // If the size is implausible, trust only the major brand.
         let end = (16...4096).contains(size) ? size : 0
         let compatible = stride(from: 16, to: end, by: 4).compactMap { prefix.code(at: $0).flatMap(family(ofBrand:)) }
         switch family(ofBrand: major) {
@@ -35,7 +36,7 @@ enum BaseMedia {
 
     private static func family(ofBrand brand: String) -> Family? {
         if let known = brands[brand] { return known }
-        // Both are families of releases: 3gp4 … 3gp9, 3gr6, 3gs7, 3ge6; 3g2a … 3g2c.
+        // Each prefix covers several releases: 3gp4 … 3gp9, 3gr6, 3gs7, 3ge6; 3g2a … 3g2c.
         if brand.hasPrefix("3g2") { return .threeGPP2 }
         if brand.hasPrefix("3g") { return .threeGPP }
         return nil
@@ -55,10 +56,10 @@ enum BaseMedia {
         "aax ": .foreign, "aaxc": .foreign, "jp2 ": .foreign, "jpx ": .foreign, "jpm ": .foreign, "mjp2": .foreign,
     ]
 
-    /// Whether the file begins with one of the boxes that QuickTime began with before it had brands.
+    /// Whether the file begins with a box typical of QuickTime files from before brands existed.
     ///
-    /// Words of a text such as "carefree" look like a box as well; their sizes are ones that no such box has. That of
-    /// `mdat` may be any, and so may that of `moov` in a long film, which shows by the box inside then.
+    /// Words of a text such as "carefree" look like a box too, but their sizes are implausible for such boxes. `mdat`
+    /// may have any size. So may `moov` in a long film, which the box inside identifies.
     static func isQuickTimeWithoutBrand(_ prefix: MediaPrefix) -> Bool {
         guard let size = prefix.uint32(at: 0, .big), let code = prefix.code(at: 4) else { return false }
         switch code {
@@ -69,7 +70,7 @@ enum BaseMedia {
         }
     }
 
-    /// From a bare header to less than any four letters make.
+    /// From a bare header to below the value of any four letters.
     private static let likelySizes = 8..<1 << 24
 
     private static func isBox(in outer: Int, at offset: Int, of prefix: MediaPrefix) -> Bool {

@@ -1,6 +1,6 @@
-/// A bare JPEG XL codestream. Its signature has two bytes only, so the size behind it must make sense as well.
+/// A bare JPEG XL codestream. Its signature has only two bytes, so the following size must be plausible too.
 enum JPEGXLCodestream {
-    /// Level 5 of the profile, which all common encoders keep to (ISO 18181-1, annex M).
+    /// The limits of level 5 of the profile, which all common encoders respect (ISO 18181-1, annex M).
     private static let mostPixelsAcross = 1 << 18
     private static let mostPixels = 1 << 28
 
@@ -36,7 +36,7 @@ enum JPEGXLCodestream {
         }
     }
 
-    /// Bits, the least significant of each byte first.
+    /// Reads bits, starting with the least significant bit of each byte.
     private struct Bits {
         let prefix: MediaPrefix
         var position: Int

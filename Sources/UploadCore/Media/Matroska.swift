@@ -1,12 +1,12 @@
-/// Matroska and WebM: an EBML header, in which DocType tells the two apart (RFC 8794).
+/// Matroska and WebM: an EBML header whose DocType distinguishes them (RFC 8794).
 enum Matroska {
     private static let header: [UInt8] = [0x1A, 0x45, 0xDF, 0xA3]
     private static let documentType = 0x4282
 
-    /// Whether the file is EBML at all, for next to nothing else is: one of the two then, whatever DocType says.
+    /// Whether the file is EBML. Hardly any other format uses EBML, so DocType does not matter.
     static func matches(_ prefix: MediaPrefix) -> Bool { prefix.has(header) }
 
-    /// Whether DocType stands within the prefix and says WebM.
+    /// Whether the prefix contains a DocType of WebM.
     static func isWebM(_ prefix: MediaPrefix) -> Bool {
         guard matches(prefix), let headerSize = number(in: prefix, at: 4, keepMarker: false) else { return false }
         var offset = 4 + headerSize.length
@@ -30,7 +30,7 @@ enum Matroska {
             && (bytes.count..<size).allSatisfy { prefix[offset + $0] == 0 }
     }
 
-    /// A number of variable length: the leading zero bits of its first byte tell how many bytes follow.
+    /// Reads a number of variable length. The leading zero bits of its first byte give the number of further bytes.
     private static func number(
         in prefix: MediaPrefix, at offset: Int, keepMarker: Bool
     ) -> (value: Int, length: Int)? {

@@ -1,13 +1,13 @@
-/// The first bytes of a file, read with bounds checks: what lies outside is nil or false, never a crash.
+/// The first bytes of a file, with bounds checks: reading outside gives nil or false, never a crash.
 struct MediaPrefix {
-    // Safe: made and used only inside `MediaSignatures.sniff`, whose caller keeps the buffer alive meanwhile.
+    // Safe: created and used only inside `MediaSignatures.sniff`, whose caller keeps the buffer alive meanwhile.
     private let bytes: UnsafeRawBufferPointer
 
     init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(MediaSignatures.prefixLength))
     }
 
-    /// Byte order of a number.
+    /// The byte order of a number.
     enum Order {
         case big
         case little
@@ -44,8 +44,8 @@ struct MediaPrefix {
         return index == expected.count
     }
 
-    /// Whether it begins like a drawing in SVG: its root element, perhaps behind an XML declaration, comments and a document
-    /// type (W3C SVG 2, section 5.1).
+    /// Whether the file begins like an SVG drawing: with the root element, optionally after an XML declaration,
+    /// comments and a document type (W3C SVG 2, section 5.1).
     var isSVG: Bool {
         let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
         var start = has(byteOrderMark) ? 3 : 0
@@ -55,7 +55,7 @@ struct MediaPrefix {
         return (start..<count).contains { has("<svg", at: $0) }
     }
 
-    /// A four-character code of printable ASCII.
+    /// Returns a four-character code of printable ASCII.
     func code(at offset: Int) -> String? {
         var text = ""
         for position in offset..<offset + 4 {
@@ -65,7 +65,7 @@ struct MediaPrefix {
         return text
     }
 
-    /// Whether all of these bytes could stand in a text file in ASCII; bytes beyond the end don't count.
+    /// Whether all these bytes could belong to an ASCII text file. Ignores bytes beyond the end.
     func looksLikeText(_ range: Range<Int>) -> Bool {
         bytes[range.clamped(to: 0..<bytes.count)].allSatisfy { byte in
             (0x20...0x7E).contains(byte) || (0x09...0x0D).contains(byte)

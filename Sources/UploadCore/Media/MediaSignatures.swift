@@ -1,9 +1,9 @@
-/// Tells pictures and videos by their first bytes, whatever their names say.
+/// Recognises pictures and videos by their first bytes, whatever their names.
 public enum MediaSignatures {
-    /// How many bytes from the start of a file are looked at; more are ignored, fewer may do.
+    /// The number of bytes to check from the start of a file. Further bytes are ignored; fewer may suffice.
     public static let prefixLength = 4096
 
-    /// One line of the table.
+    /// One row of the table.
     struct Signature: Sendable {
         let type: MediaType
         let matches: @Sendable (MediaPrefix) -> Bool
@@ -14,11 +14,11 @@ public enum MediaSignatures {
         }
     }
 
-    /// The first line that matches counts, so the special stands before the general.
+    /// The first matching row counts, so special formats precede general ones.
     ///
-    /// A signature of three bytes or more is believed whatever stands behind it: a picture that is damaged or odd and not
-    /// uploaded may be lost, while a text that begins like a picture and is uploaded costs little. Behind a shorter one
-    /// the file must make sense.
+    /// A signature of three bytes or more suffices, whatever follows. Rejecting a damaged or odd picture may lose the
+    /// picture, while uploading a text that begins like a picture costs little. After a shorter signature the file must
+    /// be plausible.
     static let table: [Signature] = [
         Signature(.image, "image/jpeg") { $0.has([0xFF, 0xD8, 0xFF]) },  // ITU-T T.81, annex B: SOI, then a marker
         Signature(.image, "image/png") { $0.has([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) },  // W3C PNG, 5.2
@@ -54,25 +54,25 @@ public enum MediaSignatures {
         Signature(.video, "video/mpeg") { $0.has([0, 0, 1, 0xBA]) },  // ISO 13818-1, 2.5.3.3; ISO 11172-1, 2.4.3.2
     ]
 
-    /// The type of a file.
+    /// Returns the type of a file.
     ///
-    /// - Parameter prefix: its first bytes, best ``prefixLength`` of them or the whole file.
-    /// - Returns: nil for anything that is not one of the pictures and videos that are known.
+    /// - Parameter prefix: the first bytes, preferably ``prefixLength`` of them, or the whole file.
+    /// - Returns: nil unless the file is a known kind of picture or video.
     public static func sniff(_ prefix: UnsafeRawBufferPointer) -> MediaType? {
         let prefix = MediaPrefix(prefix)
         return table.first { $0.matches(prefix) }?.type
     }
 
-    /// The type of a file.
+    /// Returns the type of a file.
     ///
-    /// - Parameter prefix: its first bytes, best ``prefixLength`` of them or the whole file.
-    /// - Returns: nil for anything that is not one of the pictures and videos that are known.
+    /// - Parameter prefix: the first bytes, preferably ``prefixLength`` of them, or the whole file.
+    /// - Returns: nil unless the file is a known kind of picture or video.
     public static func sniff(_ prefix: [UInt8]) -> MediaType? {
         prefix.withUnsafeBytes { sniff($0) }
     }
 
-    /// The name of a picture format that is not among the types that are known: so that a person is not told that it is no
-    /// picture at all.
+    /// Returns the name of an unsupported picture format, so that error messages don't call such a file "not a
+    /// picture".
     ///
     /// - Parameter prefix: the first bytes of a file that ``sniff(_:)-(UnsafeRawBufferPointer)`` does not know.
     /// - Returns: nil for anything else.
@@ -85,7 +85,7 @@ public enum MediaSignatures {
 
     private static let jpeg2000Box: [UInt8] = [0, 0, 0, 0x0C, 0x6A, 0x50, 0x20, 0x20, 0x0D, 0x0A, 0x87, 0x0A]
 
-    /// What a file of this type is called in protocols: `[a-z0-9]{1,8}`, `bin` for what is not known.
+    /// Returns the file extension of a type in protocols: `[a-z0-9]{1,8}`, `bin` if unknown.
     public static func fileExtension(for type: MediaType) -> String {
         extensions[type.mime] ?? "bin"
     }
@@ -110,7 +110,7 @@ public enum MediaSignatures {
         prefix.has("IIRO") || prefix.has("IIRS") || prefix.has("MMOR")
     }
 
-    /// "BM" alone begins many texts, so the info header must be one that exists.
+    /// "BM" alone begins many texts, so the info header must be valid too.
     private static func isBitmap(_ prefix: MediaPrefix) -> Bool {
         guard prefix.has("BM"), prefix.uint32(at: 6, .little) == 0,
             let pixels = prefix.uint32(at: 10, .little), let header = prefix.uint32(at: 14, .little),

@@ -1,21 +1,21 @@
-/// What a file is, as its first bytes tell.
+/// The type of a file according to its first bytes.
 public struct MediaType: Hashable, Sendable {
-    /// The three kinds the agent tells apart.
+    /// The three kinds that the agent distinguishes.
     public enum Kind: String, Sendable {
-        /// A picture, camera raw included.
+        /// A picture, including camera raw.
         case image
         /// A video.
         case video
-        /// Anything else; taken only with `media_only = false`.
+        /// Any other file; accepted only with `media_only = false`.
         case other
     }
 
     /// Picture, video or neither.
     public let kind: Kind
-    /// MIME type, for instance `image/jpeg`.
+    /// The MIME type, for instance `image/jpeg`.
     public let mime: String
 
-    /// Puts a type together.
+    /// Creates a type.
     public init(kind: Kind, mime: String) {
         self.kind = kind
         self.mime = mime

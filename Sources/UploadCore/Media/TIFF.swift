@@ -1,6 +1,6 @@
-/// TIFF, and the camera raw formats that are TIFF inside and differ by the tags of their first directory.
+/// TIFF, and the camera raw formats based on TIFF, which differ by the tags of their first directory.
 enum TIFF {
-    /// Whose file it is.
+    /// Plain TIFF, or the origin of a raw file.
     enum Family {
         case plain
         case canon
@@ -17,12 +17,12 @@ enum TIFF {
         static let dngPrivateData = 0xC634
     }
 
-    /// Compression schemes that only raw files have (ExifTool, Exif.pm).
+    /// Compression schemes used only by raw files (ExifTool, Exif.pm).
     private static let sonyRaw = 32767
     private static let nikonRaw = 34713
 
-    /// Nil where it is no TIFF. What doesn't tell whose raw file it is within the prefix is a plain TIFF, also where its
-    /// directory makes no sense.
+    /// Returns nil unless the file is a TIFF. A file counts as plain TIFF if its prefix shows no raw format, even if
+    /// its directory is invalid.
     static func family(of prefix: MediaPrefix) -> Family? {
         if prefix.has("II+\0") || prefix.has("MM\0+") { return .plain }
         let order: MediaPrefix.Order
@@ -57,7 +57,7 @@ enum TIFF {
             default: break
             }
         }
-        // The makers' cameras write plain TIFF too, so Make alone doesn't do.
+        // The makers' cameras write plain TIFF too, so Make alone proves nothing.
         if isRaw, prefix.has("NIKON", at: make) { return .nikon }
         if isRaw, prefix.has("SONY", at: make) { return .sony }
         return .plain

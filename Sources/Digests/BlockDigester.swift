@@ -1,14 +1,14 @@
 import CXXHash
 
-/// The secret that block digests are keyed with: made at first start, kept in the ledger, never leaves the machine.
+/// The secret key of block digests. Created at first start and stored in the ledger; never leaves the machine.
 public final class DigestSecret: Sendable {
-    /// Length in bytes; XXH3 takes 136 or more.
+    /// The length in bytes. XXH3 requires at least 136.
     public static let length = 192
 
-    // XXH3 keeps a pointer to the secret for as long as a state is in use, so it must not move.
+    // XXH3 keeps a pointer to the secret while a state is in use, so the secret must not move.
     private let memory: SendableBuffer
 
-    /// Takes a secret over.
+    /// Creates a secret from its bytes.
     ///
     /// - Returns: nil unless there are exactly `length` bytes.
     public init?(_ bytes: [UInt8]) {
@@ -21,7 +21,7 @@ public final class DigestSecret: Sendable {
 
 /// Bytes at a fixed address.
 private final class SendableBuffer: @unchecked Sendable {
-    // Unchecked: written once here and only read afterwards.
+    // Unchecked: written once in `init` and only read afterwards.
     private let buffer: UnsafeMutableRawBufferPointer
 
     init(_ bytes: [UInt8]) {
@@ -32,33 +32,34 @@ private final class SendableBuffer: @unchecked Sendable {
     deinit { buffer.deallocate() }
 
     var pointer: UnsafeRawPointer {
-        // The buffer is never empty, so there is an address.
+        // The buffer is never empty, so its address exists.
         buffer.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(bitPattern: 64).unsafelyUnwrapped
     }
 }
 
-/// Computes the keyed 64-bit digest of one block of content after the other (XXH3 with a secret).
+/// Computes the keyed 64-bit digest of consecutive blocks of a content (XXH3 with a secret).
 ///
-/// Hashing records one for each block of 512 KiB; sending computes it again and compares, so that bytes which changed
-/// in between, even with all times put back, are never sent as part of the old content.
+/// Hashing records one digest per block of 512 KiB. Sending computes the digest again and compares. Bytes that changed
+/// in between, even with all times restored, are thus never sent as part of the old content.
 public final class BlockDigester {
-    /// Bytes in a block, the fragment size of the fileSection protocol; other protocols' fragments are multiples of it.
+    /// The number of bytes in a block: the fragment size of the fileSection protocol. Other protocols use multiples of
+    /// it.
     public static let blockSize = 512 * 1024
 
     private let secret: DigestSecret
     private let state: OpaquePointer?
 
-    /// Starts with an empty block.
+    /// Creates a digester with an empty block.
     public init(secret: DigestSecret) {
         self.secret = secret
-        // Null only when memory is out, which Swift itself does not survive either.
+        // Null only if memory runs out, which Swift itself does not survive either.
         state = XXH3_createState()
         reset()
     }
 
     deinit { XXH3_freeState(state) }
 
-    /// Forgets what was added.
+    /// Discards the bytes added so far.
     public func reset() {
         XXH3_64bits_reset_withSecret(state, secret.pointer, DigestSecret.length)
     }
@@ -68,7 +69,7 @@ public final class BlockDigester {
         XXH3_64bits_update(state, bytes.baseAddress, bytes.count)
     }
 
-    /// The digest of the block; the next one is begun.
+    /// Returns the digest of the block and begins the next block.
     public func finish() -> UInt64 {
         defer { reset() }
         return XXH3_64bits_digest(state)

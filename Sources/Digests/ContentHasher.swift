@@ -1,7 +1,7 @@
 public import UploadCore
 
-/// Computes everything that is known of a content in one pass: its key (MD5, RFC 1321), the keyed digest of each block
-/// of 512 KiB, and the seal over those; on demand its SHA-256 too.
+/// Computes all digests of a content in one pass: its key (MD5, RFC 1321), the keyed digest of each block of 512 KiB,
+/// the seal over these digests, and optionally SHA-256.
 public struct ContentHasher {
     private var md5 = MD5Hasher()
     private var sha256: SHA256Hasher?
@@ -10,18 +10,18 @@ public struct ContentHasher {
     private var size: UInt64 = 0
     private var digests: [UInt64] = []
 
-    /// Starts with an empty content.
+    /// Creates a hasher for a new content.
     ///
-    /// - Parameter withSHA256: whether to compute the SHA-256 as well, which takes a third longer on processors with
-    ///   instructions for it, and more than twice as long on others.
+    /// - Parameter withSHA256: whether to compute SHA-256 as well. This takes a third longer on processors with SHA
+    ///   instructions, and more than twice as long on others.
     public init(secret: DigestSecret, withSHA256: Bool = false) {
         block = BlockDigester(secret: secret)
         sha256 = withSHA256 ? SHA256Hasher() : nil
     }
 
-    /// Goes on where another hasher of this machine stood.
+    /// Continues from the progress of another hasher on this machine.
     ///
-    /// - Returns: nil where `progress` can't be the progress of one, or of one without the SHA-256 that is wanted.
+    /// - Returns: nil if `progress` is invalid, or lacks or contains SHA-256 contrary to `withSHA256`.
     public init?(secret: DigestSecret, withSHA256: Bool = false, continuing progress: HashProgress) {
         self.init(secret: secret, withSHA256: withSHA256)
         guard let state = MD5Hasher(state: Array(progress.state.prefix(MD5Hasher.stateSize))) else { return nil }
@@ -37,7 +37,7 @@ public struct ContentHasher {
         size = progress.size
     }
 
-    /// How far it is; nil within a block.
+    /// The progress at a block boundary; nil within a block.
     public var progress: HashProgress? {
         blockFill == 0 ? HashProgress(state: md5.state + (sha256?.state ?? []), digests: digests) : nil
     }
@@ -62,7 +62,7 @@ public struct ContentHasher {
         blockFill = 0
     }
 
-    /// The content's key, seal and block digests; the hasher starts over with an empty content.
+    /// Returns the content's key, seal and block digests. Resets the hasher for a new content.
     public mutating func finish() -> (content: DropContent, digests: [UInt64]) {
         if blockFill > 0 { finishBlock() }
         let digest = md5.finish()
@@ -80,19 +80,19 @@ public struct ContentHasher {
     }
 }
 
-/// A hash that is not finished, at the end of a block of 512 KiB.
+/// The state of an unfinished hash after a whole number of blocks of 512 KiB.
 public struct HashProgress: Equatable, Sendable {
-    /// The state of MD5 and, where it is wanted, of SHA-256, as this machine keeps them.
+    /// The state of MD5 and, if computed, of SHA-256, in this machine's format.
     public var state: [UInt8]
-    /// The keyed digests of the blocks so far.
+    /// The keyed digests of the blocks hashed so far.
     public var digests: [UInt64]
 
-    /// Puts both together.
+    /// Creates a progress from both parts.
     public init(state: [UInt8], digests: [UInt64]) {
         self.state = state
         self.digests = digests
     }
 
-    /// Bytes that were hashed.
+    /// The number of bytes hashed.
     public var size: UInt64 { UInt64(digests.count) * UInt64(BlockDigester.blockSize) }
 }

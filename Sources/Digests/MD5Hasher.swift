@@ -2,24 +2,24 @@ import CCrypto
 
 /// Computes an MD5 (RFC 1321). The state is a plain value: it can be copied, stored and continued on this machine.
 public struct MD5Hasher {
-    /// Bytes in a stored state.
+    /// The number of bytes in a stored state.
     static let stateSize = MemoryLayout<MD5_CTX>.size
 
-    // man 3 MD5_Init, MD5_Update, MD5_Final: they fail for null pointers only, so their results are not looked at.
+    // man 3 MD5_Init, MD5_Update, MD5_Final: they fail only for null pointers, so their results are ignored.
     private var context = MD5_CTX()
 
-    /// Starts with no bytes.
+    /// Creates a hasher without input.
     public init() {
         MD5_Init(&context)
     }
 
-    /// Continues from a state that ``state`` returned on this machine.
+    /// Continues from a ``state`` of this machine.
     ///
-    /// - Returns: nil if the bytes cannot be such a state.
+    /// - Returns: nil if the bytes can't be such a state.
     init?(state: [UInt8]) {
         guard state.count == Self.stateSize else { return nil }
         withUnsafeMutableBytes(of: &context) { $0.copyBytes(from: state) }
-        // `MD5_Update` copies behind the bytes of a block that is begun.
+        // `MD5_Update` copies to this offset within an incomplete block.
         guard context.num < UInt32(MD5_CBLOCK) else { return nil }
     }
 

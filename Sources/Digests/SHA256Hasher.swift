@@ -2,24 +2,24 @@ import CCrypto
 
 /// Computes a SHA-256 (FIPS 180-4). The state is a plain value: it can be copied, stored and continued on this machine.
 public struct SHA256Hasher {
-    /// Bytes in a stored state.
+    /// The number of bytes in a stored state.
     static let stateSize = MemoryLayout<SHA256_CTX>.size
 
-    // man 3 SHA256_Init, SHA256_Update, SHA256_Final: they fail for null pointers only, so their results are not looked at.
+    // man 3 SHA256_Init, SHA256_Update, SHA256_Final: they fail only for null pointers, so their results are ignored.
     private var context = SHA256_CTX()
 
-    /// Starts with no bytes.
+    /// Creates a hasher without input.
     public init() {
         SHA256_Init(&context)
     }
 
-    /// Continues from a state that ``state`` returned on this machine.
+    /// Continues from a ``state`` of this machine.
     ///
-    /// - Returns: nil if the bytes cannot be such a state.
+    /// - Returns: nil if the bytes can't be such a state.
     init?(state: [UInt8]) {
         guard state.count == Self.stateSize else { return nil }
         withUnsafeMutableBytes(of: &context) { $0.copyBytes(from: state) }
-        // `SHA256_Update` copies behind the bytes of a block that is begun, `SHA256_Final` writes as many as it says.
+        // `SHA256_Update` copies to offset `num` within an incomplete block; `SHA256_Final` writes `md_len` bytes.
         guard context.num < UInt32(SHA256_CBLOCK), context.md_len == UInt32(SHA256_DIGEST_LENGTH) else { return nil }
     }
 

@@ -1,27 +1,27 @@
-/// What the agent asks of the picture worker: one packet of `PictureWire`, with the picture, open for
-/// reading, as its first descriptor and, where there is something to be written, an empty file, open for reading and
-/// writing, as its second (man 7 unix, SCM_RIGHTS). Never a name.
+/// A request of the agent to the picture worker: one packet of `PictureWire`. The packet carries descriptors, never
+/// names (man 7 unix, SCM_RIGHTS). The first is the picture, open for reading. If the job writes anything, the second
+/// is an empty file, open for reading and writing.
 public struct PictureJob: Codable, Equatable, Sendable {
-    /// What is to be done.
+    /// What the worker does.
     public enum Operation: Codable, Equatable, Sendable {
-        /// Only the header is read; nothing is written.
+        /// Read only the header; write nothing.
         case measure
-        /// A square JPEG of this side, cropped around the centre.
+        /// Write a square JPEG of this side, cropped around the centre.
         case thumbnail(side: Int, quality: Int)
-        /// A PNG drawn by these steps, as `PictureStep` spells them.
+        /// Write a PNG drawn by these steps, in the spelling of `PictureStep`.
         case draw(steps: [String])
-        /// A JPEG of the whole picture, upright and without metadata; quality 1…100.
+        /// Write a JPEG of the whole picture, upright and without metadata; quality 1…100.
         case encode(quality: Int)
     }
 
-    /// Tells replies apart; the agent counts it up.
+    /// Matches replies to jobs; the agent increments it.
     public var id: UInt64
-    /// What is to be done.
+    /// What the worker does.
     public var operation: Operation
-    /// Pictures with more pixels are refused before anything is decoded.
+    /// The largest number of pixels. The worker refuses larger pictures before decoding.
     public var maximumPixels: Int
 
-    /// A job.
+    /// Creates a job.
     public init(id: UInt64, operation: Operation, maximumPixels: Int) {
         self.id = id
         self.operation = operation
@@ -29,62 +29,62 @@ public struct PictureJob: Codable, Equatable, Sendable {
     }
 }
 
-/// What the picture worker answers: one packet of JSON for each job.
+/// The picture worker's answer to a job: one packet of JSON.
 public struct PictureAnswer: Codable, Equatable, Sendable {
-    /// How it went.
+    /// The result of a job.
     public enum Outcome: Codable, Equatable, Sendable {
-        /// The job is done; what was to be written is written.
+        /// The job is done, and its output is written.
         case done(PictureFacts)
-        /// The picture is not taken: it is damaged, too large, or of another kind. Asking again answers the same.
+        /// The picture is damaged, too large, or of an unsupported format. Another attempt gives the same answer.
         case refused(PictureRefusal)
-        /// The job failed and the picture is not to blame: the output could not be written, memory ran out.
+        /// The job failed through no fault of the picture: the output could not be written, or memory ran out.
         case failed(String)
     }
 
     /// The job's id.
     public var id: UInt64
-    /// How it went.
+    /// The result of the job.
     public var outcome: Outcome
 
-    /// An answer.
+    /// Creates an answer.
     public init(id: UInt64, outcome: Outcome) {
         self.id = id
         self.outcome = outcome
     }
 }
 
-/// What is known of a picture.
+/// The size of a picture.
 public struct PictureFacts: Codable, Equatable, Sendable {
-    /// Width in pixels once it is upright.
+    /// The width in pixels, after rotation to upright.
     public var width: Int
-    /// Height in pixels once it is upright.
+    /// The height in pixels, after rotation to upright.
     public var height: Int
 
-    /// Facts.
+    /// Creates facts.
     public init(width: Int, height: Int) {
         self.width = width
         self.height = height
     }
 }
 
-/// Why a picture is not taken.
+/// Why the worker refused a picture.
 public struct PictureRefusal: Codable, Error, Equatable, Sendable {
     /// Classes of refusal.
     public enum Reason: String, Codable, Sendable {
-        /// Not one of the formats that are taken, told by its first bytes.
+        /// The first bytes match no supported format.
         case notAPicture = "not_a_picture"
-        /// More pixels than allowed.
+        /// The picture has more pixels than allowed.
         case tooManyPixels = "too_many_pixels"
-        /// It can't be decoded from beginning to end.
+        /// The picture can't be decoded completely.
         case damaged
     }
 
-    /// The class.
+    /// The class of the refusal.
     public var reason: Reason
-    /// For people, one line.
+    /// The reason for people, in one line.
     public var message: String
 
-    /// A refusal.
+    /// Creates a refusal.
     public init(_ reason: Reason, _ message: String) {
         self.reason = reason
         self.message = message

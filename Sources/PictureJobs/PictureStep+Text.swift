@@ -1,9 +1,9 @@
 extension PictureStep: CustomStringConvertible {
-    /// The largest side of a styled picture; larger ones would be a way to exhaust memory.
+    /// The longest side of a styled picture. Longer sides could exhaust memory.
     public static let longestSide = 4096
 
-    /// Reads `original`, `rect:WxH` or `round:WxH,r=R,b=B`; `nil` for anything else, sides of 0 or over 4096 pixels,
-    /// or a border that leaves nothing of the picture.
+    /// Parses `original`, `rect:WxH` or `round:WxH,r=R,b=B`. Returns `nil` for other text, for sides of 0 or over 4096
+    /// pixels, and for a border that covers the whole picture.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let arguments = parts.count == 2 ? parts[1].split(separator: ",", omittingEmptySubsequences: false) : []
@@ -25,7 +25,7 @@ extension PictureStep: CustomStringConvertible {
         }
     }
 
-    /// The step as ``init(_:)`` reads it.
+    /// The step as text that ``init(_:)`` parses.
     public var description: String {
         switch self {
         case .original: "original"

@@ -1,37 +1,37 @@
-/// One step of a style; lengths in pixels.
+/// One step of a style. Lengths are in pixels.
 public enum PictureStep: Hashable, Sendable {
-    /// As it came.
+    /// The unchanged picture.
     case original
-    /// Scaled to cover, and cropped around the centre.
+    /// Scale the picture to cover the area, and crop around the centre.
     case rect(width: Int, height: Int)
-    /// As `rect`, with rounded corners inside a transparent border. Width and height include the border.
+    /// Like `rect`, with rounded corners inside a transparent border. Width and height include the border.
     case round(width: Int, height: Int, radius: Int, border: Int)
 }
 
-/// How a picture is drawn: a chain of steps under a name.
+/// A named chain of drawing steps.
 public struct PictureStyle: Hashable, Sendable {
-    /// What users call it: the text of its one step, or its name in `[avatar_styles]`.
+    /// The style's name for users: the text of its only step, or its name in `[avatar_styles]`.
     public let name: String
-    /// The steps, in the order they are applied; never empty.
+    /// The steps in the order of application; never empty.
     public let steps: [PictureStep]
 
-    /// The picture as it came.
+    /// The style for the unchanged picture.
     public static let original = PictureStyle(.original)
 
-    /// A style of one step, named after it.
+    /// Creates a style of one step, named after the step.
     public init(_ step: PictureStep) {
         name = step.description
         steps = [step]
     }
 
-    /// A named chain; nil where it has no steps.
+    /// Creates a named chain; nil if there are no steps.
     public init?(name: String, steps: [PictureStep]) {
         if steps.isEmpty { return nil }
         self.name = name
         self.steps = steps
     }
 
-    /// The style a user means: one of the named ones, or a step as `PictureStep` reads it; nil for anything else.
+    /// Finds the style that a user names: a named style, or a step that `PictureStep` can parse; nil for anything else.
     public init?(_ text: String, named styles: [String: [PictureStep]] = [:]) {
         if let steps = styles[text] {
             self.init(name: text, steps: steps)
@@ -42,6 +42,6 @@ public struct PictureStyle: Hashable, Sendable {
         }
     }
 
-    /// Whether the picture stays as it came.
+    /// Whether the style leaves the picture unchanged.
     public var isOriginal: Bool { steps.allSatisfy { $0 == .original } }
 }

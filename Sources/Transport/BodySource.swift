@@ -1,22 +1,21 @@
-/// The bytes of one request's body, streamed.
+/// The bytes of one request body, streamed.
 ///
-/// A source belongs to one request. Its methods are called on the transport's own thread only, never two at a time;
-/// they may block as reading a local file does, and hold up every other transfer while they do.
+/// A source belongs to one request. Only the transport's thread calls its methods, one at a time. They may block as
+/// long as a read of a local file; every other transfer waits meanwhile.
 public protocol BodySource: Sendable {
-    /// Number of bytes from start to end; it must not change while the request runs.
+    /// Total number of bytes; must not change while the request runs.
     var length: UInt64 { get }
 
     /// Copies the next bytes into `buffer`.
     ///
-    /// - Returns: how many bytes were copied, at most `buffer.count`; 0 only at the end.
-    /// - Throws: anything that makes the body unusable. The connection is cut before the request is complete, and
-    ///   `send` fails with ``TransportError/body(_:)``.
+    /// - Returns: the number of bytes copied, at most `buffer.count`; 0 only at the end.
+    /// - Throws: any error that makes the body unusable. The transport then closes the connection before the request
+    ///   is complete, and `send` fails with ``TransportError/body(_:)``.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 
-    /// Goes back to the first byte: a connection that turned out dead when it was used again makes libcurl send the
-    /// whole request once more.
+    /// Returns to the first byte. libcurl sends the whole request again if a re-used connection turns out to be dead.
     ///
-    /// - Throws: when the bytes cannot be had a second time; `send` fails with ``TransportError/body(_:)``.
+    /// - Throws: an error if the bytes cannot be read again; `send` fails with ``TransportError/body(_:)``.
     func rewind() throws
 }
 
@@ -24,15 +23,15 @@ public protocol BodySource: Sendable {
 public struct BodyTooShort: Error, Equatable, CustomStringConvertible {
     /// Bytes promised by ``BodySource/length``.
     public let promised: UInt64
-    /// Bytes that came.
+    /// Bytes delivered before the end.
     public let delivered: UInt64
 
-    /// For sources that notice themselves, too.
+    /// Creates the error; sources that detect the short body themselves may throw it, too.
     public init(promised: UInt64, delivered: UInt64) {
         self.promised = promised
         self.delivered = delivered
     }
 
-    /// Says how much is missing.
+    /// The number of bytes delivered and promised.
     public var description: String { "the body ended after \(delivered) of \(promised) bytes" }
 }

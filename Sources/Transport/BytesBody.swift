@@ -1,6 +1,6 @@
 /// A body in memory.
 ///
-/// `@unchecked`: handed to the transport's thread with its request and touched by no other afterwards.
+/// `@unchecked`: passed to the transport's thread with its request, and used by no other thread afterwards.
 final class BytesBody: BodySource, @unchecked Sendable {
     private let bytes: [UInt8]
     private var position = 0

@@ -1,10 +1,10 @@
-/// What to do about a certificate that is not trusted.
+/// Advice about an untrusted certificate.
 enum CertificateAdvice {
     /// - Parameters:
-    ///   - verifyResult: CURLINFO_SSL_VERIFYRESULT, an X509_V_ERR number of OpenSSL (man 1 openssl-verification-options,
-    ///     openssl/x509_vfy.h); 0 where the chain is fine.
-    ///   - isAboutPeer: whether the handshake failed over the certificate at all.
-    /// - Returns: nil where nothing is known to help.
+    ///   - verifyResult: CURLINFO_SSL_VERIFYRESULT, an X509_V_ERR number of OpenSSL (man 1
+    ///     openssl-verification-options, openssl/x509_vfy.h); 0 for a valid chain.
+    ///   - isAboutPeer: whether the certificate caused the handshake's failure.
+    /// - Returns: nil if no advice is known.
     static func text(verifyResult: Int, isAboutPeer: Bool) -> String? {
         switch verifyResult {
         case 9: "either this machine's clock is behind, or the certificate was put to use too early"

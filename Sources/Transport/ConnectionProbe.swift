@@ -1,16 +1,16 @@
 import CCurl
 
-/// What connecting to a server told.
+/// The facts learned by connecting to a server.
 public struct ConnectionReport: Sendable {
-    /// The address that was connected to, of the proxy where there is one.
+    /// The connected address; the proxy's address if a proxy is used.
     public let address: String?
-    /// From the look-up of the name to the end of the TLS handshake.
+    /// Time from the name look-up to the end of the TLS handshake.
     public let duration: Duration
-    /// `notAfter` of the server's certificate as OpenSSL writes it, `Nov 21 15:00:00 2026 GMT`; nil over plain http, or
-    /// where libcurl's TLS library doesn't tell.
+    /// `notAfter` of the server's certificate in OpenSSL's format, `Nov 21 15:00:00 2026 GMT`; nil over plain http,
+    /// or if libcurl's TLS library does not report the date.
     public let certificateEnd: String?
 
-    /// A report.
+    /// Creates a report.
     public init(address: String?, duration: Duration, certificateEnd: String?) {
         self.address = address
         self.duration = duration
@@ -18,17 +18,19 @@ public struct ConnectionReport: Sendable {
     }
 }
 
-/// Connects to a server, does the TLS handshake, sends nothing and hangs up: for those who look for faults.
+/// Connects to a server, performs the TLS handshake, and closes the connection without sending a request: for
+/// diagnosis.
 public enum ConnectionProbe {
     /// Connects as ``CurlTransport`` does, through the same proxies and with the same trust.
     ///
-    /// It blocks until the connection stands or `timeout` is over, so it needs a thread of its own.
+    /// Blocks until the connection is established or `timeout` has passed, so the call needs a dedicated thread.
     ///
     /// - Parameters:
-    ///   - url: of the server, `http` or `https`.
-    ///   - caFile: PEM file with certificate authorities to trust beside the system's; nil: the system's alone.
-    ///   - timeout: for everything together.
-    /// - Throws: ``TransportError`` of the step that failed.
+    ///   - url: the server's URL, `http` or `https`.
+    ///   - caFile: PEM file with certificate authorities to trust in addition to the system's; nil trusts only the
+    ///     system's.
+    ///   - timeout: for all steps together.
+    /// - Throws: ``TransportError`` of the failed step.
     public static func connect(to url: String, caFile: String?, timeout: Duration) throws(TransportError)
         -> ConnectionReport
     {
@@ -43,7 +45,7 @@ public enum ConnectionProbe {
         prepare(easy, url: url, caFile: caFile, timeout: timeout)
         let code = curl_easy_perform(easy)
         guard code == CURLE_OK else {
-            // libcurl knows the address once the TCP connection stands; what took too long was the handshake then.
+            // libcurl knows the address once TCP is connected; so the handshake took too long.
             if code == CURLE_OPERATION_TIMEDOUT, address(of: easy) != nil {
                 throw .tls("connected, but no TLS handshake within \(timeout)")
             }

@@ -1,15 +1,16 @@
 import CCurl
 import Glibc
 
-/// What concerns libcurl as a whole.
+/// Process-wide setup of libcurl.
 enum CurlLibrary {
-    /// curl_global_init runs once for the process; Swift runs the initialiser of a static once, whatever the threads.
+    /// Runs curl_global_init once for the process; Swift initialises a static once, whichever threads use it.
     static let initialisation: CURLcode = curl_global_init(Int(CURL_GLOBAL_ALL))
 
-    /// The system's directory of certificate authorities; nil where there is none.
+    /// The system's directory of certificate authorities; nil if none is readable.
     ///
-    /// CURLOPT_CAINFO replaces the system's bundle, but OpenSSL looks in CURLOPT_CAPATH as well: a file of one's own
-    /// there and the system's directory here are both trusted. The two fallbacks are where Debian and Fedora keep it.
+    /// CURLOPT_CAINFO replaces the system's bundle, but OpenSSL also reads CURLOPT_CAPATH. With the user's file as
+    /// CAINFO and the system's directory as CAPATH, both are trusted. The two fallbacks are the directories of Debian
+    /// and Fedora.
     static let systemAuthorities: String? = {
         var candidates = ["/etc/ssl/certs", "/etc/pki/tls/certs"]
         if let easy = curl_easy_init() {
@@ -23,7 +24,7 @@ enum CurlLibrary {
 }
 
 extension Duration {
-    /// Whole nanoseconds, kept within what a UInt64 holds.
+    /// Whole nanoseconds, clamped to 0 … 10^18.
     var nanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         if seconds < 0 || attoseconds < 0 { return 0 }

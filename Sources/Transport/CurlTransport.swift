@@ -1,27 +1,27 @@
-/// HTTP/1.1 over libcurl: all transfers run on one thread of their own, on connections that are kept open and re-used.
+/// HTTP/1.1 over libcurl: all transfers run on one dedicated thread, over persistent connections.
 ///
-/// Proxies are taken from the usual variables (`http_proxy`, `https_proxy`, `ALL_PROXY`, `NO_PROXY`; man 1 curl). This
-/// machine's own addresses (``LoopbackHost``) never go through one: what is safe to say to a neighbour on loopback is
-/// not to be told to a proxy. TLS is 1.2 or newer and always verified.
+/// Proxies come from the usual variables (`http_proxy`, `https_proxy`, `ALL_PROXY`, `NO_PROXY`; man 1 curl). Requests
+/// to this machine's own addresses (``LoopbackHost``) never use a proxy: data that is safe on loopback must not reach
+/// a proxy. TLS is 1.2 or newer and always verified.
 public final class CurlTransport: HTTPTransport {
-    /// How a transport behaves.
+    /// Settings of a transport.
     public struct Configuration: Sendable {
-        /// Finding the address, connecting and the TLS handshake together.
+        /// Limit for the name look-up, connecting and the TLS handshake together.
         public var connectTimeout: Duration
-        /// Sending: no byte moved for this long. Pauses made for `bandwidthLimit` do not count.
+        /// Limit for a time without progress while sending. Pauses made for `bandwidthLimit` do not count.
         public var stallTimeout: Duration
-        /// From the last byte sent to the last byte of the reply.
+        /// Limit from the last byte sent to the last byte of the reply.
         public var replyTimeout: Duration
-        /// PEM file with certificate authorities to trust beside the system's; nil: the system's alone.
+        /// PEM file with certificate authorities to trust in addition to the system's; nil trusts only the system's.
         public var caFile: String?
-        /// Most bytes of bodies sent per second, over all transfers; 0: no limit.
+        /// Maximum body bytes sent per second, over all transfers; 0 means no limit.
         public var bandwidthLimit: UInt64
-        /// Most transfers at once, and most connections kept; more requests wait their turn. At least 1.
+        /// Maximum number of parallel transfers and of kept connections, at least 1; further requests wait.
         public var maximumConnections: Int
         /// Value of `User-Agent`.
         public var userAgent: String
 
-        /// A configuration; the defaults are those of `agent.toml`.
+        /// Creates a configuration; the defaults are those of `agent.toml`.
         public init(
             connectTimeout: Duration = .seconds(30), stallTimeout: Duration = .seconds(30),
             replyTimeout: Duration = .seconds(600), caFile: String? = nil, bandwidthLimit: UInt64 = 0,
@@ -41,9 +41,9 @@ public final class CurlTransport: HTTPTransport {
         }
     }
 
-    /// libcurl, or the thread it runs on, could not be started.
+    /// libcurl or the transport's thread could not be started.
     public struct StartError: Error, CustomStringConvertible {
-        /// What failed.
+        /// The failed step.
         public let description: String
     }
 
@@ -63,29 +63,31 @@ public final class CurlTransport: HTTPTransport {
         try await engine.send(request)
     }
 
-    /// Changes the bandwidth limit of transfers that run and of those to come.
+    /// Changes the bandwidth limit of running and future transfers.
     ///
-    /// - Parameter bytesPerSecond: of bodies, over all transfers; 0: no limit.
+    /// - Parameter bytesPerSecond: limit for bodies, over all transfers; 0 means no limit.
     public func setBandwidthLimit(_ bytesPerSecond: UInt64) {
         engine.setBandwidthLimit(bytesPerSecond)
     }
 
-    /// Tells that the network changed.
+    /// Handles a change of the network.
     ///
-    /// Transfers whose connection is bound to a gone address fail with ``TransportError/reset(_:)``, since nothing would
-    /// ever come back to them. So do those that have been waiting for a reply on a returned address for 3 s: a reply
-    /// that was sent while the link was down comes late or never. Transfers that are still looking up a name or connecting begin
-    /// anew, and so do those whose connection tries in vain to send: TCP waits longer each time, and would go on waiting
-    /// in a network that is back. Idle connections are not used again. Everything else goes on.
+    /// A transfer on a gone address fails with ``TransportError/reset(_:)``, since no packet would ever come back.
+    /// The same happens to a transfer on a returned address that has waited for its reply for 3 s: a reply sent while
+    /// the link was down comes late or never.
+    ///
+    /// A transfer that is still looking up a name or connecting starts over. So does a transfer whose connection is
+    /// retransmitting: TCP waits longer each time, and would go on waiting in a restored network. Idle connections
+    /// are not re-used. Everything else continues.
     ///
     /// - Parameters:
-    ///   - goneAddresses: local addresses that no link has any more, as inet_ntop(3) writes them.
-    ///   - returnedAddresses: local addresses whose link lost its carrier and has it again.
+    ///   - goneAddresses: local addresses that no link has any more, in the notation of inet_ntop(3).
+    ///   - returnedAddresses: local addresses whose link lost and regained its carrier.
     public func networkChanged(goneAddresses: Set<String> = [], returnedAddresses: Set<String> = []) {
         engine.networkChanged(NetworkNews(gone: goneAddresses, returned: returnedAddresses))
     }
 
-    /// Changes the time limits of transfers to come.
+    /// Changes the time limits of future transfers.
     ///
     /// - Parameters:
     ///   - stall: see ``Configuration/stallTimeout``.
@@ -96,7 +98,7 @@ public final class CurlTransport: HTTPTransport {
 
     /// Fails every request with ``TransportError/cancelled``, closes all connections and waits for the thread to end.
     ///
-    /// Requests made afterwards fail at once. Calling it again does nothing.
+    /// Later requests fail at once. Idempotent.
     public func shutdown() {
         engine.shutdown()
     }

@@ -1,8 +1,8 @@
-/// Dates as HTTP writes them (RFC 9110, section 5.6.7).
+/// Dates in HTTP's format (RFC 9110, section 5.6.7).
 public enum HTTPDate {
-    /// Reads an IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Parses an IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT`.
     ///
-    /// - Returns: seconds since 1970; nil for anything else.
+    /// - Returns: seconds since 1970; nil for any other format.
     public static func secondsSince1970(_ text: String) -> Int64? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let day = Int64(parts[1]), (1...31).contains(day),
@@ -19,8 +19,8 @@ public enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Days since 1970-01-01 in the proleptic Gregorian calendar; years are counted from March, so that the leap day
-    /// comes last.
+    /// Returns the days since 1970-01-01 in the proleptic Gregorian calendar. Years are counted from March, so that
+    /// the leap day comes last.
     private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month > 2 ? year : year - 1
         let era = shifted / 400

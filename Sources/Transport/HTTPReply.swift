@@ -6,10 +6,10 @@ public struct HTTPReply: Equatable, Sendable {
     public var status: Int
     /// Header fields.
     public var headers: HTTPFields
-    /// The body as it came, never decompressed.
+    /// The body as received, never decompressed.
     public var body: [UInt8]
 
-    /// A reply.
+    /// Creates a reply.
     public init(status: Int, headers: HTTPFields = HTTPFields(), body: [UInt8] = []) {
         self.status = status
         self.headers = headers

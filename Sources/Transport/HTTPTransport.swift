@@ -1,8 +1,9 @@
-/// Sends requests. One protocol, so that what stands above can be tested against a scripted transport.
+/// Sends requests. A protocol, so that its callers can be tested against a scripted transport.
 public protocol HTTPTransport: Sendable {
-    /// Sends one request and waits for its reply, whatever its status.
+    /// Sends one request and waits for the reply, whatever its status.
     ///
-    /// Redirects are never followed. Nothing is retried, except that a request whose re-used connection turns out
-    /// dead before a byte of reply came is sent once more on a new one. Cancelling the task aborts the transfer.
+    /// Never follows redirects. Retries in one case only: if a re-used connection turns out to be dead before the
+    /// first byte of the reply, the request is sent again on a new connection. Cancelling the task aborts the
+    /// transfer.
     func send(_ request: TransportRequest) async throws(TransportError) -> HTTPReply
 }

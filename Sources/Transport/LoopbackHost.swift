@@ -1,13 +1,13 @@
 import Glibc
 
-/// Hosts that mean this machine: `localhost`, 127.0.0.0/8 in its usual form, or `::1` in any. What may be told to such a
-/// host, a token over plain http, must go through no proxy: so one test serves both.
+/// Hosts that mean this machine: `localhost`, 127.0.0.0/8 in its usual form, or `::1` in any form. Such a host may
+/// receive a token over plain http, but then no proxy may be used; both decisions use this test.
 ///
-/// Forms that only some resolvers read as loopback (`127.1`, `0x7f.1`) do not count.
+/// Forms that only some resolvers treat as loopback (`127.1`, `0x7f.1`) do not count.
 public enum LoopbackHost {
     /// Returns whether a host means this machine.
     ///
-    /// - Parameter host: as it stands in a URL, an IPv6 address without its brackets.
+    /// - Parameter host: the host of a URL; an IPv6 address without its brackets.
     public static func isOne(_ host: String) -> Bool {
         let host = host.lowercased()
         return host == "localhost" || isInNetwork127(host) || isLoopback6(host)

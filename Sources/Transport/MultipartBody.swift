@@ -1,19 +1,19 @@
 /// A `multipart/form-data` body (RFC 7578), streamed part by part.
 ///
-/// The framing is written here and not by libcurl's mime functions: the body then goes the same way as every other,
-/// straight from its source into libcurl's buffer, and its length is known before the first byte is read.
+/// This type writes the framing itself instead of using libcurl's mime functions. The body then takes the same way as
+/// every other body, straight from its source into libcurl's buffer, and its length is known before the first read.
 ///
-/// `@unchecked`: handed to the transport's thread with its request and touched by no other afterwards.
+/// `@unchecked`: passed to the transport's thread with its request, and used by no other thread afterwards.
 final class MultipartBody: BodySource, @unchecked Sendable {
     let length: UInt64
-    /// Value for `Content-Type`.
+    /// The value of `Content-Type`.
     let contentType: String
 
     private let segments: [any BodySource]
     private var current = 0
     private var deliveredOfCurrent: UInt64 = 0
 
-    /// - Parameter boundary: 1 to 70 characters of RFC 2046, occurring in no part.
+    /// - Parameter boundary: 1 to 70 characters allowed by RFC 2046, contained in no part.
     init(_ parts: [MultipartPart], boundary: String = MultipartBody.randomBoundary()) {
         var segments: [any BodySource] = []
         var separator = "--\(boundary)\r\n"
@@ -56,7 +56,8 @@ final class MultipartBody: BodySource, @unchecked Sendable {
         deliveredOfCurrent = 0
     }
 
-    /// 122 random bits: no file can be made to contain a boundary that is not known beforehand.
+    /// Returns a boundary with 125 random bits: nobody can prepare a file that contains an unpredictable
+    /// boundary.
     static func randomBoundary() -> String {
         let digits = Array("0123456789abcdefghijklmnopqrstuv")
         return "outbox-" + String((0..<25).map { _ in digits[Int.random(in: 0..<32)] })
@@ -69,7 +70,8 @@ final class MultipartBody: BodySource, @unchecked Sendable {
         return header + "\r\n\r\n"
     }
 
-    /// As the HTML standard's "multipart form data" says, section 4.10.21.8: quotes and line ends percent-encoded.
+    /// Escapes per the HTML standard's "multipart form data", section 4.10.21.8: quotes and line ends
+    /// percent-encoded.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

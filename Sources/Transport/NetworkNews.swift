@@ -1,32 +1,32 @@
-/// What is new of the network, and what that means for a transfer. A value: what it knows, it is told.
+/// A change of the network and its consequence for each transfer. A plain value without I/O.
 struct NetworkNews: Equatable, Sendable {
     enum Verdict: Equatable {
         case goOn
-        /// It is sent again on another connection.
+        /// The request is sent again on another connection.
         case startOver
-        /// It fails, for this reason.
+        /// The request fails, for the given reason.
         case fail(String)
     }
 
-    /// What can be seen of a transfer's connection at one moment.
+    /// The observed state of a transfer's connection.
     struct Connection: Equatable {
-        /// This end's address; nil before there is a connection.
+        /// The local address; nil before the connection exists.
         var localAddress: String?
-        /// Whether TCP tries in vain to send.
+        /// Whether TCP is retransmitting without success.
         var isBackingOff = false
-        /// For how long the other end has had the whole request and did not begin to reply; nil where it has not, or did.
+        /// Time since the other end received the whole request; nil before that, and once the reply has begun.
         var silence: Duration?
     }
 
-    /// How long a reply may have been waited for over a link that was down.
+    /// Maximum wait for a reply over a link that was down.
     ///
-    /// The other end sends a lost reply again after a pause that doubles each time (RFC 6298, section 5.5): its next attempt is
-    /// at most as far away as its first one is past.
+    /// The other end retransmits a lost reply after a pause that doubles each time (RFC 6298, section 5.5): the wait
+    /// until its next attempt is at most as long as the time since its first.
     private static let longestSilence = Duration.seconds(3)
 
-    /// Local addresses that no link has any more, as inet_ntop(3) writes them.
+    /// Local addresses that no link has any more, in the notation of inet_ntop(3).
     var gone: Set<String> = []
-    /// Local addresses whose link lost its carrier and has it again.
+    /// Local addresses whose link lost and regained its carrier.
     var returned: Set<String> = []
 
     func verdict(on connection: Connection) -> Verdict {

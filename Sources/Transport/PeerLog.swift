@@ -1,12 +1,13 @@
-/// Which addresses of a host a request was kept from.
+/// Records the addresses of a host that a request was not allowed to use.
 struct PeerLog {
     private var wasAllowed = false
     private var firstRefused: String?
 
-    /// The first address that was refused, where none was allowed: another one may have failed for reasons of its own.
+    /// The first refused address if no address was allowed; nil otherwise, since an allowed address may have failed
+    /// for another reason.
     var refused: String? { wasAllowed ? nil : firstRefused }
 
-    /// Notes what was said of an address.
+    /// Records the decision about an address.
     ///
     /// - Returns: `isAllowed`.
     mutating func note(_ address: String, isAllowed: Bool) -> Bool {

@@ -1,7 +1,7 @@
-/// Tells a transfer that is slow from one that is stuck. A value: what it knows, it is told.
+/// Distinguishes a slow transfer from a stuck one. A plain value: the caller passes in observations and the time.
 ///
-/// On a slow link the kernel takes a whole fragment at once and gets rid of it over minutes: what it still holds counts
-/// as being sent, and every acknowledgement of the other end as progress.
+/// On a slow link the kernel accepts a whole fragment at once and sends the bytes over minutes. So bytes held by the
+/// kernel count as being sent, and every acknowledgement from the other end counts as progress.
 struct ProgressWatch {
     enum Verdict: Equatable {
         case fine
@@ -9,20 +9,20 @@ struct ProgressWatch {
         case replyOverdue
     }
 
-    /// What can be seen of a transfer at one moment.
+    /// The observed state of a transfer at one moment.
     struct Observation: Equatable {
-        /// Whether the connection is there; until then libcurl's connect timeout watches.
+        /// Whether the connection exists; before that, libcurl's connect timeout applies.
         var connected: Bool
-        /// Bytes of the body handed to the kernel.
+        /// Body bytes passed to the kernel.
         var written: Int64
-        /// Bytes the kernel holds because the other end has not acknowledged them.
+        /// Bytes in the kernel that the other end has not acknowledged.
         var unacknowledged: Int
-        /// Whether the whole body was handed to the kernel.
+        /// Whether the whole body was passed to the kernel.
         var complete: Bool
-        /// Whether the bandwidth limit holds the transfer back.
+        /// Whether the bandwidth limit pauses the transfer.
         var throttled: Bool
 
-        /// Whether the other end has all of it.
+        /// Whether the other end has the whole body.
         var arrived: Bool { complete && unacknowledged == 0 }
     }
 
@@ -41,7 +41,7 @@ struct ProgressWatch {
         self.reply = reply.nanoseconds
     }
 
-    /// For how long the other end has had the whole request, as far as was observed; nil where it has not.
+    /// Returns the observed time since the other end received the whole request; nil before that.
     func silence(at now: UInt64) -> Duration? {
         guard case .awaitingReply(let since) = phase else { return nil }
         return .nanoseconds(Int64(clamping: now - min(since, now)))
@@ -52,7 +52,7 @@ struct ProgressWatch {
     /// - Parameter now: nanoseconds on a clock that never steps.
     mutating func observe(_ seen: Observation, at now: UInt64) -> Verdict {
         guard seen.connected else {
-            // Also the way back: libcurl connects anew for a request whose old connection turned out dead.
+            // Also resets a later phase: libcurl reconnects for a request whose old connection turned out to be dead.
             phase = .connecting
             return .fine
         }

@@ -1,26 +1,26 @@
 import Glibc
 
-/// The proxies that the environment names, read as libcurl reads it (man 1 curl, "ENVIRONMENT"): for requests that have
-/// to know whether they go through one.
+/// The proxies named by the environment, interpreted as by libcurl (man 1 curl, "ENVIRONMENT"): for requests that
+/// need to know whether a proxy is used.
 struct ProxyEnvironment: Sendable {
-    /// Value of a variable; empty ones count as missing.
+    /// Returns a variable's value; an empty value counts as missing.
     private let value: @Sendable (String) -> String?
 
     init(value: @escaping @Sendable (String) -> String?) {
         self.value = value
     }
 
-    /// That of this process.
+    /// The environment of this process.
     static let current = ProxyEnvironment { name in
         guard let raw = getenv(name), raw.pointee != 0 else { return nil }
         return String(cString: raw)
     }
 
-    /// The proxy for an absolute http or https URL; nil: none.
+    /// Returns the proxy for an absolute http or https URL; nil for none.
     func proxy(for url: String) -> String? {
         guard let mark = url.firstRange(of: "://") else { return nil }
         let scheme = url[..<mark.lowerBound].lowercased()
-        // HTTP_PROXY in capitals is left out: a CGI program gets it from whoever asks ("httpoxy").
+        // HTTP_PROXY in capitals is ignored: in a CGI program the client controls its value ("httpoxy").
         let names =
             scheme == "https"
             ? ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] : ["http_proxy", "all_proxy", "ALL_PROXY"]
@@ -28,8 +28,8 @@ struct ProxyEnvironment: Sendable {
         return isExempt(Self.host(in: url[mark.upperBound...])) ? nil : proxy
     }
 
-    /// `no_proxy`: names that stand for themselves and all below them, addresses, or `*`. Networks with a mask are not
-    /// read: a host in one goes through the proxy.
+    /// Whether `no_proxy` lists the host: a name covers itself and all subdomains; addresses and `*` work as well.
+    /// Networks with a mask are not supported: their hosts use the proxy.
     private func isExempt(_ host: String) -> Bool {
         guard let list = value("no_proxy") ?? value("NO_PROXY") else { return false }
         return list.split(whereSeparator: { ", \t".contains($0) }).contains { entry in

@@ -1,8 +1,9 @@
 import HTTPTypes
 
-/// What must hold before a request is handed to libcurl, which writes method, URL and fields as they are given.
+/// Validates a request before libcurl gets it, because libcurl writes method, URL and fields unchanged.
 enum RequestCheck {
-    /// - Throws: ``TransportError/badRequest(_:)`` or ``TransportError/badURL(_:)``, never quoting a value.
+    /// - Throws: ``TransportError/badRequest(_:)`` or ``TransportError/badURL(_:)``; the message never quotes a
+    ///   value.
     static func validate(_ request: TransportRequest) throws(TransportError) {
         try validate(url: request.url)
         for name in framing where request.headers.contains(name) {
@@ -32,6 +33,6 @@ enum RequestCheck {
         }
     }
 
-    /// Fields that say where the request ends, or when its body is sent.
+    /// Fields about the request's end or the time of sending its body.
     private static let framing: [HTTPField.Name] = [.contentLength, .transferEncoding, .expect]
 }

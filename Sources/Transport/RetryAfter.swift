@@ -3,20 +3,20 @@ public import LinuxSystem
 
 /// `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
 public enum RetryAfter {
-    /// The longest pause that is believed.
+    /// The longest accepted pause; longer ones are shortened.
     static let longest = Duration.seconds(86400)
-    /// The longest pause that is believed where only this machine's clock can tell how long it is: that may be wrong by
+    /// The longest accepted pause if only this machine's clock gives its length, since this clock may be wrong by
     /// days.
     static let longestByOwnClock = Duration.seconds(600)
 
-    /// The pause a reply asks for.
+    /// Returns the pause requested by a reply.
     ///
-    /// A date is taken relative to the reply's own `Date`, so that a clock that is off on either side does no harm.
+    /// A date counts relative to the reply's own `Date`, so that a wrong clock on either side does no harm.
     ///
     /// - Parameters:
-    ///   - headers: the reply's.
-    ///   - wallClock: seconds since 1970 by this machine's clock, asked only where the reply has no `Date`.
-    /// - Returns: nil where there is none that can be understood.
+    ///   - headers: the reply's fields.
+    ///   - wallClock: returns seconds since 1970 by this machine's clock; called only if the reply has no `Date`.
+    /// - Returns: nil if the field is missing or unreadable.
     public static func duration(
         in headers: HTTPFields, wallClock: () -> Int64 = { wallTimeMilliseconds() / 1000 }
     ) -> Duration? {

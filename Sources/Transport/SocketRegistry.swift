@@ -1,14 +1,14 @@
 import CCurl
 import Glibc
 
-/// The sockets libcurl has open, idle connections included; touched by the transport's thread alone.
+/// libcurl's open sockets, idle connections included; used only by the transport's thread.
 ///
-/// libcurl 7.88 tells the socket of a transfer only once it is over, but its local address and port at any time: these
-/// find the socket here.
+/// libcurl 7.88 reports a transfer's socket only after the transfer, but its local address and port at any time. The
+/// registry finds the socket by local address and port.
 final class SocketRegistry {
     /// One end of a connection.
     struct Endpoint: Hashable {
-        /// As inet_ntop(3) writes it, like libcurl.
+        /// In the notation of inet_ntop(3), like libcurl.
         let address: String
         let port: Int
     }
@@ -24,7 +24,7 @@ final class SocketRegistry {
         return Glibc.close(descriptor)
     }
 
-    /// The sockets by their local end; those that are not bound yet are left out.
+    /// Returns the sockets by their local end, without unbound sockets.
     func byLocalEndpoint() -> [Endpoint: Int32] {
         var found: [Endpoint: Int32] = [:]
         for descriptor in descriptors {
@@ -33,7 +33,8 @@ final class SocketRegistry {
         return found
     }
 
-    /// Shuts every connection down but some. libcurl finds an idle one readable, hence dead, when it would use it again.
+    /// Shuts down all connections except the given ones. libcurl finds a shut-down idle connection readable, treats
+    /// it as dead, and does not re-use it.
     func shutDown(except used: Set<Endpoint>) {
         for (endpoint, descriptor) in byLocalEndpoint() where !used.contains(endpoint) {
             shutdown(descriptor, Int32(SHUT_RDWR))

@@ -1,15 +1,15 @@
 import CCurl
 import LinuxSystem
 
-/// Shares the bandwidth limit among transfers, on the transport's thread.
+/// Distributes the bandwidth limit among transfers, on the transport's thread.
 ///
-/// A transfer that may not send now is paused and waits in line. Twenty times a second whatever is allowed by then is
-/// dealt out in equal shares to the first in line, each of which comes to the end of the line again: the sum is exact
-/// and nobody starves.
+/// A transfer that may not send now is paused and waits in line. Twenty times a second the available bytes are dealt
+/// in equal shares to the first transfers in line; a transfer that needs more joins the end of the line again. The
+/// sum is exact and no transfer starves.
 final class Throttle {
-    /// Time between two deals, nanoseconds.
+    /// Time between two deals, in nanoseconds.
     private static let interval: UInt64 = 50_000_000
-    /// A share is not smaller than this, lest the body goes out in crumbs.
+    /// Minimum share in bytes, so that a body is not sent in tiny pieces.
     private static let smallestShare: UInt64 = 512
 
     private var bucket: TokenBucket
@@ -20,17 +20,17 @@ final class Throttle {
         bucket = TokenBucket(rate: rate, now: bootTimeNanoseconds())
     }
 
-    /// When to call ``deal(at:)`` next; nil while nobody waits.
+    /// When to call ``deal(at:)`` next; nil while no transfer waits.
     var deadline: UInt64? { line.isEmpty ? nil : nextDeal }
 
-    /// How many of `wanted` bytes a transfer may send now; 0: it must pause, and is woken by a later deal.
+    /// Returns how many of `wanted` bytes a transfer may send now; 0 pauses the transfer until a later deal.
     func admit(_ transfer: Transfer, wanted: Int) -> Int {
         if bucket.rate == 0 { return wanted }
         if transfer.allowance == 0 {
             let now = bootTimeNanoseconds()
             if line.isEmpty {
                 bucket.refill(at: now, inDemand: false)
-                // At least what one deal would bring: else a lone transfer would send each crumb as it is allowed.
+                // At least as much as one deal would bring: otherwise a lone transfer would send tiny pieces.
                 let worthwhile = max(bucket.rate / 20, Self.smallestShare)
                 if bucket.available >= min(UInt64(wanted), worthwhile) {
                     transfer.allowance = bucket.take(atMost: UInt64(wanted))
@@ -46,7 +46,7 @@ final class Throttle {
         return Int(min(transfer.allowance, UInt64(wanted)))
     }
 
-    /// Lets the first in line go on, each with its share.
+    /// Resumes the first transfers in line, each with its share.
     func deal(at now: UInt64) {
         guard !line.isEmpty, now >= nextDeal else { return }
         nextDeal = now + Self.interval
@@ -63,7 +63,7 @@ final class Throttle {
         }
     }
 
-    /// Changes the limit, in bytes per second; 0: none.
+    /// Changes the limit, in bytes per second; 0 means no limit.
     func setRate(_ rate: UInt64) {
         bucket.refill(at: bootTimeNanoseconds(), inDemand: !line.isEmpty)
         bucket.rate = rate
@@ -73,7 +73,7 @@ final class Throttle {
         all.forEach(resume)
     }
 
-    /// Takes a transfer that ended out of the line; what it did not use goes to the others.
+    /// Removes an ended transfer from the line; other transfers get its unused bytes.
     func remove(_ transfer: Transfer) {
         line.removeAll { $0 === transfer }
         bucket.giveBack(transfer.allowance)

@@ -1,8 +1,9 @@
-/// Counts the bytes a bandwidth limit allows. A value: time is passed in, nanoseconds on a clock that never steps.
+/// Counts the bytes a bandwidth limit allows. A plain value: the caller passes the time in nanoseconds on a clock
+/// that never steps.
 struct TokenBucket {
-    /// Bytes per second; 0: no limit.
+    /// Bytes per second; 0 means no limit.
     var rate: UInt64
-    /// Bytes that may be sent now.
+    /// Number of bytes that may be sent now.
     private(set) var available: UInt64 = 0
     private var filledAt: UInt64
 
@@ -11,14 +12,14 @@ struct TokenBucket {
         filledAt = now
     }
 
-    /// Adds what became allowed since the last call.
+    /// Adds the bytes earned since the last call.
     ///
-    /// - Parameter inDemand: whether somebody waits. Nobody saves up more than a tenth of a second's worth for a
-    ///   burst; one who waits loses nothing to a thread that comes late by up to a second.
+    /// - Parameter inDemand: whether a transfer waits. Without demand, at most a tenth of a second's bytes accumulate
+    ///   for a burst. With demand, a thread that comes up to a second late loses no bytes.
     mutating func refill(at now: UInt64, inDemand: Bool) {
         let elapsed = min(now - min(filledAt, now), 1_000_000_000)
         let earned = UInt64(Double(rate) * Double(elapsed) / 1e9)
-        // Less than a byte: it is kept by not moving the clock.
+        // Less than a byte: leave the clock, so that the fraction is not lost.
         if earned == 0 && elapsed < 1_000_000_000 { return }
         filledAt = now
         available = min(available + earned, inDemand ? rate : max(rate / 10, 1))

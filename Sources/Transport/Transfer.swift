@@ -2,31 +2,31 @@ import CCurl
 import Glibc
 import HTTPTypes
 
-/// One request while libcurl works on it; touched by the transport's thread alone.
+/// One request during its transfer by libcurl; used only by the transport's thread.
 final class Transfer {
-    /// Most bytes of a reply's header that are taken.
+    /// Maximum size of a reply's header in bytes.
     private static let maximumHeaderLength = 64 << 10
 
     let submission: Submission
     let easy: UnsafeMutableRawPointer
     let timeouts: TransportRequest.Timeouts
     let body: (any BodySource)?
-    /// Content-Type that goes with the body, where the transport chose it.
+    /// The body's Content-Type if the transport chooses the type.
     let bodyContentType: String?
-    /// Where libcurl writes what went wrong; it must outlive the transfer.
+    /// libcurl's buffer for error messages; must outlive the transfer.
     let errorBuffer = UnsafeMutableBufferPointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-    /// Header fields in libcurl's form, freed here because libcurl does not.
+    /// Header fields in libcurl's format; freed by this type because libcurl does not free them.
     var headerList: UnsafeMutablePointer<curl_slist>?
 
-    /// Bytes the bandwidth limit lets it send at once; kept by the throttle.
+    /// Bytes that the bandwidth limit allows the transfer to send at once; set by the throttle.
     var allowance: UInt64 = 0
-    /// Whether it is paused by the bandwidth limit; kept by the throttle.
+    /// Whether the bandwidth limit pauses the transfer; set by the throttle.
     var isThrottled = false
 
     private let throttle: Throttle
     private let sockets: SocketRegistry
     private var watch: ProgressWatch
-    /// Bytes of the body that the request's owner was told of as acknowledged.
+    /// Number of acknowledged body bytes last reported to the request's owner.
     private var reported: UInt64 = 0
     private var delivered: UInt64 = 0
     private var bodyError: (any Error)?
@@ -67,10 +67,10 @@ final class Transfer {
         errorBuffer.deallocate()
     }
 
-    /// Length of the body; 0 where there is none.
+    /// Length of the body in bytes; 0 without a body.
     var length: UInt64 { body?.length ?? 0 }
 
-    /// A socket was opened for its connection.
+    /// Registers a socket opened for this transfer's connection.
     func opened(_ descriptor: Int32) {
         sockets.opened(descriptor)
         outbox_set_user_timeout(descriptor, UInt32(clamping: max(timeouts.stall.nanoseconds / 1_000_000, 1)))
@@ -80,8 +80,8 @@ final class Transfer {
 
     /// Copies the next bytes of the body.
     ///
-    /// - Returns: their number, or CURL_READFUNC_PAUSE or CURL_READFUNC_ABORT. Never 0 before the promised end: libcurl
-    ///   would wait for the rest for ever.
+    /// - Returns: the number of bytes, or CURL_READFUNC_PAUSE or CURL_READFUNC_ABORT. Never 0 before the promised
+    ///   end: libcurl would wait for the rest for ever.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let body else { return 0 }
         let wanted = Int(min(UInt64(buffer.count), body.length - min(delivered, body.length)))
@@ -100,7 +100,7 @@ final class Transfer {
         }
     }
 
-    /// Goes back to the start, of the body and of the reply.
+    /// Rewinds the body and discards the reply so far.
     ///
     /// - Returns: whether the body can be sent again.
     func rewind() -> Bool {
@@ -119,7 +119,7 @@ final class Transfer {
         return true
     }
 
-    /// Whether a re-used connection turned out dead before a byte of reply came, for the first time.
+    /// Whether a re-used connection turned out to be dead before the first byte of the reply. True at most once.
     func mayBeSentAgain(after code: CURLcode) -> Bool {
         guard code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING, !wasSentAgain,
             headerLength == 0, outbox_curl_long_info(easy, CURLINFO_NUM_CONNECTS) == 0
@@ -130,9 +130,9 @@ final class Transfer {
 
     // MARK: Receiving
 
-    /// Takes one line of the reply's header.
+    /// Receives one line of the reply's header.
     ///
-    /// - Returns: whether to go on.
+    /// - Returns: whether to continue.
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         headerLength += line.count
         guard headerLength <= Self.maximumHeaderLength else {
@@ -140,20 +140,20 @@ final class Transfer {
             return false
         }
         if line.starts(with: "HTTP/".utf8) {
-            // The header so far was that of an interim reply, or of a proxy.
+            // The header so far belonged to an interim reply or to a proxy's reply.
             fields = HTTPFields()
         } else if let colon = line.firstIndex(of: UInt8(ascii: ":")),
             let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
         {
-            // Takes the white space around the value away, and the end of the line with it.
+            // Removes the white space around the value, including the end of the line.
             fields.append(HTTPField(name: name, value: line[(colon + 1)...]))
         }
         return true
     }
 
-    /// Takes bytes of the reply's body.
+    /// Receives bytes of the reply's body.
     ///
-    /// - Returns: whether to go on.
+    /// - Returns: whether to continue.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count <= submission.request.maximumReplyLength - replyLength else {
             isReplyTooLong = true
@@ -186,7 +186,7 @@ final class Transfer {
 
     // MARK: The other end
 
-    /// - Returns: whether a request may go to an address, as inet_ntop(3) writes it.
+    /// - Returns: whether the request may use an address, given in the notation of inet_ntop(3).
     func mayConnect(to address: String) -> Bool {
         guard let mayConnect = submission.request.mayConnect else { return true }
         return peers.note(address, isAllowed: mayConnect(address))
@@ -194,7 +194,7 @@ final class Transfer {
 
     // MARK: Judging
 
-    /// This end of its connection; nil before there is one.
+    /// The local end of the transfer's connection; nil before the connection exists.
     var localEndpoint: SocketRegistry.Endpoint? {
         guard let address = outbox_curl_string_info(easy, CURLINFO_LOCAL_IP).map({ String(cString: $0) }),
             !address.isEmpty
@@ -202,13 +202,14 @@ final class Transfer {
         return SocketRegistry.Endpoint(address: address, port: outbox_curl_long_info(easy, CURLINFO_LOCAL_PORT))
     }
 
-    /// For how long the other end has had the whole request and did not begin to reply; nil where it has not, or did.
+    /// Returns the time since the other end received the whole request; nil before that, and once the reply has
+    /// begun.
     func silence(at now: UInt64) -> Duration? {
         headerLength == 0 ? watch.silence(at: now) : nil
     }
 
-    /// - Parameter unacknowledged: bytes the kernel still holds.
-    /// - Returns: why to give up; nil where it goes on.
+    /// - Parameter unacknowledged: bytes still in the kernel.
+    /// - Returns: the reason to give up; nil to continue.
     func checkProgress(at now: UInt64, unacknowledged: Int) -> TransportError? {
         let written = Int64(outbox_curl_offset_info(easy, CURLINFO_SIZE_UPLOAD_T))
         report(acknowledged: UInt64(max(0, written - Int64(unacknowledged))))
@@ -225,15 +226,15 @@ final class Transfer {
         }
     }
 
-    /// The kernel takes a whole fragment at once, and a slow link is busy with it for a minute: bytes count once the other
-    /// end has acknowledged them.
+    /// Reports acknowledged bytes instead of bytes accepted by the kernel: the kernel accepts a whole fragment at
+    /// once, which keeps a slow link busy for a minute.
     private func report(acknowledged: UInt64) {
         guard let onProgress = submission.request.onProgress, acknowledged != reported else { return }
         reported = acknowledged
         onProgress(min(acknowledged, length))
     }
 
-    /// What the caller gets for a transfer that libcurl says is over.
+    /// Returns the caller's result for a transfer that libcurl has ended.
     func outcome(of code: CURLcode) -> Result<HTTPReply, TransportError> {
         if let bodyError { return .failure(.body(bodyError)) }
         if let sinkError { return .failure(.sink(sinkError)) }
@@ -265,7 +266,7 @@ final class Transfer {
 }
 
 extension Transfer {
-    /// What it means that a proxy answered CONNECT with this status (RFC 9110, section 9.3.6).
+    /// Explains a proxy's answer to CONNECT (RFC 9110, section 9.3.6).
     fileprivate static func refusedTunnel(_ status: Int) -> String {
         status == 407
             ? "the proxy wants to be logged in to (407); put user and password into the proxy's URL"

@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 import Synchronization
 
-/// The transport's thread, seen from the other threads.
+/// The interface of the transport's thread for other threads.
 final class TransferEngine: Sendable {
     private let inbox: TransferInbox
     private let thread: Mutex<pthread_t?>
@@ -59,7 +59,7 @@ final class TransferEngine: Sendable {
             guard let running = thread else { return }
             thread = nil
             _ = inbox.post(.stop)
-            // The last reference may be let go by the thread itself, with the body of a request.
+            // The thread itself may release the last reference, together with a request's body.
             if pthread_equal(running, pthread_self()) != 0 {
                 pthread_detach(running)
             } else {
@@ -68,8 +68,9 @@ final class TransferEngine: Sendable {
         }
     }
 
-    /// A thread inherits its creator's mask, and so do the threads libcurl starts to look up names. No signal of the
-    /// program is theirs to handle, and SIGPIPE, which OpenSSL's writes raise, must not end it.
+    /// Blocks all signals while starting the thread. A thread inherits its creator's mask, and so do libcurl's
+    /// threads for name look-ups. None of these threads should handle the program's signals, and SIGPIPE, which
+    /// OpenSSL's writes raise, must not end the program.
     private static func withAllSignalsBlocked<Value>(_ body: () -> Value) -> Value {
         var all = sigset_t()
         var previous = sigset_t()
@@ -80,7 +81,7 @@ final class TransferEngine: Sendable {
     }
 }
 
-/// What the thread is given when it starts.
+/// The thread's arguments.
 private final class ThreadContext: Sendable {
     private let inbox: TransferInbox
     private let configuration: CurlTransport.Configuration

@@ -8,17 +8,17 @@ struct Submission: Sendable {
     let continuation: CheckedContinuation<Result<HTTPReply, TransportError>, Never>
 }
 
-/// Stands for one call of `send`, by its identity.
+/// Identifies one call of `send`, by object identity.
 final class Ticket: Sendable {
     private let cancelled = Atomic(false)
 
-    /// Set before the thread is told, so that a cancellation that overtakes its own request is not lost.
+    /// Set before the command is posted, so that a cancellation overtaking its own request is not lost.
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
     func cancel() { cancelled.store(true, ordering: .releasing) }
 }
 
-/// What other threads tell the transport's thread.
+/// Commands from other threads to the transport's thread.
 final class TransferInbox: Sendable {
     enum Command: Sendable {
         case start(Submission)
@@ -34,8 +34,8 @@ final class TransferInbox: Sendable {
         var isClosed = false
     }
 
-    /// curl_multi_wakeup is the one function of a multi handle that any thread may call (man 3 curl_multi_wakeup);
-    /// the rest is called by the transport's thread alone.
+    /// curl_multi_wakeup is the only function of a multi handle that any thread may call (man 3 curl_multi_wakeup);
+    /// only the transport's thread calls the others.
     nonisolated(unsafe) let multi: UnsafeMutableRawPointer
     private let state = Mutex(State())
 
@@ -44,18 +44,18 @@ final class TransferInbox: Sendable {
         self.multi = multi
     }
 
-    /// - Returns: false once the inbox is closed; the command is dropped then.
+    /// - Returns: false if the inbox is closed; the command is then dropped.
     func post(_ command: Command) -> Bool {
         state.withLock { state in
             if state.isClosed { return false }
             state.commands.append(command)
-            // Under the lock, because the handle is gone once the inbox is closed.
+            // Under the lock, because the handle is freed once the inbox is closed.
             curl_multi_wakeup(multi)
             return true
         }
     }
 
-    /// What was posted since the last call, oldest first.
+    /// Removes and returns the posted commands, oldest first.
     func take() -> [Command] {
         state.withLock { state in
             defer { state.commands = [] }
@@ -65,7 +65,7 @@ final class TransferInbox: Sendable {
 
     /// Ends all use of the multi handle by other threads.
     ///
-    /// - Returns: commands that nobody will take any more.
+    /// - Returns: the remaining commands.
     func close() -> [Command] {
         state.withLock { state in
             state.isClosed = true

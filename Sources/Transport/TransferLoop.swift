@@ -1,9 +1,9 @@
 import CCurl
 import LinuxSystem
 
-/// What the transport's thread does: a loop around curl_multi_poll. Nothing in here is touched by another thread.
+/// The transport's thread: a loop around curl_multi_poll. Only this thread uses the loop.
 final class TransferLoop {
-    /// Idle easy handles kept for re-use. Each holds its upload buffer, so there are few.
+    /// Maximum number of idle easy handles kept for re-use. Each holds its upload buffer, hence the small number.
     private static let idleHandles = 8
 
     private let inbox: TransferInbox
@@ -37,9 +37,9 @@ final class TransferLoop {
             let now = bootTimeNanoseconds()
             throttle.deal(at: now)
             checkProgress(at: now)
-            // Last, when all that can end has ended; a transfer that is added makes the poll return at once.
+            // Last, after all ended transfers were removed; adding a transfer makes the poll return at once.
             startWaiting()
-            // Sleeps until a socket, a command or a deadline wants something; with nothing under way, for weeks.
+            // Sleeps until a socket event, a command or a deadline; without transfers, for weeks.
             curl_multi_poll(multi, nil, 0, pollTimeout(at: bootTimeNanoseconds()), nil)
         }
         tearDown()
@@ -50,7 +50,7 @@ final class TransferLoop {
     private func obey(_ command: TransferInbox.Command) {
         switch command {
         case .start(let submission):
-            // Cancelled before it came here: the command to cancel it came first, and will not come again.
+            // The cancellation overtook its request and will not come again.
             if submission.ticket.isCancelled {
                 submission.continuation.resume(returning: .failure(.cancelled))
             } else {
@@ -74,7 +74,7 @@ final class TransferLoop {
         }
     }
 
-    /// Lets go of whatever may hang in the network that was there before.
+    /// Ends or restarts transfers that may hang in the previous network.
     private func leaveNetwork(_ news: NetworkNews) {
         let descriptors = sockets.byLocalEndpoint()
         let now = bootTimeNanoseconds()
@@ -96,8 +96,8 @@ final class TransferLoop {
 
     // MARK: Life of a transfer
 
-    /// The limit on transfers is kept here rather than by CURLMOPT_MAX_TOTAL_CONNECTIONS, so that a request's
-    /// connect timeout does not run while it waits for its turn.
+    /// Starts waiting requests. The loop limits the number of transfers itself instead of using
+    /// CURLMOPT_MAX_TOTAL_CONNECTIONS, so that the connect timeout does not run while a request waits.
     private func startWaiting() {
         while let submission = waiting.first, active.count < max(configuration.maximumConnections, 1) {
             waiting.removeFirst()
@@ -136,7 +136,8 @@ final class TransferLoop {
         }
     }
 
-    /// libcurl does so itself when a re-used connection ends without a byte of reply, but not when sending on it fails.
+    /// Sends a request again on a new connection. libcurl itself does so if a re-used connection ends before the
+    /// reply, but not if sending fails.
     private func startOver(_ transfer: Transfer) {
         curl_multi_remove_handle(multi, transfer.easy)
         throttle.remove(transfer)
@@ -149,12 +150,12 @@ final class TransferLoop {
 
     private func end(_ transfer: Transfer, with result: Result<HTTPReply, TransportError>) {
         let easy = transfer.easy
-        // Also cuts the connection of a transfer that is not complete (man 3 curl_multi_remove_handle).
+        // Also closes the connection of an incomplete transfer (man 3 curl_multi_remove_handle).
         curl_multi_remove_handle(multi, easy)
         throttle.remove(transfer)
         active[easy] = nil
         if idle.count < Self.idleHandles {
-            // Drops the pointers to the transfer, which goes away now.
+            // Removes the pointers to the transfer, which is freed now.
             curl_easy_reset(easy)
             idle.append(easy)
         } else {
@@ -178,13 +179,13 @@ final class TransferLoop {
         nextCheck = now + (active.values.map(checkInterval).min() ?? 0)
     }
 
-    /// An eighth of the shortest timeout, from 10 ms to 1 s.
+    /// Returns an eighth of the shortest timeout, clamped to 10 ms … 1 s.
     private func checkInterval(of transfer: Transfer) -> UInt64 {
         let shortest = min(transfer.timeouts.stall, transfer.timeouts.reply).nanoseconds
         return min(max(shortest / 8, 10_000_000), 1_000_000_000)
     }
 
-    /// Milliseconds to sleep at most; libcurl shortens them to its own deadlines.
+    /// Maximum sleep in milliseconds; libcurl shortens it to its own deadlines.
     private func pollTimeout(at now: UInt64) -> Int32 {
         var deadline = throttle.deadline ?? .max
         if !active.isEmpty { deadline = min(deadline, nextCheck) }

@@ -2,10 +2,10 @@ import CCurl
 import Glibc
 import HTTPTypes
 
-/// Tells an easy handle, new or reset, everything about one transfer.
+/// Sets all options of one transfer on a new or reset easy handle.
 struct TransferSetup {
-    /// The largest read a body sees. Twice as much gained nothing in measurements, half as much cost a tenth more CPU;
-    /// every transfer under way holds one.
+    /// Maximum size of one read from a body, in bytes. Twice the size gained nothing in measurements, half the size
+    /// cost a tenth more CPU; every running transfer holds one such buffer.
     private static let uploadBufferLength = 256 << 10
 
     let transfer: Transfer
@@ -27,7 +27,7 @@ struct TransferSetup {
     private func applyConnection() {
         // No signals for name look-ups (man 3 CURLOPT_NOSIGNAL); the thread has SIGPIPE blocked.
         set(CURLOPT_NOSIGNAL, 1)
-        // An aborted transfer does not wait for a name look-up that is still under way.
+        // An aborted transfer does not wait for a running name look-up.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_FOLLOWLOCATION, 0)
@@ -39,8 +39,8 @@ struct TransferSetup {
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: max(transfer.timeouts.connect.nanoseconds / 1_000_000, 1)))
     }
 
-    /// While sending, TCP_USER_TIMEOUT notices a network that swallows everything; while a reply is waited for there is
-    /// nothing to be acknowledged but the kernel's own probes.
+    /// Enables keep-alive probes. While sending, TCP_USER_TIMEOUT detects a network that drops all packets. While
+    /// waiting for a reply, only the kernel's own probes can be acknowledged.
     private func applyProbing() {
         let seconds = Int(clamping: transfer.timeouts.stall.nanoseconds / 1_000_000_000)
         let interval = min(max(seconds, 5), 60)
@@ -50,17 +50,17 @@ struct TransferSetup {
     }
 
     private func applyRoute() {
-        // A name is looked up for each new connection: an address of the network before would keep failing, and look-ups
-        // run on threads of their own (man 3 CURLOPT_DNS_CACHE_TIMEOUT).
+        // Look up the name for each new connection: a cached address from a previous network would keep failing.
+        // Look-ups run on separate threads (man 3 CURLOPT_DNS_CACHE_TIMEOUT).
         set(CURLOPT_DNS_CACHE_TIMEOUT, 0)
         // An empty name overrides the environment (man 3 CURLOPT_PROXY).
         if LoopbackHost.isNamed(in: request.url) { set(CURLOPT_PROXY, "") }
-        // The request's fields, a token among them, are for the server and never for the proxy that makes the tunnel.
+        // The request's fields, such as the token, are only for the server, never for a tunnel's proxy.
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     }
 
-    /// Only with a route of its own choice is it known whether an address is the proxy's.
+    /// Sets the proxy explicitly: only then is it known whether an address belongs to the proxy.
     private func applyPeerChecks() {
         let proxy = LoopbackHost.isNamed(in: request.url) ? nil : ProxyEnvironment.current.proxy(for: request.url)
         set(CURLOPT_PROXY, proxy ?? "")
@@ -76,7 +76,7 @@ struct TransferSetup {
                 return outbox_open_socket(peer)
             },
             { context, address, _, _, _ in
-                // The connection may have been made for a request that asked for no check.
+                // The connection may come from an earlier request without a check.
                 guard let address, Transfer.from(context)?.mayConnect(to: String(cString: address)) == true else {
                     return CURL_PREREQFUNC_ABORT
                 }
@@ -99,12 +99,12 @@ struct TransferSetup {
 
     private func applyRequest() {
         set(CURLOPT_URL, request.url)
-        // The caller's encoding stands: "/../" may be part of an object's name.
+        // Keep the caller's encoding: "/../" may be part of an object's name.
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_USERAGENT, configuration.userAgent)
         set(CURLOPT_MAXFILESIZE_LARGE, offset: Int64(request.maximumReplyLength))
         if transfer.body != nil || [.post, .put, .patch].contains(request.method) {
-            // Every method's body goes the way of an upload, which adds no Content-Type of its own.
+            // Every method sends its body as an upload, which adds no Content-Type of its own.
             set(CURLOPT_UPLOAD, 1)
             set(CURLOPT_INFILESIZE_LARGE, offset: Int64(clamping: transfer.length))
         } else if request.method == .head {
@@ -112,8 +112,8 @@ struct TransferSetup {
         }
         set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
 
-        // "Name;" is how libcurl is asked for a field without value, "Name:" how for none at all. Waiting for "100
-        // Continue" would cost a second with every server that does not know it.
+        // libcurl sends "Name;" as a field without value, and omits the field for "Name:". Waiting for "100 Continue"
+        // would cost a second with every server that does not support it.
         var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0)" }
         if let type = transfer.bodyContentType { lines.append("Content-Type: \(type)") }
         lines.append("Expect:")
@@ -121,8 +121,8 @@ struct TransferSetup {
         outbox_curl_set_list(easy, CURLOPT_HTTPHEADER, transfer.headerList)
     }
 
-    /// libcurl holds the addresses without owning what is there: the loop keeps the transfer until the handle is reset,
-    /// and the registry until the last connection is closed.
+    /// libcurl stores pointers without owning the objects: the loop keeps the transfer until the handle is reset, and
+    /// the registry until the last connection is closed.
     private func applyCallbacks() {
         let context = Unmanaged.passUnretained(transfer).toOpaque()
         outbox_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorBuffer.baseAddress)
@@ -173,7 +173,7 @@ struct TransferSetup {
 }
 
 extension String {
-    /// As inet_ntop(3) writes it; nil where it is of no IP family.
+    /// Formats an address in the notation of inet_ntop(3); nil for a family other than IPv4 and IPv6.
     fileprivate init?(peer: UnsafePointer<curl_sockaddr>) {
         let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text -> String? in
             guard let start = text.baseAddress, outbox_peer_address(peer, start, UInt32(text.count)) == 0 else {

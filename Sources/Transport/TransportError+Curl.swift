@@ -1,16 +1,16 @@
 import CCurl
 
 extension TransportError {
-    /// What a code of libcurl means (man 3 libcurl-errors).
+    /// Translates a libcurl code (man 3 libcurl-errors).
     ///
-    /// - Parameter detail: what libcurl wrote into CURLOPT_ERRORBUFFER, or nothing.
+    /// - Parameter detail: libcurl's text in CURLOPT_ERRORBUFFER, possibly empty.
     init(_ code: CURLcode, detail: String) {
         let message = Self.message(detail, or: String(cString: curl_easy_strerror(code)))
         self =
             switch code {
             case CURLE_URL_MALFORMAT: .badURL(message)
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .resolve(message)
-            // The one timeout libcurl is given is that for connecting.
+            // The connect timeout is libcurl's only timeout here.
             case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED, CURLE_OPERATION_TIMEDOUT:
                 .connect(message)
             case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
@@ -19,18 +19,19 @@ extension TransportError {
                 .tls(Self.explained(message))
             case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: .reset(message)
             case CURLE_FILESIZE_EXCEEDED: .replyTooLong(message)
-            // Unsupported is what libcurl calls HTTP/0.9, that is any bytes at all: the URL's scheme was checked before.
+            // libcurl reports HTTP/0.9, which can be any bytes, as an unsupported protocol; the URL's scheme was
+            // checked before.
             case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_BAD_CONTENT_ENCODING:
                 .badReply(message)
             default: .other(message)
             }
     }
 
-    /// Says in words what the commonest mistakes in a configuration lead to. OpenSSL takes the first bytes of an HTTP reply for
-    /// a TLS record of an unknown version, or of an odd length.
+    /// Explains the errors of the commonest configuration mistakes. OpenSSL takes the first bytes of an HTTP reply
+    /// for a TLS record of an unknown version or an odd length.
     private static func explained(_ message: String) -> String {
         let text = message.lowercased()
-        // The words changed between versions of libcurl.
+        // libcurl's wording differs between versions.
         let words = ["certificate verify locations", "setting certificate file", "trust anchors"]
         if words.contains(where: text.contains) {
             return "the file with certificate authorities can't be read; correct remote.ca_file (\(message))"
@@ -40,7 +41,7 @@ extension TransportError {
         return "the server speaks no TLS on this port; use http:// or the port for https:// (\(detail))"
     }
 
-    /// Messages about a proxy quote its URL from the environment, password and all: what may be one is replaced.
+    /// Hides messages that may quote a proxy's URL from the environment, which can contain a password.
     static func message(_ detail: String, or general: String) -> String {
         detail.isEmpty || detail.contains("@") ? general : detail
     }

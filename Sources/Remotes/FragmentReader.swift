@@ -3,13 +3,14 @@ public import LinuxSystem
 public import Transport
 public import UploadCore
 
-/// The bytes of one fragment, read from the file while they are sent and compared with the digests taken when the file
-/// was hashed.
+/// The bytes of one fragment, read from the file while the fragment is sent, and compared with the digests taken
+/// during hashing.
 ///
-/// The last bytes of a block are handed over only after the whole block agreed: when they do not, reading throws a
-/// `SourceProblem`, the connection is cut, and the server never gets a complete fragment of changed bytes.
+/// The reader returns the last bytes of a block only after checking the whole block. If the digest differs, reading
+/// throws a `SourceProblem`, the transport closes the connection, and the server never gets a complete fragment of
+/// changed bytes.
 public final class FragmentReader: BodySource, @unchecked Sendable {
-    // Unchecked: a body source is called by one thread at a time, and `offset` and `digester` are touched by nobody else.
+    // Unchecked: only one thread at a time calls a body source, and no other code uses `offset` and `digester`.
     private var offset: UInt64
     private let digester: BlockDigester
     private let file: SharedDescriptor
@@ -17,14 +18,14 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
     private let range: Range<UInt64>
     private let digests: [UInt64]
 
-    /// Prepares to read a fragment.
+    /// Prepares a fragment for reading.
     ///
     /// - Parameters:
     ///   - file: open for reading.
-    ///   - path: what the file is called in errors.
+    ///   - path: the file's path for errors.
     ///   - range: the fragment's bytes; its start is a multiple of 512 KiB.
-    ///   - digests: of the blocks in `range`, in order.
-    ///   - secret: the digests are keyed with.
+    ///   - digests: the digests of the blocks in `range`, in order.
+    ///   - secret: the key of the digests.
     public init(
         file: SharedDescriptor, path: RelativePath, range: Range<UInt64>, digests: [UInt64], secret: DigestSecret
     ) {
@@ -39,9 +40,9 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
     /// Number of bytes in the fragment.
     public var length: UInt64 { UInt64(range.count) }
 
-    /// Reads on; see `BodySource`.
+    /// Reads the next bytes; see `BodySource`.
     ///
-    /// - Throws: `SourceProblem`, when the bytes are not those that were hashed or cannot be read.
+    /// - Throws: `SourceProblem` if the bytes changed since hashing or cannot be read.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         let position = offset - range.lowerBound
         let blockSize = UInt64(BlockDigester.blockSize)
@@ -74,7 +75,7 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
         if count < target.count { throw SourceProblem(path: path, kind: .changed) }
     }
 
-    /// Goes back to the fragment's first byte.
+    /// Returns to the fragment's first byte.
     public func rewind() {
         digester.reset()
         offset = range.lowerBound

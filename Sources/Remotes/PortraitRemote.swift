@@ -1,16 +1,16 @@
 public import Transport
 public import UploadCore
 
-/// A server that keeps a profile picture for each account. Of the protocols only fileSection has one, so it is asked for
-/// apart from `Remote`.
+/// A server that stores a profile picture for each account. Only the fileSection protocol supports pictures, so this
+/// protocol is separate from `Remote`.
 public protocol PortraitRemote: Sendable {
-    /// Makes a picture the account's profile picture, in the place of the one before.
+    /// Replaces the account's profile picture.
     ///
-    /// It is judged as registering an upload is: no id is involved, so 404, 405 and 410 tell of a wrong URL. Cancelling
-    /// the task gives the request up; the server may have taken the picture all the same.
+    /// Failures are judged like those of a registration: the request contains no id, so 404, 405 and 410 mean a wrong
+    /// URL. Cancelling the task aborts the request, but the server may already have accepted the picture.
     ///
     /// - Parameter picture: a JPEG.
-    /// - Returns: the picture's URL, as the server gave it: http or https, at most 2048 bytes.
-    /// - Throws: what kind of failure it was; `.source` where the picture could not be read.
+    /// - Returns: the picture's URL from the server: http or https, at most 2048 bytes.
+    /// - Throws: the kind of failure; `.source` if the picture could not be read.
     func replacePortrait(_ picture: any BodySource) async throws(RemoteFailure) -> String
 }

@@ -3,9 +3,9 @@ import Transport
 import UploadCore
 
 extension RemoteFailure {
-    /// Something between here and the server answers in its place, and a person can probably mend it.
+    /// Another system on the way answers in place of the server; a person can probably correct this.
     ///
-    /// - Parameter what: what was answered.
+    /// - Parameter what: the kind of answer, for the message.
     static func portal(_ endpoint: String, _ what: String, retryAfter: Duration? = nil) -> RemoteFailure {
         let message =
             "\(endpoint): the answer is \(what); is it a captive portal? Log in to the network, or correct remote.url"
@@ -14,9 +14,9 @@ extension RemoteFailure {
         )
     }
 
-    /// What a request that got no reply tells, for every protocol over HTTP.
+    /// Classifies the error of a request without a reply, for every protocol over HTTP.
     ///
-    /// - Parameter hidingToken: takes the account's token out of what libcurl quotes.
+    /// - Parameter hidingToken: removes the account's token from libcurl's message.
     init(_ error: TransportError, endpoint: String, hidingToken: (String) -> String = { $0 }) {
         let message = "\(endpoint): \(hidingToken("\(error)"))"
         func temporary(_ code: String, _ outlook: Outlook = .away) -> RemoteFailure {
@@ -46,21 +46,21 @@ extension RemoteFailure {
     }
 }
 
-/// A page made for people, where an answer of the protocol was expected.
+/// Detects and reads web pages sent in place of a protocol's answer.
 enum WebPage {
-    /// Whether a reply has no body, or one of white space alone.
+    /// Whether a reply's body is empty or only white space.
     static func isBlank(_ reply: HTTPReply) -> Bool { reply.body.allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) } }
 
-    /// The first line of a body that a person would read: the title or first text of an HTML page, the first line of
-    /// anything else.
+    /// Returns the first readable line of a body: the title or first text of an HTML page, or the first line of any
+    /// other body.
     ///
-    /// - Returns: nil where there is no text.
+    /// - Returns: nil if the body has no text.
     static func firstLine(of reply: HTTPReply) -> String? {
         let text = String(decoding: reply.body.prefix(longestHead), as: UTF8.self)
         return firstLine(isBody(of: reply) ? withoutTags(text) : text) ?? firstLine(text)
     }
 
-    /// How much of a page is looked through for its first line, in bytes.
+    /// Maximum number of bytes searched for the first line.
     private static let longestHead = 16 << 10
 
     private static func firstLine(_ text: String) -> String? {
@@ -83,7 +83,7 @@ enum WebPage {
         return plain + rest
     }
 
-    /// Whether a reply's body is one: by its type, or because it begins as HTML does.
+    /// Whether a reply's body is a web page: by its type, or because it begins like HTML.
     static func isBody(of reply: HTTPReply) -> Bool {
         let type = reply.headers.first(.contentType)?.lowercased() ?? ""
         if type.hasPrefix("text/html") || type.hasPrefix("application/xhtml") { return true }

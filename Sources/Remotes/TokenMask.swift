@@ -1,20 +1,20 @@
 import FoundationEssentials
 
-/// Hides the account's own token in text from outside: a proxy that echoes a request's header would otherwise put it
+/// Hides the account's token in texts from outside: otherwise a proxy echoing a request's header would put the token
 /// into sidecars, the log and the ledger.
 ///
-/// The token is found as given, percent-encoded and base64-encoded, at any position of a longer base64 text.
+/// Finds the token unchanged, percent-encoded and base64-encoded, at any position of a longer base64 text.
 public struct TokenMask: Equatable, Sendable {
-    /// What stands in the place of a token; every character of it may stand in a URL.
+    /// The replacement for a token; all its characters are legal in a URL.
     public static let mark = "***"
-    /// Shorter tokens are not looked for: they would be found in ordinary words.
+    /// Minimum length of a token in bytes; shorter tokens would also match ordinary words.
     static let shortest = 4
-    /// Shorter pieces of base64 text would be found by chance.
+    /// Minimum length of base64 text; shorter pieces would match by chance.
     private static let shortestEncoded = 8
 
     private let forms: [[UInt8]]
 
-    /// Prepares to hide a token; with nil nothing is hidden.
+    /// Prepares to hide a token; nil hides nothing.
     public init(token: String?) {
         guard let token, token.utf8.count >= Self.shortest else {
             forms = []
@@ -27,15 +27,15 @@ public struct TokenMask: Equatable, Sendable {
         forms = Set([token] + percent + encoded + urlSafe).map { Array($0.utf8) }
     }
 
-    /// A text without the token.
+    /// Returns a text without the token.
     public func hide(in text: String) -> String {
         if forms.isEmpty { return text }
-        // Bytes, since a combining character behind a token would make another character of its last letter.
+        // Compares bytes, since a combining character after a token would change the token's last character.
         let bytes = forms.reduce(Array(text.utf8)) { $0.replacing($1, with: Array(Self.mark.utf8)) }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// RFC 3986, section 2.3: all but unreserved characters are encoded.
+    /// Percent-encodes all bytes but unreserved characters (RFC 3986, section 2.3).
     private static func percentEncoded(_ bytes: [UInt8], digits: String) -> String {
         let digits = Array(digits)
         return bytes.reduce(into: "") { text, byte in
@@ -48,9 +48,9 @@ public struct TokenMask: Equatable, Sendable {
         }
     }
 
-    /// The characters of a base64 text that depend on the given bytes alone.
+    /// Returns the characters of a base64 text that depend only on the given bytes.
     ///
-    /// - Parameter offset: how many bytes stand before them in the last group of three.
+    /// - Parameter offset: number of bytes before them in the last group of three.
     private static func base64(of bytes: [UInt8], at offset: Int) -> String {
         let text = Data([UInt8](repeating: 0, count: offset) + bytes).base64EncodedString()
         let bits = (offset + bytes.count) * 8

@@ -34,7 +34,7 @@ public struct TransportRequest: Sendable {
 
     /// Method, for instance `POST`.
     public var method: HTTPRequest.Method
-    /// Absolute `http` or `https` URL; reserved characters are already percent-encoded.
+    /// Absolute `http` or `https` URL; the caller percent-encodes illegal characters.
     public var url: String
     /// Header fields in sending order. `Content-Length`, `Transfer-Encoding` and `Expect` belong to the transport,
     /// which refuses a request with these fields as ``TransportError/badRequest(_:)``. No field can hold CR, LF or

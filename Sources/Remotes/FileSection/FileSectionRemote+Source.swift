@@ -7,7 +7,8 @@ extension FileSectionRemote: SourceRemote {
         let judge = judge(of: "commit.do", about: .knownIDs)
         let reply = try await post("/source/commit.do", Messages.Commit(commit), judge)
         try judge.accept(reply)
-        // The post is made; without a usable address it has none to show, and asking again would bring no other.
+        // The server has accepted the post; without a usable URL the post has none, and another request would return
+        // no other.
         guard let url = judge.optionalData(Messages.CommitReply.self, of: reply)?.url, WebURL.isOne(url) else {
             return nil
         }

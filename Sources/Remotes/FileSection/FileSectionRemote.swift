@@ -5,7 +5,7 @@ public import UploadCore
 
 /// The fileSection protocol, see docs/protocol.md.
 public final class FileSectionRemote: Remote {
-    /// What the protocol can do: batches of 50, fragments of 512 KiB in any order.
+    /// The protocol's traits: batches of 50, fragments of 512 KiB in any order.
     public static let protocolTraits = RemoteTraits(batch: 50)
     /// See ``protocolTraits``.
     public let traits = FileSectionRemote.protocolTraits
@@ -16,13 +16,13 @@ public final class FileSectionRemote: Remote {
     private let transport: any HTTPTransport
     private let credentials: any CredentialSource
 
-    /// A server.
+    /// Creates a remote for one server and account.
     ///
     /// - Parameters:
-    ///   - url: its base address without a trailing slash.
-    ///   - account: whose uploads these are; part of the scope.
+    ///   - url: the server's base address without a trailing slash.
+    ///   - account: the owner of the uploads; part of the scope.
     ///   - transport: sends the requests.
-    ///   - credentials: asked for the token of each request.
+    ///   - credentials: supplies the token of each request.
     public init(url: String, account: String, transport: any HTTPTransport, credentials: any CredentialSource) {
         base = url
         scope = RemoteScope(protocolName: "filesection", url: url, account: account)
@@ -53,7 +53,7 @@ public final class FileSectionRemote: Remote {
         }
     }
 
-    /// Nothing to ask: the protocol has no question for it.
+    /// Sends no request: the protocol has no query for progress.
     public func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint { .asRecorded }
 
     /// `POST /fileSection/upload.do`.
@@ -103,7 +103,7 @@ public final class FileSectionRemote: Remote {
         } catch RemoteFailure.forgotten {}
     }
 
-    /// Begins a request: its token is read once, so that the reply is searched for the very one that was sent.
+    /// Begins a request. Reads the token once, so that the reply is searched for the token actually sent.
     func judge(of endpoint: String, about subject: ReplyJudge.Subject) -> ReplyJudge {
         ReplyJudge(endpoint: endpoint, subject: subject, token: credentials.bearerToken())
     }
@@ -114,7 +114,7 @@ public final class FileSectionRemote: Remote {
         let bytes: [UInt8]
         do {
             let encoder = JSONEncoder()
-            // The same request is the same bytes, however often it is sent.
+            // Sorted keys make repeated requests byte-identical.
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             bytes = Array(try encoder.encode(body))
         } catch {
@@ -126,7 +126,7 @@ public final class FileSectionRemote: Remote {
         return try await send(request, judge)
     }
 
-    /// - Parameter fileBlock: the value of the header field `file_block`, where the request has one.
+    /// - Parameter fileBlock: the value of the header field `file_block`; nil to omit the field.
     func send(
         _ request: TransportRequest, _ judge: ReplyJudge, fileBlock: String? = nil
     ) async throws(RemoteFailure) -> HTTPReply {
@@ -141,7 +141,7 @@ public final class FileSectionRemote: Remote {
     }
 }
 
-/// What an isFinish reply means for each of the uploads that were asked about.
+/// The meaning of an isFinish reply for each upload in the request.
 struct FinishVerdict {
     private let status: Int
     private let failed: Set<String>
@@ -151,7 +151,7 @@ struct FinishVerdict {
     private let asked: Int
     private let hidingToken: (String) -> String
 
-    /// - Parameter hidingToken: takes the account's token out of texts of the reply.
+    /// - Parameter hidingToken: removes the account's token from texts of the reply.
     init(_ reply: Messages.IsFinishReply, asked: Int, hidingToken: @escaping (String) -> String) {
         self.hidingToken = hidingToken
         status = reply.finishStatus
@@ -180,9 +180,10 @@ struct FinishVerdict {
         if failed.contains(upload.id) {
             return .success(.failed(failure("the server could not assemble \(upload.id)")))
         }
-        // Others failed: this one is asked about again, without them.
+        // Other uploads failed: ask about this upload again, without them.
         if !failed.isEmpty { return .success(.assembling) }
-        // Nobody was named: a single upload it must be; of several each is asked about by itself.
+        // The reply names no upload: a single upload must have failed. For several, `forgotten` makes the upload
+        // machine ask about each one alone.
         return asked == 1
             ? .success(.failed(failure("the server could not assemble \(upload.id)"))) : .failure(.forgotten)
     }

@@ -1,6 +1,6 @@
 import UploadCore
 
-/// Bodies of the fileSection protocol, as they stand in JSON.
+/// JSON bodies of the fileSection protocol.
 enum Messages {
     struct PreLoad: Encodable {
         struct File: Encodable {
@@ -78,7 +78,7 @@ enum Messages {
         var userImg: String
     }
 
-    /// An id as the server writes it: text, or a number where a server is careless.
+    /// An id from the server: text, or a number from a careless server.
     struct FileID: Decodable, Equatable {
         var text: String
 
@@ -91,7 +91,7 @@ enum Messages {
             }
         }
 
-        /// `[A-Za-z0-9._-]{1,128}`: what may stand in a header and in a file name.
+        /// Whether the id matches `[A-Za-z0-9._-]{1,128}`, and so is safe in a header and in a file name.
         var isLegal: Bool {
             (1...128).contains(text.utf8.count)
                 && text.utf8.allSatisfy { byte in
@@ -106,7 +106,7 @@ enum Messages {
         }
     }
 
-    /// The header `file_block` of an upload request. The id is legal, so nothing in it needs escaping.
+    /// Returns the header `file_block` of an upload request. The id is legal, so no character needs escaping.
     static func fileBlock(_ fragment: OutgoingFragment) -> String {
         let plan = fragment.upload.plan
         return """

@@ -3,13 +3,13 @@ import HTTPTypes
 import Transport
 import UploadCore
 
-/// How a reply of the fileSection protocol is judged: the HTTP status first, on 2xx the `code` of the body.
+/// Judges a reply of the fileSection protocol: first the HTTP status, then, for 2xx, the `code` in the body.
 struct ReplyJudge {
-    /// What a request was about, as far as judging its reply depends on it.
+    /// The subject of a request, as far as the judgement depends on it.
     enum Subject {
-        /// Nothing the server gave out before: a 404 means a wrong URL.
+        /// No id from the server: a 404 means a wrong URL.
         case noID
-        /// Ids the server gave out: a 404 means that it forgot them.
+        /// Ids from the server: a 404 means that the server forgot them.
         case knownIDs
     }
 
@@ -26,10 +26,10 @@ struct ReplyJudge {
         var data: Ids?
     }
 
-    /// Which endpoint was asked, for messages.
+    /// The request's endpoint, for messages.
     let endpoint: String
     let subject: Subject
-    /// The token that the request goes out with; no text of the reply is handed on with it.
+    /// The request's token; removed from every text of the reply.
     let token: String?
     private let mask: TokenMask
 
@@ -40,19 +40,19 @@ struct ReplyJudge {
         mask = TokenMask(token: token)
     }
 
-    /// Text from outside without the token. Every text of a reply or of the transport passes here before it is cut,
-    /// stored or shown.
+    /// Removes the token from a text. Every text of a reply or of the transport passes this function before it is
+    /// cut, stored or shown.
     func hidingToken(_ text: String) -> String { mask.hide(in: text) }
 
-    /// What a request that got no reply tells.
+    /// Returns the failure of a request without a reply.
     func failure(_ error: TransportError) -> RemoteFailure {
         RemoteFailure(error, endpoint: endpoint, hidingToken: hidingToken)
     }
 
-    /// Takes a reply's data out.
+    /// Decodes a reply's data.
     ///
     /// - Returns: the decoded `data` object.
-    /// - Throws: what kind of failure the reply tells of.
+    /// - Throws: the kind of failure reported by the reply.
     func data<Data: Decodable>(_ type: Data.Type, of reply: HTTPReply) throws(RemoteFailure) -> Data {
         try accept(reply)
         do {
@@ -62,9 +62,9 @@ struct ReplyJudge {
         }
     }
 
-    /// Looks into a reply that was accepted already.
+    /// Decodes the data of an already accepted reply.
     ///
-    /// - Returns: the decoded `data` object; nil where there is none, or another than expected.
+    /// - Returns: the decoded `data` object; nil for missing or unexpected data.
     func optionalData<Data: Decodable>(_ type: Data.Type, of reply: HTTPReply) -> Data? {
         try? JSONDecoder().decode(Body<Data>.self, from: FoundationEssentials.Data(reply.body)).data
     }
@@ -73,9 +73,9 @@ struct ReplyJudge {
         var data: Payload
     }
 
-    /// Checks that a reply tells of success.
+    /// Checks that a reply reports success.
     ///
-    /// - Throws: what kind of failure the reply tells of.
+    /// - Throws: the kind of failure reported by the reply.
     func accept(_ reply: HTTPReply) throws(RemoteFailure) {
         guard (200...299).contains(reply.status) else {
             throw failure(status: reply.status, reply: reply)
@@ -143,8 +143,8 @@ struct ReplyJudge {
         }
     }
 
-    /// A refusal that is not the upload server's: a proxy or another web server answers in its place, so that it says
-    /// nothing of the file.
+    /// A refusal from a proxy or another web server in place of the upload server, so that the refusal says nothing
+    /// about the file.
     private func foreign(_ reply: HTTPReply, _ retryAfter: Duration?) -> RemoteFailure {
         let line = WebPage.firstLine(of: reply).map { " \"\(hidingToken($0).prefix(200))\"" } ?? ""
         let message =
@@ -154,9 +154,9 @@ struct ReplyJudge {
             FileError(code: "bad_reply", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
     }
 
-    /// A redirect is never followed: the token would go to whoever the reply names.
+    /// A redirect, which is never followed: the token would go to any host named in the reply.
     private func redirected(_ reply: HTTPReply) -> RemoteFailure {
-        // Without the query, which may hold what a portal knows of this machine.
+        // Omits the query, which may hold a portal's data about this machine.
         let place =
             reply.headers.first(.location).map { " to \(hidingToken(WebURL.withoutQuery($0)).prefix(200))" } ?? ""
         let message =
@@ -165,7 +165,7 @@ struct ReplyJudge {
         return .temporary(FileError(code: "redirected", message: message, retryable: true), outlook: .away)
     }
 
-    /// Whether a 403 is about one file and not about the account: its data names exactly one id.
+    /// Whether a 403 concerns one file instead of the account: its data names exactly one id.
     private func namesOneFile(_ reply: HTTPReply) -> Bool {
         guard let data = try? JSONDecoder().decode(Named.self, from: Data(reply.body)).data else { return false }
         return data.fileId != nil || data.fileIds?.count == 1

@@ -1,9 +1,9 @@
-/// What is taken for the URL of something on the web, where a server gives one.
+/// Checks the URLs given by a server.
 public enum WebURL {
-    /// The longest one that is taken, in bytes.
+    /// Maximum length of a URL in bytes.
     private static let longest = 2048
 
-    /// A URL without its query and fragment, which may hold a token, or what a portal knows of this machine.
+    /// Returns a URL without query and fragment, which may hold a token, or a portal's data about this machine.
     public static func withoutQuery(_ url: String) -> String { String(url.prefix { $0 != "?" && $0 != "#" }) }
 
     /// Whether a text is an absolute http or https URL of at most 2048 bytes without blanks and control characters.

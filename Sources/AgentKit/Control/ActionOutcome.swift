@@ -1,15 +1,15 @@
-/// What the agent says became of an action.
+/// The agent's answer to an action.
 public struct ActionOutcome: Codable, Equatable, Sendable {
-    /// A path that is as it was.
+    /// A path that the action did not change.
     public struct Unchanged: Codable, Equatable, Sendable {
         /// The path's entry.
         public var file: FileEntry
-        /// Why nothing was done to it, for people.
+        /// The reason, for people.
         public var reason: String
     }
 
-    /// Paths that are in another state or place now.
+    /// Paths whose state or place changed.
     public var changed: [FileEntry]
-    /// Paths that the action was about and did nothing to.
+    /// Paths of the target that the action did not change.
     public var unchanged: [Unchanged]
 }

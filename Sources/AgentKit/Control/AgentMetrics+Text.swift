@@ -1,7 +1,7 @@
 import UploadCore
 
 extension AgentMetrics {
-    /// What `GET /metrics` answers; each metric is explained in docs/control.md.
+    /// Returns the answer to `GET /metrics`. docs/control.md explains each metric.
     func prometheusText(process: ProcessFigures) -> String {
         var text = PrometheusText()
         writeFiles(into: &text)

@@ -1,10 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// Tells those who work for a client that it closed its connection; the server itself notices when it writes the answer.
+/// Reports that a client closed its connection. The server itself would notice only when writing the answer.
 ///
-/// On a Unix socket a closed end is told apart from one that only sends nothing more: epoll reports `EPOLLHUP` for the
-/// first alone (man 2 epoll_ctl), and only that ends the channel.
+/// On a Unix socket, epoll distinguishes a closed peer from one that merely sends nothing more: `EPOLLHUP` is
+/// reported only for the former (man 2 epoll_ctl), and only that ends the channel.
 final class ClientPresence: ChannelInboundHandler, RemovableChannelHandler, Sendable {
     typealias InboundIn = NIOAny
 
@@ -16,7 +16,7 @@ final class ClientPresence: ChannelInboundHandler, RemovableChannelHandler, Send
 
     private let state = Mutex(State())
 
-    /// Does something once the client is gone, at once where it is already.
+    /// Registers an action for the moment the client leaves. Runs the action at once if the client has left already.
     ///
     /// - Returns: a number for ``forget(_:)``.
     func whenGone(_ action: @escaping @Sendable () -> Void) -> UInt64 {
@@ -29,7 +29,7 @@ final class ClientPresence: ChannelInboundHandler, RemovableChannelHandler, Send
         return number
     }
 
-    /// Does not do it any more: a connection can last for many requests.
+    /// Removes an action, since a connection can last for many requests.
     func forget(_ number: UInt64) {
         state.withLock { $0.actions[number] = nil }
     }

@@ -1,41 +1,41 @@
 import UploadCore
 
-/// What the control interface shows and steers.
+/// The operations of the control interface on files and sessions.
 protocol ControlBackend: Sendable {
-    /// How the agent is.
+    /// Returns the agent's health.
     func health() async -> AgentHealth
 
-    /// Every path in one of the given states, ordered by path; all of them where nil.
+    /// Returns every path in one of the given states, or all paths if `nil`, sorted by path.
     ///
-    /// `status --watch` and `wait` ask several times a second for states that are not final: that should not cost a walk
-    /// through all that was ever done.
+    /// `status --watch` and `wait` ask for unfinished states several times a second. Such a query should not walk
+    /// through all finished paths.
     func files(in states: Set<FileState>?) async -> [FileReport]
 
-    /// The path with an id; nil when there is none.
+    /// Returns the path with an id; `nil` if there is none.
     func file(id: String) async -> FileReport?
 
-    /// Every path that holds a content, final or not, ordered by path.
+    /// Returns every path that holds a content, final or not, sorted by path.
     func files(of key: ContentKey) async -> [FileReport]
 
-    /// Acts on files. What it decided is durable when it returns.
+    /// Performs an action on files. The result is durable on return.
     ///
-    /// - Returns: what changed and what did not; nil when nothing bears that id or key.
+    /// - Returns: changed and unchanged paths; `nil` if no file has this id or key.
     func perform(_ action: FileAction, on target: ActionTarget) async -> ActionAnswer?
 
-    /// Removes sidecars and entries of vanished files whose retention is over; confirmations stay.
+    /// Removes sidecars and entries of vanished files after their retention. Confirmations stay.
     func prune() async -> PruneReport
 
-    /// Keeps a token and uses it from now on.
+    /// Stores a token and uses it from now on.
     ///
-    /// - Returns: whether the agent begins anew for it, because another account signed in.
+    /// - Returns: whether the agent restarts, because another account signed in.
     func signIn(token: String, user: String?) async throws(SessionError) -> Bool
 
-    /// Discards what `signIn` kept.
+    /// Discards the session that `signIn` stored.
     func signOut() async throws(SessionError)
 
-    /// Everything that is counted.
+    /// Returns all counters.
     func metrics() async -> AgentMetrics
 
-    /// What happens, for `/v1/events`.
+    /// The events for `/v1/events`.
     var events: EventHub { get }
 }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import LinuxSystem
 public import UploadCore
 
-/// Asks a running agent over its Unix socket.
+/// Sends requests to a running agent over its Unix socket.
 public struct ControlClient: Sendable {
     private let socket: String
     private let peers: ControlPeers
@@ -12,7 +12,7 @@ public struct ControlClient: Sendable {
         var files: [FileEntry]
     }
 
-    /// A client of the agent that listens on a socket.
+    /// Creates a client.
     ///
     /// - Parameters:
     ///   - socket: the path of the control socket.
@@ -22,62 +22,62 @@ public struct ControlClient: Sendable {
         peers = ControlPeers(stateDirectory: stateDirectory)
     }
 
-    /// How the agent is.
+    /// Returns the agent's health.
     public func health() async throws(ControlError) -> AgentHealth {
         try await get("/v1/health")
     }
 
-    /// The paths in one of the given states, ordered by path; every path the agent knows where nil.
+    /// Returns the paths in one of the given states, or all paths if `nil`, sorted by path.
     public func files(in states: Set<FileState>? = nil) async throws(ControlError) -> [FileEntry] {
         if let states, states.isEmpty { return [] }
         let query = states.map { "?state=" + $0.map(\.rawValue).sorted().joined(separator: ",") } ?? ""
         return try await get("/v1/files" + query, as: FileList.self).files
     }
 
-    /// What the agent knows of a path; nil where it does not know it.
+    /// Returns the entry of a path; `nil` if the agent does not know the path.
     public func file(at path: RelativePath) async throws(ControlError) -> FileEntry? {
         try await file(id: FileReport.id(of: path))
     }
 
-    /// The path whose entry has an id; nil where the agent does not know it.
+    /// Returns the entry with an id; `nil` if the agent does not know the id.
     public func file(id: String) async throws(ControlError) -> FileEntry? {
         try await find("/v1/files/\(id)")
     }
 
-    /// Every path with a content; none where the agent does not know it.
+    /// Returns every path with a content; none if the agent does not know the content.
     public func files(of key: ContentKey) async throws(ControlError) -> [FileEntry] {
         let list: FileList? = try await find("/v1/uploads/\(key)")
         return list?.files ?? []
     }
 
-    /// Acts on one path.
+    /// Performs an action on one path.
     ///
     /// - Parameter file: the id of its entry.
-    /// - Returns: what became of it; nil where the agent no longer knows the path.
+    /// - Returns: the outcome; `nil` if the agent no longer knows the path.
     public func perform(_ action: FileAction, onFile file: String) async throws(ControlError) -> ActionOutcome? {
         try await find("/v1/files/\(file)/\(action.rawValue)", method: "POST")
     }
 
-    /// Acts on every path that waits for a content.
+    /// Performs an action on every path with a content.
     ///
-    /// - Returns: what became of them; nil where the agent no longer knows any.
+    /// - Returns: the outcome; `nil` if no path has this content any more.
     public func perform(_ action: FileAction, onUpload key: ContentKey) async throws(ControlError) -> ActionOutcome? {
         try await find("/v1/uploads/\(key)/\(action.rawValue)", method: "POST")
     }
 
-    /// Acts on everything; there is no `first` of everything.
+    /// Performs an action on everything. `first` is not supported.
     public func performOnAll(_ action: FileAction) async throws(ControlError) -> ActionOutcome {
         try await get("/v1/\(action.rawValue)", method: "POST")
     }
 
-    /// Has the agent remove what is left of vanished files.
+    /// Makes the agent remove the sidecars and entries of vanished files.
     public func prune() async throws(ControlError) -> PruneReport {
         try await get("/v1/prune", method: "POST")
     }
 
-    /// Hands the agent a token, which it keeps.
+    /// Gives the agent a token to store.
     ///
-    /// - Returns: whether the agent begins anew for it, because another account signed in.
+    /// - Returns: whether the agent restarts, because another account signed in.
     public func signIn(token: String, user: String?) async throws(ControlError) -> Bool {
         struct Answer: Decodable {
             var begins_anew: Bool?
@@ -91,7 +91,7 @@ public struct ControlClient: Sendable {
         return try Self.decode(body, from: "/v1/session", as: Answer.self).begins_anew == true
     }
 
-    /// Has the agent discard the token it keeps.
+    /// Makes the agent discard its stored token.
     public func signOut() async throws(ControlError) {
         _ = try await answer("/v1/session", method: "DELETE")
     }
@@ -104,7 +104,7 @@ public struct ControlClient: Sendable {
         try Self.decode(try await answer(target, method: method, wait: wait), from: target)
     }
 
-    /// Like `get`, with nil for an answer that there is no such thing.
+    /// Like `get`, but returns `nil` if the requested object does not exist.
     func find<Value: Decodable>(_ target: String, method: String = "GET") async throws(ControlError) -> Value? {
         do {
             return try Self.decode(try await answer(target, method: method), from: target)
@@ -114,7 +114,7 @@ public struct ControlClient: Sendable {
         }
     }
 
-    /// The codes that say that there is no such thing.
+    /// The error codes for objects that do not exist.
     private static let absences: Set<String> = ["no_such_file", "no_such_upload", "no_such_source"]
 
     private static func decode<Value: Decodable>(
@@ -127,7 +127,7 @@ public struct ControlClient: Sendable {
         }
     }
 
-    /// The body of a successful reply.
+    /// Returns the body of a successful reply.
     private func answer(
         _ target: String, method: String, body: [UInt8]? = nil, wait: Int32 = 0
     ) async throws(ControlError) -> [UInt8] {

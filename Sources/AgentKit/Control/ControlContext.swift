@@ -2,7 +2,7 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// What the control interface knows about a request besides the request itself.
+/// Information about a request beyond the request itself.
 struct ControlContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     private let channel: any Channel
@@ -12,10 +12,10 @@ struct ControlContext: RequestContext {
         channel = source.channel
     }
 
-    /// Does something that is of use to the client alone: its task is cancelled once the client closed the connection.
+    /// Runs work that only the client benefits from. The task is cancelled when the client closes the connection.
     ///
-    /// A client that only said that it sends nothing more (shutdown(2) with `SHUT_WR`) is still there. What it sends
-    /// meanwhile, another request for instance, is left where it is.
+    /// A client that only stopped sending (shutdown(2) with `SHUT_WR`) is still present. Further data, such as
+    /// another request, stays unread meanwhile.
     func whileClientStays<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -27,7 +27,7 @@ struct ControlContext: RequestContext {
             }
         }
         let result = await withTaskCancellationHandler {
-            // The pipeline of a connection that is closed already is empty.
+            // The pipeline of a closed connection is empty.
             guard let presence = try? await channel.pipeline.handler(type: ClientPresence.self).get() else {
                 task.cancel()
                 return await task.value

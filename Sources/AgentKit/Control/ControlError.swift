@@ -1,17 +1,17 @@
 /// Why the control interface gave no answer.
 public enum ControlError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// No agent listens there.
+    /// No agent listens on the socket.
     case notRunning(socket: String)
-    /// The socket belongs to somebody else.
+    /// The user may not access the socket.
     case notAllowed(socket: String, reason: String)
-    /// A program of another user listens there; it was sent nothing.
+    /// A program of another user listens on the socket. Nothing was sent.
     case notTrusted(socket: String, user: String)
-    /// The agent does not do what was asked; `code` is a short snake_case word (docs/control.md).
+    /// The agent refused the request; `code` is a short snake_case word (docs/control.md).
     case refused(code: String, reason: String)
-    /// The agent is there and its answer is no use.
+    /// The agent's answer can't be used.
     case failed(reason: String)
 
-    /// What failed, and what to do.
+    /// What failed, and what to do next.
     public var description: String {
         switch self {
         case .notRunning(let socket): "the agent is not running (no answer on \(socket)); start it with `outbox run`"

@@ -4,19 +4,19 @@ import Hummingbird
 import NIOCore
 import UploadCore
 
-/// How the control interface puts its answers.
+/// Builds the replies of the control interface.
 enum ControlReply {
-    /// Paths written to a reply at a time: a list of a hundred thousand never stands in memory as one text.
+    /// Number of paths per write. A list of a hundred thousand paths is never in memory as one text.
     private static let chunk = 256
 
-    /// Some JSON text with a line feed.
+    /// A reply with JSON text and a line feed.
     static func json(_ text: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
         Response(
             status: status, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: text + [UInt8(ascii: "\n")])))
     }
 
-    /// A value as JSON, its members in the order of their names.
+    /// A reply with a value as JSON. Members are sorted by name.
     static func encoded(_ value: some Encodable) throws -> Response {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
@@ -60,7 +60,7 @@ enum ControlReply {
         return json(text.bytes, status: status)
     }
 
-    /// `{"files":[…]}`, one on each line.
+    /// `{"files":[…]}`, one file per line.
     static func list(_ files: [FileReport]) -> Response {
         Response(
             status: .ok, headers: [.contentType: "application/json"],
@@ -79,7 +79,7 @@ enum ControlReply {
             })
     }
 
-    /// `{"changed":[…],"unchanged":[{"file":…,"reason":…}]}`, one on each line.
+    /// `{"changed":[…],"unchanged":[{"file":…,"reason":…}]}`, one file per line.
     static func answer(_ answer: ActionAnswer) -> Response {
         Response(
             status: .ok, headers: [.contentType: "application/json"],
@@ -118,7 +118,7 @@ extension ActionAnswer.Unchanged {
     }
 }
 
-/// A request that gets an error for an answer.
+/// A request that the interface answers with an error.
 struct ControlRefusal: Error {
     var status: HTTPResponse.Status
     var code: String
@@ -131,9 +131,9 @@ struct ControlRefusal: Error {
     }
 }
 
-/// Answers unknown addresses, refusals and failures in the interface's own form, and takes no body that is too large.
+/// Answers unknown addresses, refusals and failures in the interface's format. Rejects large bodies.
 struct ControlErrors: RouterMiddleware {
-    /// The largest body of a request, in bytes; a token takes up to 16 KiB.
+    /// Maximum size of a request's body in bytes. A token takes up to 16 KiB.
     static let largestBody = 64 * 1024
 
     func handle(
@@ -156,7 +156,7 @@ struct ControlErrors: RouterMiddleware {
     }
 }
 
-/// Lets requests wait until they can be answered: an agent that is still reading its ledger knows of no file yet.
+/// Delays requests until the agent can answer: while reading its ledger, the agent knows no files.
 struct Readiness: RouterMiddleware {
     private let readiness: Task<Void, Never>
 

@@ -2,17 +2,17 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// One request over a Unix socket, blocking: HTTP/1.1 with `Connection: close` (RFC 9112), which is all that a command
-/// needs.
+/// Sends one request over a Unix socket and blocks. HTTP/1.1 with `Connection: close` (RFC 9112) is all that a
+/// command needs.
 struct ControlRequest: Sendable {
     let socket: String
-    /// Whose agent may be asked.
+    /// The users whose agents are trusted.
     var peers = ControlPeers()
     var method = "GET"
     let target: String
-    /// Sent as JSON; nothing where nil.
+    /// Sent as JSON; `nil` for no body.
     var body: [UInt8]?
-    /// Seconds that the agent may take before it answers, because it was asked to wait.
+    /// Additional seconds that the agent may take, because the request asks it to wait.
     var wait: Int32 = 0
 
     /// The agent's answer.
@@ -21,14 +21,14 @@ struct ControlRequest: Sendable {
         var body: [UInt8]
     }
 
-    /// Seconds without a byte before the agent counts as hanging.
+    /// Seconds without a byte until the request times out.
     private var patience: Int32 { 30 + wait }
 
-    /// Sends the request and returns the reply, whatever its status.
+    /// Sends the request and returns the reply, regardless of its status.
     func perform() -> Result<Reply, ControlError> {
         do throws(Errno) {
             let descriptor = try UnixSocket.connect(to: socket)
-            // A request may carry a token: it goes to nobody before that is known.
+            // A request may carry a token. Check the listener before sending anything.
             let listener = try UnixSocket.listener(of: descriptor)
             guard peers.isTrusted(listener) else {
                 return .failure(.notTrusted(socket: socket, user: UserName.shown(listener)))
@@ -85,7 +85,7 @@ struct ControlRequest: Sendable {
         return .success(Reply(status: head.status, body: body))
     }
 
-    /// Takes the chunked transfer coding off (RFC 9112, section 7.1); nil when the last chunk is missing.
+    /// Decodes the chunked transfer coding (RFC 9112, section 7.1); `nil` if the last chunk is missing.
     static func unchunked(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         var rest = bytes
         var body: [UInt8] = []
@@ -102,11 +102,11 @@ struct ControlRequest: Sendable {
     }
 }
 
-/// The head of an HTTP reply, as far as the client looks at it.
+/// The parts of an HTTP reply's head that the client needs.
 private struct HTTPHead {
     let status: Int
     let isChunked: Bool
-    /// Bytes up to the body.
+    /// Number of bytes before the body.
     let length: Int
 
     init?(_ reply: [UInt8]) {

@@ -4,18 +4,18 @@ import Hummingbird
 import NIOCore
 import UploadCore
 
-/// The addresses of files, uploads, events and metrics (docs/control.md): what may be asked on every way to the agent.
+/// The routes for files, uploads, events and metrics (docs/control.md). Available on every address of the agent.
 struct ControlRoutes: Sendable {
     private let backend: any ControlBackend
     private let avatars: (any AvatarBackend)?
 
-    /// - Parameter avatars: asked for what is counted of them; nil where there is no mirror.
+    /// - Parameter avatars: provides the counters of the mirror; `nil` without a mirror.
     init(backend: any ControlBackend, avatars: (any AvatarBackend)?) {
         self.backend = backend
         self.avatars = avatars
     }
 
-    /// Adds the addresses to a router.
+    /// Adds the routes to a router.
     func add(to router: Router<ControlContext>) {
         let table = RouteTable(router)
         table.add(.get, "/v1/health") { [backend] _, _ in
@@ -66,7 +66,7 @@ struct ControlRoutes: Sendable {
             guard let answer = await backend.perform(action, on: .upload(key)) else { throw Self.noSuchUpload(key) }
             return ControlReply.answer(answer)
         }
-        // There is no first of all.
+        // There is no `first` for everything.
         for action in FileAction.allCases where action != .first {
             table.add(.post, "/v1/\(action.rawValue)") { [backend] _, _ in
                 ControlReply.answer(await backend.perform(action, on: .all) ?? ActionAnswer())

@@ -7,7 +7,7 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// The control interface: HTTP on a Unix socket that only its owner may use (docs/control.md).
+/// The control interface: HTTP on a Unix socket that only its owner can use (docs/control.md).
 struct ControlServer: Service {
     private let socket: ControlSocketPath
     private let backend: any ControlBackend
@@ -17,25 +17,25 @@ struct ControlServer: Service {
     private let logger: Logger
     private let onRunning: @Sendable () -> Void
 
-    /// Where pictures come from.
+    /// The providers of pictures.
     struct Pictures: Sendable {
-        /// The mirror of the server's pictures; nil where its directory can't be used.
+        /// The mirror of the server's pictures; `nil` if the mirror's directory can't be used.
         var avatars: (any AvatarBackend)?
-        /// The user's own picture; nil where nobody looks after it.
+        /// The user's own picture; `nil` if nothing handles it.
         var profile: (any ProfileBackend)?
-        /// Served in place of a picture that is not there.
+        /// Served in place of a missing picture.
         var placeholder = PlaceholderPicture.builtIn
     }
 
-    /// A server.
+    /// Creates a server.
     ///
     /// - Parameters:
-    ///   - socket: path of the socket, at most 107 bytes; what a killed agent left there is replaced.
-    ///   - backend: asked for everything about files.
-    ///   - sources: asked for everything about sources.
-    ///   - pictures: asked for everything about avatars and the portrait.
-    ///   - readiness: ends once questions can be answered; they wait until then.
-    ///   - onRunning: told once it answers, and when it never will.
+    ///   - socket: path of the socket, at most 107 bytes. A socket left by a killed agent is replaced.
+    ///   - backend: answers requests about files.
+    ///   - sources: answers requests about sources.
+    ///   - pictures: answer requests about avatars and the portrait.
+    ///   - readiness: ends when requests can be answered. Requests wait until then.
+    ///   - onRunning: called when the server runs, and when it ends.
     init(
         socket: String, backend: any ControlBackend, sources: any SourceBackend, pictures: Pictures,
         readiness: Task<Void, Never> = Task {}, logger: Logger, onRunning: @escaping @Sendable () -> Void = {}
@@ -49,14 +49,14 @@ struct ControlServer: Service {
         self.logger = logger
     }
 
-    /// Finds out whether the socket can be had, so that an agent that can't be steered does not begin at all.
+    /// Checks whether the socket is available, so that an agent that can't be controlled does not start.
     func prepare() throws(AgentFailure) {
         try socket.prepare()
     }
 
     /// Serves until the service group shuts down.
     ///
-    /// - Throws: `AgentFailure` when the socket can't be had.
+    /// - Throws: `AgentFailure` if the socket is not available.
     func run() async throws {
         defer { onRunning() }
         try prepare()
@@ -73,7 +73,7 @@ struct ControlServer: Service {
         let responder = router.buildResponder()
         let bound = try socket.makeDraft()
         defer { socket.removeDraft() }
-        // Without `Application`, whose clock for `Date` headers wakes an idle agent every second.
+        // `Application` is not used: its clock for `Date` headers wakes an idle agent every second.
         let server = try HTTPServerBuilder.http1(
             configuration: .init(additionalChannelHandlers: [ClientPresence()])
         ).buildServer(

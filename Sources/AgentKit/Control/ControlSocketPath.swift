@@ -2,7 +2,7 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// The place of the control socket, and whether it is free.
+/// The path of the control socket. Checks whether the path is free.
 struct ControlSocketPath: Sendable {
     let path: String
 
@@ -10,8 +10,8 @@ struct ControlSocketPath: Sendable {
         self.path = path
     }
 
-    /// Makes the socket's directory where it is missing, trusts only one of this user's, and sees to it that no other
-    /// program listens there: binding would take the socket from it.
+    /// Creates the socket's directory if it is missing, trusts only a directory of this user, and checks that no
+    /// other program listens on the socket. Binding would take the socket from that program.
     func prepare() throws(AgentFailure) {
         try makeDirectory()
         guard let status = try? FileStatus(path: path) else { return }
@@ -27,10 +27,10 @@ struct ControlSocketPath: Sendable {
         throw .cannotCreate(path: path, reason: "another agent listens there; give each a control.socket of its own")
     }
 
-    /// Makes a directory that only this user gets into, to bind the socket in: until its own mode is set, anybody whom
-    /// the umask lets could connect.
+    /// Creates a private directory to bind the socket in. Until the socket has its own mode, the umask might let
+    /// anybody connect.
     ///
-    /// - Returns: the path to bind to; the socket's own if the other one would be too long for a socket.
+    /// - Returns: the path to bind to; the final path if the other one would be too long for a socket.
     func makeDraft() throws(AgentFailure) -> String {
         guard draft.utf8.count <= Self.longest else { return path }
         removeDraft()
@@ -38,7 +38,7 @@ struct ControlSocketPath: Sendable {
         return draft
     }
 
-    /// Gives the socket its mode and, where it was bound in a directory of its own, its place.
+    /// Sets the socket's mode, and moves the socket to its final path if it was bound elsewhere.
     ///
     /// - Throws: `Errno` of chmod(2) or rename(2).
     func publish(_ bound: String) throws(Errno) {
@@ -48,13 +48,13 @@ struct ControlSocketPath: Sendable {
         removeDraft()
     }
 
-    /// Removes what is left of a draft.
+    /// Removes the remains of a draft.
     func removeDraft() {
         unlink(draft)
         rmdir(draftDirectory)
     }
 
-    /// man 7 unix: 108 bytes with the NUL.
+    /// Maximum length of a path: 108 bytes including the NUL (man 7 unix).
     private static let longest = 107
 
     private var draftDirectory: String {
@@ -64,7 +64,7 @@ struct ControlSocketPath: Sendable {
 
     private var draft: String { draftDirectory + "/s" }
 
-    /// Why the socket can't be had, with what to do.
+    /// Makes the error for an unavailable socket, with advice.
     func refusal(_ reason: String) -> AgentFailure {
         .cannotCreate(path: path, reason: "\(reason); set control.socket to a path in a directory of your own")
     }

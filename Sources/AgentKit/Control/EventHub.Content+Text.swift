@@ -15,7 +15,7 @@ extension EventHub.Content {
         }
     }
 
-    /// The event's data: one line of JSON.
+    /// The event's data as one line of JSON.
     func controlText() -> [UInt8] {
         switch self {
         case .state(let report), .progress(let report): return report.controlText()

@@ -1,42 +1,43 @@
 import Synchronization
 import UploadCore
 
-/// What happened in the agent, for everybody who wants to follow it.
+/// Distributes events to readers.
 ///
-/// The last events stand in a ring. A reader remembers how far it has read and takes what came since: one that is slow
-/// costs nothing, and is told to start anew when the ring has gone past it.
+/// The last events are kept in a ring. A reader remembers its position and fetches later events. Slow readers cost
+/// nothing: when the ring has overtaken a reader, the reader must start over.
 final class EventHub: Sendable {
-    /// Something that happened.
+    /// The content of an event.
     enum Content: Equatable, Sendable {
-        /// A path is in another state, or something about its state is new.
+        /// A path's state, or details of the state, changed.
         case state(FileReport)
-        /// More of a path was acknowledged.
+        /// A path made progress.
         case progress(FileReport)
-        /// A path is no longer listed: it was renamed, or its entry was removed.
+        /// A path is no longer listed, because it was renamed or its entry was removed.
         case gone(RelativePath)
-        /// A source is in another state, something about it is new, or more of it was acknowledged.
+        /// A source's state, details of the state, or progress changed.
         case source(SourceReport)
-        /// A source is no longer listed: its directory, or its `source.toml`, is gone and what is left was cleared up.
+        /// A source is no longer listed. Its directory or its `source.toml` is gone, and its remains were removed.
         case sourceGone(id: String, RelativePath)
-        /// Something needs attention, by a code; nil once it no longer does.
+        /// A problem needs attention; the message is `nil` when the problem is solved.
         case problem(code: String, message: String?)
-        /// The user's picture is another, or something about it is new: the answer of `/v1/profile`.
+        /// The user's picture or its state changed. Holds the answer to `/v1/profile`.
         case portrait([UInt8])
-        /// A picture of the server was mirrored or removed, or could not be had.
+        /// A picture of the server was mirrored, was removed, or could not be fetched.
         case avatar(AvatarNews)
     }
 
-    /// Something that happened, with its place in the run of events.
+    /// An event with its sequence number.
     struct Event: Equatable, Sendable {
         var number: UInt64
         var content: Content
     }
 
-    /// What came since a reader looked last.
+    /// The events since a reader's last visit.
     enum News: Equatable, Sendable {
-        /// These; none where nothing happened.
+        /// The new events; empty if there are none.
         case events([Event])
-        /// Some of what came is no longer known: what the reader knows is void. It goes on after the event of this number.
+        /// The ring has lost some of the events, so the reader's knowledge is void. The reader continues after this
+        /// number.
         case reset(next: UInt64)
     }
 
@@ -47,20 +48,20 @@ final class EventHub: Sendable {
         var lastReader: UInt64 = 0
     }
 
-    /// Tells the numbers of this run from those of others.
+    /// Identifies this run in event ids.
     let run: String
     private let clock: any Clocks
     private let state: Mutex<State>
 
-    /// Events that are kept: about as many as a burst of some hundred small files makes.
+    /// Number of events to keep: about as many as a burst of some hundred small files makes.
     static let usualCapacity = 2048
 
-    /// A hub without events.
+    /// Creates a hub without events.
     ///
     /// - Parameters:
     ///   - clock: for the pace of progress events.
-    ///   - run: a word that no other run of the agent uses, made of letters and digits.
-    ///   - capacity: how many events are kept.
+    ///   - run: a word of letters and digits that is unique to this run.
+    ///   - capacity: number of events to keep.
     init(
         clock: any Clocks, run: String = String(UInt64.random(in: .min ... .max), radix: 36),
         capacity: Int = usualCapacity
@@ -70,9 +71,9 @@ final class EventHub: Sendable {
         state = Mutex(State(ring: EventRing(capacity: capacity)))
     }
 
-    /// Takes in what is to be said of a path now; becomes an event where it is news.
+    /// Accepts a report about a path. Publishes an event if the report contains news.
     ///
-    /// - Returns: whether something about the path's state is new, and not its progress alone.
+    /// - Returns: whether the state or its details changed, rather than progress alone.
     @discardableResult
     func publish(_ report: FileReport) -> Bool {
         let now = clock.now.monotonic
@@ -86,7 +87,7 @@ final class EventHub: Sendable {
         return isNewState
     }
 
-    /// Says that a path is no longer listed.
+    /// Publishes that a path is no longer listed.
     func publish(gone path: RelativePath) {
         update { state in
             state.pacing.forget(path)
@@ -95,7 +96,7 @@ final class EventHub: Sendable {
         }
     }
 
-    /// Takes in what is to be said of a source now; becomes an event where it is news.
+    /// Accepts a report about a source. Publishes an event if the report contains news.
     func publish(source report: SourceReport) {
         let now = clock.now.monotonic
         update { state in
@@ -105,11 +106,11 @@ final class EventHub: Sendable {
         }
     }
 
-    /// Says that a source is no longer listed.
+    /// Publishes that a source is no longer listed.
     ///
     /// - Parameters:
-    ///   - id: its id.
-    ///   - directory: where it was last.
+    ///   - id: the source's id.
+    ///   - directory: the source's last directory.
     func publish(sourceGone id: String, _ directory: RelativePath) {
         update { state in
             state.pacing.forget(source: id)
@@ -118,11 +119,11 @@ final class EventHub: Sendable {
         }
     }
 
-    /// Says that something needs attention.
+    /// Publishes a problem.
     ///
     /// - Parameters:
-    ///   - code: a short snake_case word for it.
-    ///   - message: one line for people; nil once all is well again.
+    ///   - code: a short snake_case word.
+    ///   - message: one line for people; `nil` when the problem is solved.
     func publish(problem code: String, _ message: String?) {
         update { state in
             state.ring.add(.problem(code: code, message: message))
@@ -130,9 +131,9 @@ final class EventHub: Sendable {
         }
     }
 
-    /// Says how it stands with the user's picture.
+    /// Publishes the state of the user's picture.
     ///
-    /// - Parameter text: one line of JSON, as `/v1/profile` answers it.
+    /// - Parameter text: the answer to `/v1/profile`, one line of JSON.
     func publish(profile text: [UInt8]) {
         update { state in
             state.ring.add(.portrait(text))
@@ -140,7 +141,7 @@ final class EventHub: Sendable {
         }
     }
 
-    /// Says what became of a picture of the server.
+    /// Publishes a change to a mirrored picture.
     func publish(avatar news: AvatarNews) {
         update { state in
             state.ring.add(.avatar(news))
@@ -158,22 +159,22 @@ final class EventHub: Sendable {
     /// The number of the last event; 0 before the first.
     var lastNumber: UInt64 { state.withLock(\.ring.lastNumber) }
 
-    /// What came after the event of a number.
+    /// Returns the events after a number.
     func news(after number: UInt64) -> News {
         state.withLock { $0.ring.news(after: number) }
     }
 
-    /// Why a reader is woken.
+    /// The reason for waking a reader.
     enum Signal: Sendable {
-        /// Something may have happened since it looked last.
+        /// There may be new events.
         case news
-        /// Nothing need have happened; it is time to show that the connection is alive.
+        /// There may be no news, but the connection must show that it is alive.
         case heartbeat
     }
 
-    /// Yields whenever there may be news, until its reader goes away. Several events may be one signal.
+    /// Yields whenever there may be news, until the reader leaves. Several events may share one signal.
     ///
-    /// - Parameter heartbeat: yields that often in any case.
+    /// - Parameter heartbeat: interval of signals without news.
     func signals(heartbeat: Duration) -> AsyncStream<Signal> {
         let (stream, continuation) = AsyncStream.makeStream(of: Signal.self, bufferingPolicy: .bufferingNewest(1))
         let reader = state.withLock { state in

@@ -1,10 +1,10 @@
 import UploadCore
 
-/// Decides which reports become events: every change of state at once, progress in steps.
+/// Decides which reports become events: changes of state at once, progress in steps.
 ///
-/// What it remembers is bounded. What was forgotten is told once more, which harms nobody.
+/// The memory is bounded. A forgotten report is published again, which is harmless.
 struct EventPacing: Sendable {
-    /// What was told of a path last.
+    /// The last published report of a path.
     private struct Told {
         var state: FileState
         var key: ContentKey?
@@ -14,31 +14,31 @@ struct EventPacing: Sendable {
         var at: MonotonicTime
     }
 
-    /// What was told of a source last.
+    /// The last published report of a source.
     private struct ToldSource {
         var report: SourceReport
         var at: MonotonicTime
     }
 
-    /// The shortest time between two progress events of a path.
+    /// Minimum time between two progress events of a path.
     static let pause = Duration.seconds(1)
-    /// Within this time progress is told even where it is less than 1 %: so that it can be seen that it goes on.
+    /// After this time, progress of less than 1 % is published too, so that users see activity.
     static let longest = Duration.seconds(5)
 
     private var files: RecentTable<RelativePath, Told>
     private var sources: RecentTable<String, ToldSource>
 
-    /// - Parameter generation: at least so many paths and at most twice as many are remembered; of sources, which are
-    ///   larger and fewer, an eighth of it.
+    /// - Parameter generation: number of remembered paths, at least this many and at most twice as many. For sources,
+    ///   which are larger and fewer, an eighth of this number.
     init(generation: Int = 4096) {
         files = RecentTable(generation: generation)
         sources = RecentTable(generation: max(1, generation / 8))
     }
 
-    /// How many paths are remembered.
+    /// Number of remembered paths.
     var count: Int { files.count }
 
-    /// The event that a report becomes; nil where it is none.
+    /// Returns the event for a report; `nil` if the report contains no news.
     mutating func content(for report: FileReport, now: MonotonicTime) -> EventHub.Content? {
         let new = Told(
             state: report.state, key: report.key, error: report.error, nextAttemptAt: report.nextAttemptAt,
@@ -54,9 +54,10 @@ struct EventPacing: Sendable {
 
     mutating func forget(_ path: RelativePath) { files[path] = nil }
 
-    /// Whether a report of a source is to be told.
+    /// Whether to publish a report of a source.
     ///
-    /// What happens to its files alone waits like progress: each has events of its own, and a source may have fifty.
+    /// Changes of its files alone are paced like progress: the files have their own events, and a source may have
+    /// fifty files.
     mutating func isNews(_ report: SourceReport, now: MonotonicTime) -> Bool {
         if let last = sources[report.id], Self.isSameState(last.report, report) {
             let time = now - last.at
@@ -76,7 +77,7 @@ struct EventPacing: Sendable {
             && last.nextAttemptAt == new.nextAttemptAt
     }
 
-    /// Whether two reports of a source say the same but for its files, its progress and the time.
+    /// Whether two reports of a source agree except for files, progress and time.
     private static func isSameState(_ last: SourceReport, _ new: SourceReport) -> Bool {
         var last = last
         last.files = new.files
@@ -98,7 +99,7 @@ struct EventPacing: Sendable {
 }
 
 extension FileReport {
-    /// What moves while a file is on its way: the share that is hashed, then the share that is sent.
+    /// Progress of a file under way: first the hashed share, then the sent share.
     fileprivate var shownStep: Double {
         guard let hashed, let size, size > 0 else { return shareOnItsWay }
         return Double(hashed) / Double(size)

@@ -1,4 +1,4 @@
-/// The last events, the oldest giving way to the newest.
+/// A ring of the last events. New events overwrite the oldest.
 struct EventRing: Sendable {
     private let capacity: Int
     private var events: [EventHub.Event] = []
@@ -19,7 +19,7 @@ struct EventRing: Sendable {
         }
     }
 
-    /// What came after an event; a reset where some of it is gone, or where the event is yet to come.
+    /// Returns the events after a number. Returns a reset if some are lost, or if the number is in the future.
     func news(after number: UInt64) -> EventHub.News {
         let oldest = lastNumber - UInt64(events.count)
         guard number >= oldest, number <= lastNumber else { return .reset(next: lastNumber) }

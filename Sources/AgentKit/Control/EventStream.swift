@@ -4,18 +4,19 @@ import NIOCore
 import ServiceLifecycle
 import UploadCore
 
-/// `GET /v1/events`: what happens, as server-sent events (html.spec.whatwg.org, section 9.2).
+/// `GET /v1/events`: server-sent events (html.spec.whatwg.org, section 9.2).
 ///
-/// Each event has the id `<run>-<number>`. A reader that comes back with the last id in `Last-Event-ID` gets what came
-/// since; where that is not known any more, it gets a `reset` and reads `/v1/files` again. It ends with the agent.
+/// Each event has the id `<run>-<number>`. A reader that reconnects with the last id in `Last-Event-ID` receives the
+/// later events. If those are lost, the reader receives a `reset` and reads `/v1/files` again. The stream ends with
+/// the agent.
 struct EventStream: Sendable {
     private let hub: EventHub
-    /// Number of the event after which to begin; nil where the reader must be told to start anew.
+    /// Number of the last event that the reader knows; `nil` if the reader must start over.
     private let start: UInt64?
 
-    /// How often a line says that the stream is alive, while nothing happens.
+    /// Interval of the lines that show the stream is alive.
     private static let heartbeat = Duration.seconds(15)
-    /// A reader that lost the connection comes back after so many milliseconds.
+    /// Milliseconds until a disconnected reader reconnects.
     private static let retry = 1000
 
     init(hub: EventHub, request: Request) {
@@ -24,13 +25,13 @@ struct EventStream: Sendable {
         start = last.map { Self.number(in: $0, run: hub.run) } ?? hub.lastNumber
     }
 
-    /// The number in an id of this run; nil for any other.
+    /// Returns the number in an id of this run; `nil` for any other id.
     static func number(in id: String, run: String) -> UInt64? {
         guard id.hasPrefix(run + "-") else { return nil }
         return UInt64(id.dropFirst(run.utf8.count + 1))
     }
 
-    /// The reply, whose body goes on until the reader goes away or the agent ends.
+    /// Returns the reply. Its body continues until the reader leaves or the agent ends.
     func response() -> Response {
         let headers: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
         return Response(
@@ -41,7 +42,7 @@ struct EventStream: Sendable {
             })
     }
 
-    /// Writes what happens until there is nothing more to come.
+    /// Writes events until the stream ends.
     private func follow(_ write: (String) async throws -> Void) async throws {
         var number = start ?? hub.lastNumber
         var opening = "retry: \(Self.retry)\n: outbox events, see docs/control.md\n\n"
@@ -57,7 +58,7 @@ struct EventStream: Sendable {
         }
     }
 
-    /// What came since the event of a number, which is moved on.
+    /// Returns the text of the events after a number, and advances the number.
     private func take(after number: inout UInt64) -> String {
         switch hub.news(after: number) {
         case .events(let events):

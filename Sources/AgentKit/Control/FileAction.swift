@@ -1,39 +1,39 @@
 import UploadCore
 
-/// What an action is about.
+/// The target of an action.
 enum ActionTarget: Hashable, Sendable {
-    /// One path, by the id of its entry.
+    /// The path whose entry has this id.
     case file(id: String)
-    /// Every path that waits for a content.
+    /// Every path with this content.
     case upload(ContentKey)
-    /// Everything there is. Pausing and resuming it last over restarts and hold for new files too, cancelling is about
-    /// all that is not final, retrying about all that failed or waits.
+    /// Everything. Pausing and resuming everything survive restarts and apply to new files. Cancelling affects all
+    /// paths that are not final, retrying all that failed or wait.
     case all
 }
 
-/// What became of an action.
+/// The result of an action.
 struct ActionAnswer: Sendable {
-    /// A path that is as it was.
+    /// A path that the action did not change.
     struct Unchanged: Sendable {
         var file: FileReport
-        /// Why, for people: `it is done already`.
+        /// The reason, for people: `it is done already`.
         var reason: String
     }
 
-    /// Paths that are in another state or place now, as they are now; ordered by path.
+    /// Paths whose state or place changed, in their new state; sorted by path.
     var changed: [FileReport] = []
-    /// Paths that the action was about and did nothing to; ordered by path. For `all`, only what should have changed.
+    /// Paths of the target that did not change; sorted by path. For `all`, only those that should have changed.
     var unchanged: [Unchanged] = []
 }
 
-/// What a clean-up removed.
+/// The result of a clean-up.
 public struct PruneReport: Codable, Equatable, Sendable {
-    /// Sidecars of files that are gone.
+    /// Number of removed sidecars whose files are gone.
     public var sidecars: Int
-    /// Entries of the ledger for files that are gone.
+    /// Number of removed ledger entries whose files are gone.
     public var entries: Int
 
-    /// Counts what was removed.
+    /// Creates a report.
     public init(sidecars: Int = 0, entries: Int = 0) {
         self.sidecars = sidecars
         self.entries = entries

@@ -6,12 +6,12 @@ import SystemPackage
 import UploadCore
 
 extension OfflineFiles {
-    /// Removes sidecars and entries of vanished files whose retention is over, while no agent runs; confirmations stay.
+    /// Removes sidecars and entries of vanished files after their retention, while no agent runs. Confirmations stay.
     ///
-    /// Nothing is removed while the outbox is not there, or is another directory than the agent knew: its files have not
-    /// vanished, they are elsewhere.
+    /// If the outbox is missing, or is another directory than the agent knew, nothing is removed: the files are
+    /// elsewhere, they have not vanished.
     ///
-    /// - Throws: `AgentFailure`; `alreadyRunning` where an agent owns the state directory.
+    /// - Throws: `AgentFailure`; `alreadyRunning` if an agent owns the state directory.
     public static func prune(configuration: Configuration) throws(AgentFailure) -> PruneReport {
         let path = configuration.state + "/ledger.lmdb"
         guard LedgerTraces(state: configuration.state).hasLedger else { return PruneReport() }
@@ -44,7 +44,7 @@ extension OfflineFiles {
         let store = SidecarStore(configuration.sidecars, outbox: files.outbox)
         var report = PruneReport()
         for record in gone {
-            // What was moved keeps its sidecar.
+            // A moved file keeps its sidecar.
             if case .moved = record.disposal { continue }
             if store.remove(for: .file(record.path), known: nil) { report.sidecars += 1 }
         }
@@ -57,7 +57,7 @@ extension OfflineFiles {
 
     /// Removes sidecars and temporary files that belong to no path.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: number of removed files.
     private static func pruneStrays(_ ledger: Ledger, _ sweep: SidecarSweep) throws(LedgerError) -> Int {
         var sources: Set<RelativePath> = []
         try ledger.forEachSource({ record in

@@ -6,16 +6,16 @@ import Logging
 import Remotes
 import UploadCore
 
-/// What the ledger says of files and sources while no agent runs.
+/// Reads files and sources from the ledger while no agent runs.
 public enum OfflineFiles {
-    /// Files ordered by path, and sources ordered by directory.
+    /// Files sorted by path, and sources sorted by directory.
     public typealias Listing = (files: [FileEntry], sources: [SourceEntry])
 
-    /// Everything in the ledger; nothing where there is no ledger yet.
+    /// Returns everything in the ledger; nothing if there is no ledger yet.
     ///
-    /// The state directory is not taken ownership of, so an agent may start meanwhile; LMDB lets both read and write.
+    /// Does not lock the state directory, so an agent may start meanwhile. LMDB allows both to read and write.
     ///
-    /// - Throws: `AgentFailure` when the ledger can't be read.
+    /// - Throws: `AgentFailure` if the ledger can't be read.
     public static func entries(configuration: Configuration) throws(AgentFailure) -> Listing {
         let path = configuration.state + "/ledger.lmdb"
         let traces = LedgerTraces(state: configuration.state)
@@ -78,7 +78,7 @@ public enum OfflineFiles {
     private static func report(
         _ machine: SourceMachine, _ events: [SourceEvent], _ files: [RelativePath: FileReport], _ now: Now
     ) -> SourceReport {
-        // Only to see what follows from what is known; nothing that it decides is carried out.
+        // Derives the current state. The machine's actions are not performed.
         var machine = machine
         _ = machine.handle(events, now: now)
         let own = SourceReport.names(of: machine).compactMap { files[machine.record.directory.appending($0.bytes)] }

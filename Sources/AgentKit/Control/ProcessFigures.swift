@@ -2,13 +2,13 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// What the kernel tells of this process (man 5 proc).
+/// Measurements of this process (man 5 proc).
 struct ProcessFigures: Equatable, Sendable {
-    /// Memory that is in RAM now, in bytes; nil where it can't be told.
+    /// Resident memory in bytes; `nil` if unknown.
     var residentBytes: UInt64?
-    /// Number of open descriptors; nil where it can't be told.
+    /// Number of open descriptors; `nil` if unknown.
     var openDescriptors: Int?
-    /// Time on processors since the start, in seconds, user and system.
+    /// User and system processor time since the start, in seconds.
     var processorSeconds: Double
 
     /// Measures this process. Reads /proc, which never waits for a disk.
@@ -38,7 +38,7 @@ struct ProcessFigures: Equatable, Sendable {
         return pages * UInt64(max(0, sysconf(Int32(_SC_PAGESIZE))))
     }
 
-    /// Entries of /proc/self/fd, less the one that reading them opens.
+    /// Number of entries in /proc/self/fd, without the descriptor that reads them.
     private static func countDescriptors() -> Int? {
         guard let directory = opendir("/proc/self/fd") else { return nil }
         defer { closedir(directory) }

@@ -1,12 +1,12 @@
 import Hummingbird
 
-/// Whoever knows how it stands with the user's picture.
+/// Provides the state of the user's picture.
 protocol ProfileBackend: Sendable {
-    /// How it stands now: one line of JSON, which `ProfileReport` can read.
+    /// Returns the current state as one line of JSON, which `ProfileReport` can read.
     func profileText() async -> [UInt8]
 }
 
-/// The address of the user's profile (docs/control.md).
+/// The route of the user's profile (docs/control.md).
 struct ProfileRoutes: Sendable {
     private let backend: any ProfileBackend
 
@@ -14,7 +14,7 @@ struct ProfileRoutes: Sendable {
         self.backend = backend
     }
 
-    /// Adds the address to a router.
+    /// Adds the route to a router.
     func add(to router: Router<ControlContext>) {
         let table = RouteTable(router)
         table.add(.get, "/v1/profile") { [backend] _, _ in ControlReply.json(await backend.profileText()) }

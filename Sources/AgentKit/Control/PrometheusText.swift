@@ -1,10 +1,10 @@
 /// Writes metrics in the text format of Prometheus 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
 struct PrometheusText: Sendable {
-    /// What kind of number a metric is.
+    /// The type of a metric.
     enum Kind: String, Sendable {
-        /// Only grows, and begins at 0 with the process.
+        /// Starts at 0 with the process and only grows.
         case counter
-        /// Goes up and down.
+        /// Rises and falls.
         case gauge
     }
 
@@ -17,7 +17,7 @@ struct PrometheusText: Sendable {
     /// The content type of the format.
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// What every name begins with.
+    /// The prefix of all metric names.
     static let prefix = "outbox_"
 
     private(set) var text = ""
@@ -35,8 +35,8 @@ struct PrometheusText: Sendable {
     /// Writes a metric.
     ///
     /// - Parameters:
-    ///   - name: without the prefix; ends in the unit, a counter in `_total`.
-    ///   - samples: told apart by their labels; nothing is written where there are none.
+    ///   - name: the name without prefix. Ends in the unit; for a counter, in `_total`.
+    ///   - samples: distinguished by their labels. Without samples, nothing is written.
     ///   - help: one sentence.
     mutating func add(_ kind: Kind, _ name: String, _ samples: [Sample], _ help: String) {
         guard !samples.isEmpty else { return }
@@ -63,7 +63,7 @@ struct PrometheusText: Sendable {
         return result
     }
 
-    /// Whole numbers without a fraction, as far as a Double tells them apart.
+    /// Writes whole numbers without a fraction, as far as a Double represents them exactly.
     private static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// Adds addresses to a router, and answers every other method of theirs with 405 and what is allowed (RFC 9110, 15.5.6).
+/// Adds routes to a router. Other methods of the same addresses get 405 with the allowed methods (RFC 9110, 15.5.6).
 final class RouteTable {
     typealias Handler = @Sendable (Request, ControlContext) async throws -> Response
 
@@ -14,7 +14,7 @@ final class RouteTable {
         self.router = router
     }
 
-    /// Adds an address.
+    /// Adds a route.
     func add(_ method: HTTPRequest.Method, _ address: String, _ handler: @escaping Handler) {
         router.on(RouterPath(address), method: method, use: handler)
         if let index = added.firstIndex(where: { $0.address == address }) {
@@ -24,7 +24,7 @@ final class RouteTable {
         }
     }
 
-    /// Answers the other methods of all addresses that were added.
+    /// Adds the 405 answers for all routes so far.
     func close() {
         for (address, methods) in added {
             let allowed = methods.map(\.rawValue).joined(separator: ", ")

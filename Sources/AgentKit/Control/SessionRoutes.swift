@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The address of the session: on the socket alone, never on the dashboard.
+/// The route of the session. Available on the socket only, never on the dashboard.
 struct SessionRoutes: Sendable {
     private let backend: any ControlBackend
 
@@ -16,7 +16,7 @@ struct SessionRoutes: Sendable {
         self.backend = backend
     }
 
-    /// Adds the address to a router.
+    /// Adds the route to a router.
     func add(to router: Router<ControlContext>) {
         let table = RouteTable(router)
         table.add(.post, "/v1/session") { [backend] request, _ in

@@ -2,7 +2,7 @@ import Hummingbird
 import NIOCore
 import UploadCore
 
-/// The addresses of sources (docs/control.md).
+/// The routes of sources (docs/control.md).
 struct SourceRoutes: Sendable {
     private let backend: any SourceBackend
 
@@ -10,7 +10,7 @@ struct SourceRoutes: Sendable {
         self.backend = backend
     }
 
-    /// Adds the addresses to a router.
+    /// Adds the routes to a router.
     func add(to router: Router<ControlContext>) {
         let table = RouteTable(router)
         table.add(.get, "/v1/sources") { [backend] request, _ in
@@ -71,7 +71,7 @@ extension SourceAnswer {
 }
 
 extension ControlReply {
-    /// `{"sources":[…]}`, one on each line.
+    /// `{"sources":[…]}`, one source per line.
     static func list(_ sources: [SourceReport]) -> Response {
         Response(
             status: .ok, headers: [.contentType: "application/json"],

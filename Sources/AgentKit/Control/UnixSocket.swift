@@ -3,11 +3,11 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// Stream sockets in the file system (man 7 unix).
+/// Stream sockets with a path (man 7 unix).
 enum UnixSocket {
-    /// Connects to whoever listens on a path; blocks only where the listener's queue is full.
+    /// Connects to the listener on a path. Blocks only if the listener's queue is full.
     ///
-    /// - Throws: `.connectionRefused` when nobody does, `.noSuchFileOrDirectory` when there is no socket,
+    /// - Throws: `.connectionRefused` if nobody listens, `.noSuchFileOrDirectory` if there is no socket,
     ///   `.fileNameTooLong` for a path over 107 bytes, or another `Errno` of connect(2).
     static func connect(to path: String) throws(Errno) -> Descriptor {
         var address = sockaddr_un()
@@ -29,7 +29,7 @@ enum UnixSocket {
         return descriptor
     }
 
-    /// The user whose program listens at the other end of a connected socket, as it was when the listening began.
+    /// Returns the user of the listening program at the time it began to listen, for a connected socket.
     ///
     /// - Throws: `Errno` of getsockopt(2).
     static func listener(of socket: borrowing Descriptor) throws(Errno) -> UInt32 {

@@ -27,7 +27,8 @@ extension Uploader: ControlBackend {
         return reports.sorted { $0.path < $1.path }
     }
 
-    /// The paths in final states, read on a thread of its own: there may be a million, and uploads go on meanwhile.
+    /// Reports the paths in final states. Runs on a separate thread: there may be a million paths, and uploads
+    /// continue meanwhile.
     private func endedReports() async -> [FileReport] {
         let active = Set(book.drops.keys)
         let recent = unsaved.records.filter { $0.state.isFinal && !$0.isTrace && !active.contains($0.path) }
@@ -46,7 +47,8 @@ extension Uploader: ControlBackend {
         return stored + recent.map(context.report)
     }
 
-    /// The number of paths in each final state as it was some seconds ago at most: who watches asks ten times a second.
+    /// Counts the paths in each final state. The result may be some seconds old, since `status --watch` asks ten
+    /// times a second.
     private func recentCounts() async -> [String: Int] {
         if let counted, now.monotonic - counted.at < .seconds(5) { return counted.files }
         let files = await countFiles().filter(\.key.isFinal).map { ($0.key.rawValue, $0.value) }
@@ -55,7 +57,7 @@ extension Uploader: ControlBackend {
         return counts
     }
 
-    /// The number of paths in each state.
+    /// Counts the paths in each state.
     private func countFiles() async -> [FileState: Int] {
         var counts: [FileState: Int] = [:]
         for record in book.drops.values { counts[makeReport(record).state, default: 0] += 1 }
@@ -76,7 +78,7 @@ extension Uploader: ControlBackend {
         return counts.merging(stored) { $0 + $1 }
     }
 
-    /// Runs what only reads the ledger without holding up the uploader.
+    /// Runs work that only reads the ledger, without blocking the uploader.
     func onReader<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             reader.run { continuation.resume(returning: work()) }
@@ -85,7 +87,7 @@ extension Uploader: ControlBackend {
 
     func file(id: String) async -> FileReport? {
         guard let record = path(withID: id).flatMap(record) else { return nil }
-        // Asked for by the path it was dropped under.
+        // Somebody asked for the path under which the file was dropped.
         if case .movedAway(let target) = record.disposal, let moved = report(at: target) { return moved }
         return makeReport(record)
     }

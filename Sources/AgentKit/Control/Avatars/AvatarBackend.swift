@@ -1,40 +1,40 @@
-/// The mirror of the server's pictures, as the control interface and `outbox avatar` see it.
+/// The mirror of the server's pictures, as seen by the control interface and `outbox avatar`.
 protocol AvatarBackend: Sendable {
-    /// A picture in a style, from the mirror or fetched for it.
+    /// Returns a picture in a style, from the mirror or after downloading it.
     ///
-    /// Where patience ends first, what is kept is given though the server may have a newer one, and the fetching goes on
-    /// in the background.
+    /// If the patience ends first, returns the stored picture, even if the server may have a newer one. The download
+    /// continues in the background.
     ///
     /// - Parameters:
-    ///   - url: the address as a user wrote it.
-    ///   - style: a step, or the name of a style, as a user wrote it.
-    ///   - patience: how long is waited for what must be fetched or drawn.
-    /// - Throws: `AvatarTrouble` where there is nothing to show; `pending` while it is still being fetched.
+    ///  - url: the address as the user wrote it.
+    ///  - style: a step, or the name of a style, as the user wrote it.
+    ///  - patience: how long to wait for downloading and drawing.
+    /// - Throws: `AvatarTrouble` if there is nothing to show; `pending` during a download.
     func picture(url: String, style: String, patience: Duration) async throws(AvatarTrouble) -> ServedPicture
 
-    /// Everything that is kept, ordered by URL, and the URLs that failed.
+    /// Returns all stored pictures, sorted by URL, and the URLs that failed.
     func list() async throws(AvatarTrouble) -> AvatarList
 
-    /// Removes what was fetched longer ago than an age, everything where nil, but never the picture that
-    /// `current.jpg` leads to. The URLs that failed are forgotten.
+    /// Removes pictures fetched before the given age, or all if `nil`, but never the target of `current.jpg`. Also
+    /// forgets the URLs that failed.
     func clear(olderThan age: Duration?) async throws(AvatarTrouble) -> AvatarClearance
 
-    /// What is counted.
+    /// Returns the counters.
     func figures() async -> AvatarFigures
 }
 
-/// A picture that is at hand.
+/// A picture that is available.
 struct ServedPicture: Equatable, Sendable {
-    /// The file's bytes.
+    /// The content of the file.
     var bytes: [UInt8]
-    /// Its media type.
+    /// The media type.
     var type: String
-    /// Where it stands in the mirror, absolute; nil where it stands in memory alone.
+    /// Absolute path in the mirror; `nil` if the picture exists only in memory.
     var path: String?
 }
 
 extension AvatarFile {
-    /// - Throws: `AvatarTrouble` where the picture has no file.
+    /// - Throws: `AvatarTrouble` if the picture has no file.
     init(url: String, style: String, _ picture: ServedPicture) throws(AvatarTrouble) {
         guard let path = picture.path else {
             throw AvatarTrouble(AvatarTrouble.storage, "\(url) is not kept in a file")

@@ -1,18 +1,18 @@
-/// What is counted of avatars, for `GET /metrics` (docs/control.md).
+/// Counters and sizes of the mirror, for `GET /metrics` (docs/control.md).
 struct AvatarFigures: Equatable, Sendable {
-    /// Pictures of the server that are mirrored.
+    /// Number of mirrored pictures.
     var kept = 0
-    /// Their bytes on disk, styled pictures included.
+    /// Bytes on disk, including styled pictures.
     var keptBytes: UInt64 = 0
-    /// URLs that are not asked again for now.
+    /// Number of failed URLs that are not retried yet.
     var blacklisted = 0
-    /// Pictures that were asked for, by what was given: `picture`, `placeholder` (counter).
+    /// Requested pictures by kind of answer: `picture`, `placeholder` (counter).
     var requests: [String: UInt64] = ["picture": 0, "placeholder": 0]
-    /// Pictures that were downloaded (counter).
+    /// Downloaded pictures (counter).
     var downloads: UInt64 = 0
-    /// Pictures that went from the mirror (counter).
+    /// Pictures removed from the mirror (counter).
     var removals: UInt64 = 0
-    /// Pictures that could not be had, by code (counter).
+    /// Pictures that could not be delivered, by code (counter).
     var failures: [String: UInt64] = [:]
 
     func write(into text: inout PrometheusText) {

@@ -1,32 +1,32 @@
-/// What the mirror keeps, as `GET /v1/avatars` and `outbox avatar list --json` tell it.
+/// The content of the mirror, for `GET /v1/avatars` and `outbox avatar list --json`.
 public struct AvatarList: Codable, Equatable, Sendable {
-    /// One picture of the server, in all styles it is kept in.
+    /// A picture of the server in all its stored styles.
     public struct Picture: Codable, Equatable, Sendable {
-        /// The URL it came from.
+        /// The URL of the picture.
         public var url: String
         /// MIME type of the original.
         public var type: String
-        /// Bytes of the original.
+        /// Size of the original in bytes.
         public var size: UInt64
-        /// The styles it is kept in beside the original.
+        /// The stored styles besides the original.
         public var styles: [String]
-        /// Bytes of the styled pictures.
+        /// Size of the styled pictures in bytes.
         public var styled_size: UInt64
-        /// When it was fetched, or confirmed by the server, RFC 3339.
+        /// When the picture was fetched or confirmed by the server, RFC 3339.
         public var fetched_at: String
-        /// Until when it is shown without asking the server, RFC 3339.
+        /// Until when the picture is shown without asking the server, RFC 3339.
         public var fresh_until: String
-        /// Whether that is still to come.
+        /// Whether `fresh_until` is in the future.
         public var fresh: Bool
-        /// When it was used last, RFC 3339.
+        /// When the picture was last used, RFC 3339.
         public var used_at: String
-        /// Seconds since it was fetched or confirmed.
+        /// Seconds since the picture was fetched or confirmed.
         public var age: UInt64
-        /// Seconds since it was used.
+        /// Seconds since the last use.
         public var unused: UInt64
     }
 
-    /// A URL that failed and is left alone for a while.
+    /// A failed URL that is not retried yet.
     public struct Failure: Codable, Equatable, Sendable {
         /// The URL.
         public var url: String
@@ -34,40 +34,40 @@ public struct AvatarList: Codable, Equatable, Sendable {
         public var code: String
         /// One line for people.
         public var message: String
-        /// Until when it is not asked again, RFC 3339.
+        /// Until when the URL is not retried, RFC 3339.
         public var until: String
         /// Seconds until then.
         public var remaining: UInt64
     }
 
-    /// What is kept, ordered by URL.
+    /// The stored pictures, sorted by URL.
     public var avatars: [Picture]
-    /// What failed, ordered by URL.
+    /// The failed URLs, sorted.
     public var failures: [Failure]
-    /// Bytes of everything kept, styled pictures included.
+    /// Total size in bytes, including styled pictures.
     public var bytes: UInt64
-    /// Bytes that may be kept (`avatar_cache.max_size`).
+    /// Maximum total size in bytes (`avatar_cache.max_size`).
     public var max_size: UInt64
 }
 
-/// What was removed from the mirror.
+/// The result of clearing the mirror.
 public struct AvatarClearance: Codable, Equatable, Sendable {
-    /// URLs of the pictures that went, ordered.
+    /// URLs of the removed pictures, sorted.
     public var removed: [String]
-    /// Bytes that went, styled pictures included.
+    /// Removed bytes, including styled pictures.
     public var bytes: UInt64
 }
 
-/// A picture of the mirror, as `GET /v1/avatar/file` and `outbox avatar get --json` tell it.
+/// A mirrored picture, for `GET /v1/avatar/file` and `outbox avatar get --json`.
 public struct AvatarFile: Codable, Equatable, Sendable {
-    /// The URL that was asked for.
+    /// The requested URL.
     public var url: String
-    /// The style that was asked for.
+    /// The requested style.
     public var style: String
-    /// Where the picture stands, absolute.
+    /// Absolute path of the picture.
     public var path: String
-    /// Its MIME type.
+    /// The MIME type.
     public var type: String
-    /// Its bytes.
+    /// Size in bytes.
     public var size: UInt64
 }

@@ -1,23 +1,23 @@
-/// What became of a picture of the server, for `/v1/events`.
+/// A change to a mirrored picture, for `/v1/events`.
 struct AvatarNews: Equatable, Sendable {
-    /// What became of it.
+    /// The kinds of changes.
     enum State: String, Sendable {
-        /// It is mirrored, for the first time or anew: whoever shows it asks for it again.
+        /// The picture was mirrored, for the first time or again. Clients that show the picture should reload it.
         case kept
-        /// It is no longer mirrored.
+        /// The picture was removed from the mirror.
         case removed
-        /// It could not be had.
+        /// The picture could not be fetched.
         case failed
     }
 
-    /// The URL it comes from.
+    /// The URL of the picture.
     var url: String
-    /// What became of it.
+    /// The kind of change.
     var state: State
-    /// Why it could not be had, a short snake_case word.
+    /// The reason for the failure, a short snake_case word.
     var code: String?
-    /// The same for people, one line.
+    /// The reason for people, one line.
     var message: String?
-    /// Until when it is not asked for again, RFC 3339; nil where it may be at once.
+    /// Until when the URL is not retried, RFC 3339; `nil` if a retry is possible at once.
     var until: String?
 }

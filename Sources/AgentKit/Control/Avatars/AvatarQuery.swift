@@ -1,19 +1,19 @@
 import Hummingbird
 import HummingbirdCore
 
-/// What a request asks of the mirror.
+/// A request to the mirror.
 struct AvatarQuery: Equatable, Sendable {
     let url: String
     let style: String
     let patience: Duration
 
-    /// A picture that is at hand, or can be drawn from one that is, is given after this time at the latest, so that a
-    /// page does not show placeholders for what is there.
+    /// Minimum patience. A picture that is stored, or can be drawn from a stored one, arrives within this time, so
+    /// that pages do not show placeholders for available pictures.
     private static let least = Duration.milliseconds(100)
-    /// The longest time that can be asked for, in seconds.
+    /// Maximum patience in seconds.
     private static let longest = 300
 
-    /// Reads `url`, `style` and `wait`.
+    /// Parses `url`, `style` and `wait`.
     ///
     /// - Throws: `ControlRefusal`.
     init(_ request: Request) throws {
@@ -36,7 +36,7 @@ struct AvatarQuery: Equatable, Sendable {
         return seconds
     }
 
-    /// Reads `older_than`; nil where it is not there.
+    /// Parses `older_than`; `nil` without this parameter.
     ///
     /// - Throws: `ControlRefusal`.
     static func age(in request: Request) throws -> Duration? {

@@ -10,8 +10,8 @@ struct AvatarRoutes: Sendable {
     private let placeholder: PlaceholderPicture
 
     /// - Parameters:
-    ///   - backend: the mirror; nil where its directory can't be used.
-    ///   - placeholder: served in place of a picture that is not there.
+    ///   - backend: the mirror; `nil` if the mirror's directory can't be used.
+    ///   - placeholder: served in place of a missing picture.
     init(backend: (any AvatarBackend)?, placeholder: PlaceholderPicture) {
         self.backend = backend
         self.placeholder = placeholder
@@ -38,7 +38,7 @@ struct AvatarRoutes: Sendable {
         table.close()
     }
 
-    /// The picture, or what stands in for it: a page shows something at once, and asks again.
+    /// Returns the picture or its placeholder, so that a page shows something at once and can ask again.
     private func picture(_ request: Request, _ context: ControlContext) async throws -> Response {
         let query = try AvatarQuery(request)
         do throws(AvatarTrouble) {
@@ -51,7 +51,7 @@ struct AvatarRoutes: Sendable {
         }
     }
 
-    /// Waits for a picture for as long as the client does.
+    /// Waits for a picture until the client leaves.
     private static func picture(
         _ query: AvatarQuery, from backend: any AvatarBackend, _ context: ControlContext
     ) async throws(AvatarTrouble) -> ServedPicture {
@@ -79,7 +79,8 @@ struct AvatarRoutes: Sendable {
             status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: placeholder.bytes)))
     }
 
-    /// The agent alone knows how long a picture is good for: browsers ask each time, and are told where nothing changed.
+    /// Only the agent knows how long a picture is valid. Browsers revalidate each time, and get 304 for an unchanged
+    /// picture.
     private static func response(_ picture: ServedPicture, to request: Request) -> Response {
         let tag = "\"\(MD5Hasher.hash(picture.bytes).hexadecimal)\""
         var headers = headers(type: picture.type, caching: "private, no-cache")
@@ -99,22 +100,22 @@ struct AvatarRoutes: Sendable {
     }
 }
 
-/// The tags of `If-None-Match` (RFC 9110, section 13.1.2).
+/// The entity tags of `If-None-Match` (RFC 9110, section 13.1.2).
 struct EntityTags: Equatable, Sendable {
     private let tags: Set<String>
 
     init(_ fields: [String]) {
-        // No tag of this server has a comma or a blank in it.
+        // The tags of this server contain no commas or spaces.
         let tags = fields.flatMap { $0.split { $0 == "," || $0 == " " || $0 == "\t" } }
         self.tags = Set(tags.map { String($0.hasPrefix("W/") ? $0.dropFirst(2) : $0) })
     }
 
-    /// Whether a strong tag is among them, by weak comparison.
+    /// Whether a strong tag matches, by weak comparison.
     func match(_ tag: String) -> Bool { tags.contains("*") || tags.contains(tag) }
 }
 
 extension HTTPFields {
-    /// Sets a field whose name is not in the library.
+    /// Sets a field whose name the library does not define.
     fileprivate mutating func set(_ name: String, _ value: String) {
         if let name = HTTPField.Name(name) { self[name] = value }
     }

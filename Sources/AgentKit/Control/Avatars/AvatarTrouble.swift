@@ -1,36 +1,36 @@
-/// Why there is no picture of an avatar.
+/// Why there is no picture.
 public struct AvatarTrouble: Error, Equatable, Sendable, CustomStringConvertible {
     /// A short snake_case word (docs/errors.md).
     public var code: String
     /// One line for people: what failed, about which URL, why, and what to do.
     public var description: String
-    /// Until when the URL is not asked again, RFC 3339; nil where it may be asked at once.
+    /// Until when the URL is not retried, RFC 3339; `nil` if a retry is possible at once.
     public var until: String?
 
-    /// A trouble.
+    /// Creates a trouble.
     public init(_ code: String, _ description: String, until: String? = nil) {
         self.code = code
         self.description = description
         self.until = until
     }
 
-    /// What kind of trouble it is, and so how a command or a request ends.
+    /// The kind of trouble, which decides how a command or request ends.
     public enum Kind: Sendable {
-        /// The question is wrong.
+        /// The request is malformed.
         case usage
-        /// The configuration does not let this host or address be mirrored.
+        /// The configuration does not allow this host or address.
         case notAllowed
-        /// The URL gives no picture that could be taken.
+        /// The URL delivers no acceptable picture.
         case refused
-        /// It is not the URL's fault and may work at another time.
+        /// The failure is not the URL's fault. A later attempt may succeed.
         case later
-        /// The picture can't be drawn, since there is no picture worker.
+        /// The picture can't be drawn, because there is no picture worker.
         case noWorker
         /// The mirror can't be read or written.
         case storage
     }
 
-    /// What kind of trouble it is; a code that is not known here speaks of the URL.
+    /// The kind of trouble. Unknown codes concern the URL.
     public var kind: Kind {
         switch code {
         case Self.malformedURL, Self.unknownStyle: .usage
@@ -42,18 +42,18 @@ public struct AvatarTrouble: Error, Equatable, Sendable, CustomStringConvertible
         }
     }
 
-    /// What was given is no http or https URL.
+    /// The address is not an http or https URL.
     static let malformedURL = "malformed_url"
-    /// What was given is no style.
+    /// The style does not exist.
     static let unknownStyle = "unknown_style"
-    /// The host, or the address it has, may not be mirrored.
+    /// The host or its address may not be mirrored.
     static let notAllowed = "not_allowed"
-    /// It is being fetched.
+    /// The download is in progress.
     static let pending = "pending"
     /// The mirror can't be read or written.
     static let storage = "storage"
 
-    /// The trouble of an agent whose directory for avatars can't be used.
+    /// The trouble of an agent whose avatar directory can't be used.
     static let noMirror = AvatarTrouble(
         storage, "the directory of avatars can't be used; the agent's log and `outbox doctor` say why")
 }

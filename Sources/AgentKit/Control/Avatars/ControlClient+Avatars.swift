@@ -1,17 +1,17 @@
 import UploadCore
 
 extension ControlClient {
-    /// The longest time the agent waits at once. Asked to wait in parts, it would go on for a client that was killed after
-    /// the first: who is told to ask again later may do so.
+    /// Longest wait that the agent accepts in one request. Waiting in several shorter parts would make the agent
+    /// continue for a client killed after the first part, since a client that was told to ask again may return.
     private static let longestWait = Duration.seconds(300)
 
-    /// Where a picture stands in the mirror, once it is there.
+    /// Returns the place of a picture in the mirror, as soon as the picture is there.
     ///
     /// - Parameters:
-    ///   - url: the picture's address, in any spelling.
+    ///   - url: the picture's address in any spelling.
     ///   - style: a step or the name of a style.
-    ///   - patience: how long is waited; the agent goes on fetching after that, but not for a process that ended before.
-    /// - Throws: `AvatarTrouble` where there is none; `ControlError`.
+    ///   - patience: how long to wait. The agent continues fetching afterwards, but not if the process ended before.
+    /// - Throws: `AvatarTrouble` if there is no picture; `ControlError`.
     public func avatar(url: String, style: String, patience: Duration) async throws -> AvatarFile {
         let clock = ContinuousClock()
         let end = clock.now + patience
@@ -27,7 +27,7 @@ extension ControlClient {
         }
     }
 
-    /// What the mirror keeps.
+    /// Returns the content of the mirror.
     ///
     /// - Throws: `AvatarTrouble`, `ControlError`.
     public func avatars() async throws -> AvatarList {
@@ -36,13 +36,13 @@ extension ControlClient {
 
     /// Clears the mirror.
     ///
-    /// - Parameter age: only what was fetched longer ago; everything where nil.
+    /// - Parameter age: removes only pictures fetched before this age; `nil` removes all.
     /// - Throws: `AvatarTrouble`, `ControlError`.
     public func clearAvatars(olderThan age: Duration?) async throws -> AvatarClearance {
         try await ask("/v1/avatars" + (age.map { "?older_than=\(Units.spell($0))" } ?? ""), method: "DELETE")
     }
 
-    /// How it stands with the user's picture.
+    /// Returns the state of the user's picture.
     public func profile() async throws(ControlError) -> ProfileReport {
         try await get("/v1/profile")
     }
@@ -57,7 +57,7 @@ extension ControlClient {
         }
     }
 
-    /// Everything but unreserved characters percent-encoded (RFC 3986, section 2.3).
+    /// Percent-encodes everything except unreserved characters (RFC 3986, section 2.3).
     static func escaped(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {

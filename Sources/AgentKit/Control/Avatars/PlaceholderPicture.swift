@@ -4,16 +4,16 @@ import Logging
 import SystemPackage
 import UploadCore
 
-/// The picture that stands in for one that is not there.
+/// The substitute for a missing picture.
 struct PlaceholderPicture: Equatable, Sendable {
-    /// The file's bytes.
+    /// The content of the file.
     let bytes: [UInt8]
-    /// Its media type.
+    /// The media type.
     let type: String
 
-    /// The longest file that is taken: it stays in memory as long as the agent runs.
+    /// Maximum size of the file. The picture stays in memory while the agent runs.
     static let longest: UInt64 = 1 << 20
-    /// What browsers show.
+    /// Media types that browsers show.
     private static let types: Set<String> = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/avif"]
 
     /// Reads `avatar_cache.placeholder`.
@@ -33,10 +33,11 @@ struct PlaceholderPicture: Equatable, Sendable {
         self.type = type
     }
 
-    /// A grey figure on a light ground.
+    /// A grey figure on a light background.
     static let builtIn = PlaceholderPicture(bytes: builtInBytes, type: "image/png")
 
-    /// The picture a configuration names; the built-in one where it names none or one that can't be used, which is told.
+    /// Loads the configured picture. Returns the built-in picture if there is none, or if it is unusable; the latter
+    /// is logged.
     static func load(path: String?, logger: Logger) -> PlaceholderPicture {
         guard let path else { return builtIn }
         do throws(Unusable) {
@@ -49,7 +50,7 @@ struct PlaceholderPicture: Equatable, Sendable {
         }
     }
 
-    /// Why a file is no placeholder.
+    /// Why a file can't be used as a placeholder.
     struct Unusable: Error, Equatable {
         let reason: String
     }

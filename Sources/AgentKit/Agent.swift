@@ -4,20 +4,20 @@ public import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// The agent: watches the outbox and uploads what is dropped there until it is told to end.
+/// The agent: watches the outbox and uploads dropped files until it receives a signal to end.
 public struct Agent: Sendable {
     private let source: ConfigurationSource
     private let environment: [String: String]
     private let logger: Logger
     private let version: String
 
-    /// An agent that is not running yet.
+    /// Creates an agent. `run` starts it.
     ///
     /// - Parameters:
-    ///   - source: the effective configuration, and how SIGHUP comes to a new one.
-    ///   - environment: the process's environment; OUTBOX_TOKEN is looked for in it.
-    ///   - version: told by `/v1/health` and to the server.
-    ///   - logger: told what happens.
+    ///   - source: the effective configuration, and how to read it again on SIGHUP.
+    ///   - environment: the process's environment, which may contain OUTBOX_TOKEN.
+    ///   - version: reported by `/v1/health` and sent to the server.
+    ///   - logger: logs the agent's events.
     public init(source: ConfigurationSource, environment: [String: String], version: String, logger: Logger) {
         self.source = source
         self.environment = environment
@@ -25,10 +25,10 @@ public struct Agent: Sendable {
         self.logger = logger
     }
 
-    /// Runs until SIGTERM or SIGINT; what was under way goes on with the next start.
+    /// Runs until SIGTERM or SIGINT. Unfinished uploads continue at the next start.
     ///
-    /// - Returns: whether the process is to begin anew at once, because another account signed in.
-    /// - Throws: `AgentFailure` when it cannot begin.
+    /// - Returns: whether the process must restart at once, because another account signed in.
+    /// - Throws: `AgentFailure` if the agent can't start.
     public func run() async throws -> Bool {
         let configuration = source.initial.configuration
         if let refusal = configuration.startRefusal() {
@@ -39,7 +39,7 @@ public struct Agent: Sendable {
         let state = try StateDirectory(path: configuration.state)
         let notifier = ServiceNotifier(environment: environment, logger: logger)
         await notifier.starting()
-        // Opening a large ledger, or building it anew, takes long: not on a thread of the pool.
+        // Opening or rebuilding a large ledger takes long, so it gets a separate thread instead of one of the pool.
         let starter = SerialThread(name: "start")
         let running = try await Task(executorPreference: starter) {
             try RunningAgent(
@@ -56,8 +56,8 @@ public struct Agent: Sendable {
                 "outbox": "\(configuration.outbox)", "server": "\(configuration.remote.url)",
                 "state": "\(configuration.state)", "version": "\(version)",
             ])
-        // The last one ends first: a supervisor hears of the end before anything goes, and nobody asks an uploader that
-        // is going.
+        // Services end in reverse order. The supervisor hears of the end first, and the control interface ends before
+        // the uploader that it asks.
         var group = ServiceGroupConfiguration(
             services: [
                 .init(service: running, successTerminationBehavior: .gracefullyShutdownGroup),
@@ -70,7 +70,8 @@ public struct Agent: Sendable {
         let signals = Task { [end = running.end] in
             for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) where !end.isToldToEnd {
                 end.isToldToEnd = true
-                // Before the control interface ends, which waits for answers of the uploader.
+                // Begin to end the uploader before the control interface ends, which waits for the uploader's
+                // answers.
                 running.uploader.beginToEnd()
                 Self.endInTime(logger)
             }
@@ -79,7 +80,7 @@ public struct Agent: Sendable {
         do {
             try await ServiceGroup(configuration: group).run()
         } catch let error as ServiceGroupError {
-            // Told to end while it was about to begin anew: that is an ordinary end.
+            // A signal that arrives just before a restart makes it an ordinary end.
             guard error.errorCode == .serviceFinishedUnexpectedly, running.end.reason == .accountChanged else {
                 throw error
             }
@@ -92,8 +93,8 @@ public struct Agent: Sendable {
         return false
     }
 
-    /// Ends the process where the ordinary end takes too long: on a disk or a network file system that does not answer.
-    /// What is on the disk is always enough to go on, and a supervisor kills after 20 s (`TimeoutStopSec`).
+    /// Ends the process if the ordinary end takes too long, for example on a disk or a network file system that does
+    /// not answer. The data on disk always suffices to continue. A supervisor kills after 20 s (`TimeoutStopSec`).
     private static func endInTime(_ logger: Logger) {
         startThread(name: "last-resort") {
             sleep(15)
@@ -102,19 +103,19 @@ public struct Agent: Sendable {
         }
     }
 
-    /// The service group tells each of its steps; only what goes wrong is of interest here.
+    /// Raises the log level for the service group, which logs each of its steps. Only its errors matter here.
     private func quiet(_ logger: Logger) -> Logger {
         var logger = logger
         logger.logLevel = max(logger.logLevel, .error)
         return logger
     }
 
-    /// Signals that must not end the process: a peer that went away, a lease that was broken (see `FileWatch`), a file
-    /// size limit, and a reload that is asked for before the agent can do it.
+    /// Ignores signals that must not end the process: a closed connection, a broken lease (see `FileWatch`), a file
+    /// size limit, and a reload request before the agent can reload.
     private static func prepareProcess() {
         signal(SIGHUP, SIG_IGN)
         signal(SIGPIPE, SIG_IGN)
-        // A limit of file sizes is then an error like a full disk.
+        // A write beyond the file size limit then fails with an error, like on a full disk.
         signal(SIGXFSZ, SIG_IGN)
         signal(SIGIO, SIG_IGN)
         ServiceNotifier.hideFromChildren()

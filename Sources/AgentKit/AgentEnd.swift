@@ -1,28 +1,29 @@
 import ServiceLifecycle
 import Synchronization
 
-/// Why a running agent ends of its own accord.
+/// Why a running agent ends on its own.
 enum EndReason: Equatable, Sendable {
-    /// The ledger can't be used any more; the next start rebuilds it.
+    /// The ledger is unusable. The next start rebuilds it.
     case ledgerDamaged(String)
-    /// Another account signed in: nothing of the one before may go on.
+    /// Another account signed in. Nothing of the previous account may continue.
     case accountChanged
 }
 
-/// Where whoever finds that the agent can't go on as it is says so.
+/// Collects the reason why the agent must stop. The first component to report a reason wins.
 final class AgentEnd: Sendable {
     private let first = Mutex<EndReason?>(nil)
     private let raised = AsyncStream.makeStream(of: EndReason.self)
 
     private let told = Mutex(false)
 
-    /// Whether a signal asked for the end: a service group that is about to end passes over signals.
+    /// Whether a signal asked for the end. A service group that is about to end ignores signals, so this flag
+    /// remembers them.
     var isToldToEnd: Bool {
         get { told.withLock(\.self) }
         set { told.withLock { $0 = newValue } }
     }
 
-    /// What was said first; nil while the agent goes on, or was told to end.
+    /// The first reported reason; `nil` if no component has reported one.
     var reason: EndReason? { first.withLock(\.self) }
 
     func raise(_ reason: EndReason) {
@@ -30,7 +31,7 @@ final class AgentEnd: Sendable {
         raised.continuation.yield(reason)
     }
 
-    /// Waits until the agent is told to end, or something says that it must.
+    /// Waits for a graceful shutdown or a reported reason.
     func wait() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await gracefulShutdown() }
@@ -41,7 +42,7 @@ final class AgentEnd: Sendable {
     }
 }
 
-/// Tells the service manager why the agent goes: the last service of the group, and so the first that hears of it.
+/// Tells the service manager why the agent ends. As the last service of the group, it is the first to end.
 struct Farewell: Service {
     let notifier: ServiceNotifier
     let end: AgentEnd

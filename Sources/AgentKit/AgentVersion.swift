@@ -1,5 +1,5 @@
 /// The version of the programs of this package.
 public enum AgentVersion {
-    /// Semantic version, as `outbox --version` and `/v1/health` tell it.
+    /// The semantic version in `outbox --version` and `/v1/health`.
     public static let current = "0.1.0"
 }

@@ -1,6 +1,6 @@
 extension Configuration {
-    /// What the configuration asks for and this version does not do yet, one line each; said at every start, so that
-    /// nobody relies on it.
+    /// Settings that this version does not support yet, one line each. Logged at every start, so that nobody relies
+    /// on them.
     var notBuilt: [String] {
         let defaults = Media()
         let wishes: [(Bool, String)] = [
@@ -10,10 +10,11 @@ extension Configuration {
         return wishes.filter(\.0).map { "not built yet, has no effect: \($0.1)" }
     }
 
-    /// Why `outbox run` refuses to start with this valid configuration; nil if it starts. This blocks on the disk.
+    /// Returns why `outbox run` refuses to start with this valid configuration; `nil` if it starts. Blocks on the
+    /// disk.
     public func startRefusal() -> String? { notBuiltRefusal ?? nestingRefusal() }
 
-    /// What the configuration asks for that must not be passed over in silence; nil when there is nothing.
+    /// The refusal for an unsupported setting that must not be ignored silently; `nil` if there is none.
     var notBuiltRefusal: String? {
         if remote.protocol != .filesection {
             return "remote.protocol = \"\(remote.protocol.rawValue)\" is not built yet; use \"filesection\""

@@ -5,25 +5,26 @@ import Logging
 import Synchronization
 import SystemPackage
 
-/// Notices a second agent on the same outbox, whose state directory is another: both would send every file and write its
-/// sidecar.
+/// Detects a second agent with another state directory on the same outbox. Both agents would send every file and
+/// write its sidecar.
 ///
-/// The claim is an abstract Unix socket (man 7 unix) named after the directory's device and inode. It goes with its
-/// process, leaves no file in the outbox and keeps no file system from being unmounted. It is advice alone: any program
+/// The claim is an abstract Unix socket (man 7 unix) named after the directory's device and inode. The kernel removes
+/// the socket with its process. The claim leaves no file in the outbox and does not prevent unmounting. It is only
+/// advisory, since any program can take the name.
 /// can take the name.
 final class OutboxClaim: Sendable {
-    /// What came of claiming.
+    /// The result of a claim.
     enum Outcome: Equatable, Sendable {
-        /// No other agent works on the outbox.
+        /// No other agent uses the outbox.
         case held
-        /// Another agent does; nil where its process can't be told.
+        /// Another agent uses the outbox; `nil` if its process id is unknown.
         case taken(by: Int32?)
     }
 
     private let name: [UInt8]
     private let socket = Mutex<Int32?>(nil)
 
-    /// A claim on the directory at a path.
+    /// Creates a claim on a directory without taking it.
     ///
     /// - Throws: `Errno` of statx(2).
     init(outbox path: String) throws(Errno) {
@@ -35,9 +36,9 @@ final class OutboxClaim: Sendable {
         if let descriptor = socket.withLock(\.self) { close(descriptor) }
     }
 
-    /// Claims the outbox for as long as this object lives; calling it again is harmless.
+    /// Claims the outbox for the lifetime of this object. Idempotent.
     ///
-    /// - Throws: `Errno` where it can't be told.
+    /// - Throws: `Errno` if the claim can't be checked.
     func take() throws(Errno) -> Outcome {
         if socket.withLock({ $0 != nil }) { return .held }
         let descriptor = Descriptor(
@@ -58,7 +59,7 @@ final class OutboxClaim: Sendable {
         return .held
     }
 
-    /// The process that listens under the name.
+    /// Returns the id of the process that listens under the name.
     private func holder(_ number: Int32) -> Int32? {
         guard withAddress({ connect(number, $0, $1) }) == 0 else { return nil }
         var peer = outbox_peer()
@@ -77,9 +78,9 @@ final class OutboxClaim: Sendable {
 }
 
 extension RunningAgent {
-    /// Claims the outbox; while another agent has it, says so and tries again.
+    /// Claims the outbox. While another agent holds the claim, reports that and retries.
     func claimOutbox(every pause: Duration = .seconds(10)) async {
-        // A directory that can't be looked at is the watch's business.
+        // The watch reports directories that can't be examined.
         guard let claim = try? OutboxClaim(outbox: configuration.outbox) else { return }
         var isTaken = false
         while !Task.isCancelled {

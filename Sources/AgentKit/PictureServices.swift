@@ -7,16 +7,16 @@ import Remotes
 import Transport
 import UploadCore
 
-/// What an agent does with pictures beside uploading them: measures them and makes their thumbnails, mirrors those of
-/// the server, and looks after the user's own.
+/// The agent's picture services besides the upload: measurements and thumbnails, the mirror of the server's pictures,
+/// and the user's own picture.
 struct PictureServices: Sendable {
-    /// Measures and draws, in processes of its own.
+    /// Measures and draws pictures in separate processes.
     let worker: PictureWorker
-    /// Examines what is dropped.
+    /// Examines dropped files.
     let examiner: MediaExaminer
-    /// The profile picture; nil where no folder is set for it.
+    /// The profile picture; `nil` without a portrait folder.
     let portrait: (service: PortraitService, folder: RelativePath)?
-    /// The mirror; nil where its directory can't be used.
+    /// The mirror; `nil` if its directory can't be used.
     private let mirror: Mirror?
     private let videos: VideoTools
     private let placeholder: PlaceholderPicture
@@ -28,7 +28,7 @@ struct PictureServices: Sendable {
         let transport: CurlTransport
     }
 
-    /// What the profile picture needs of the agent.
+    /// What the profile picture service needs from the agent.
     struct PortraitNeeds {
         var files: OutboxFiles
         var remote: any Remote
@@ -52,26 +52,27 @@ struct PictureServices: Sendable {
         portrait = Self.makePortrait(configuration, needs, worker, mirror?.cache, logger)
     }
 
-    /// What the control interface needs.
+    /// The parts for the control interface.
     var control: ControlServer.Pictures {
         ControlServer.Pictures(avatars: mirror?.answers, profile: portrait?.service, placeholder: placeholder)
     }
 
-    /// Keeps the mirror in order until cancelled, and says once which tools are missing.
+    /// Maintains the mirror until cancelled. Logs missing tools once.
     func run() async {
-        // So that the server is told the size of the first picture, too; without libvips it says so.
+        // Starting the worker early measures even the first picture before its registration. Without libvips, the
+        // worker logs that.
         worker.warmUp()
         if let missing = videos.missing { logger.notice("\(missing); uploads go on without") }
         await mirror?.cache.run()
     }
 
-    /// What could not be fetched for want of a network is tried again.
+    /// Retries downloads that failed because the network was down.
     func networkChanged() {
         guard let cache = mirror?.cache else { return }
         Task { await cache.networkChanged() }
     }
 
-    /// Ends processes and connections.
+    /// Ends all processes and connections.
     func stop() async {
         mirror?.answers.stop()
         await worker.shutdown()
@@ -83,7 +84,7 @@ struct PictureServices: Sendable {
     ) -> Mirror? {
         do {
             let store = try DiskAvatarStore(directory: configuration.avatars)
-            // Its own: nothing of the account's connections, and no token, comes near other people's servers.
+            // A separate transport keeps the account's connections and token away from foreign servers.
             let transport = try CurlTransport(configuration: .init(userAgent: "outbox/\(version)"))
             let tally = AvatarTally(events: events)
             let settings = configuration.avatarCache

@@ -2,16 +2,16 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// How a running agent comes to a new configuration.
+/// How a running agent reads a new configuration.
 public struct ConfigurationSource: Sendable {
-    /// The configuration the agent began with.
+    /// The configuration at the start of the agent.
     public var initial: EffectiveConfiguration
-    /// Reads it anew, from where it came from.
+    /// Reads the configuration again from the same place.
     public var read: @Sendable () throws -> EffectiveConfiguration
-    /// Changes the least severe level that is logged.
+    /// Changes the least severe level to log.
     public var setLogLevel: @Sendable (Configuration.LogLevel) -> Void
 
-    /// Says where configurations come from.
+    /// Creates a source of configurations.
     public init(
         initial: EffectiveConfiguration, read: @escaping @Sendable () throws -> EffectiveConfiguration,
         setLogLevel: @escaping @Sendable (Configuration.LogLevel) -> Void
@@ -22,11 +22,11 @@ public struct ConfigurationSource: Sendable {
     }
 }
 
-/// Takes over what can change live whenever SIGHUP comes: limits, log level, token.
+/// Adopts the live keys on SIGHUP: limits, log level, token.
 struct ReloadService: Service {
     let source: ConfigurationSource
     let notifier: ServiceNotifier
-    /// Told the configuration to go on with.
+    /// Receives the resulting configuration.
     let adopt: @Sendable (Configuration) -> Void
     let logger: Logger
 

@@ -1,9 +1,9 @@
 import Logging
 
 extension RunningAgent {
-    /// Says in the log whether the server can be reached, so that a wrong address shows before the first file is dropped.
+    /// Logs whether the server is reachable, so that a wrong address shows before the first file is dropped.
     ///
-    /// It connects and sends nothing: there is nothing to send yet, and any server can bear that.
+    /// Connects without sending anything, which every server tolerates.
     func sayWhetherServerAnswers() async {
         guard let facts = await ServerProbe.connection(to: configuration.remote), !Task.isCancelled else { return }
         let server: Logger.MetadataValue = "\(configuration.remote.url)"

@@ -11,7 +11,7 @@ import SystemPackage
 import Transport
 import UploadCore
 
-/// Everything a running agent is made of, put together once.
+/// Creates and connects all components of a running agent.
 struct RunningAgent: Service {
     let configuration: Configuration
     let uploader: Uploader
@@ -27,9 +27,9 @@ struct RunningAgent: Service {
     let version: String
     let notifier: ServiceNotifier
     let logger: Logger
-    /// Ends once the control interface answers, or never will.
+    /// Ends when the control interface answers, or can't any more.
     private let controlIsUp = AsyncStream.makeStream(of: Never.self)
-    /// Ends once the uploader knows what the ledger holds, or never will.
+    /// Ends when the uploader has restored the ledger's content, or has failed to.
     private let isRestored = AsyncStream.makeStream(of: Never.self)
 
     init(
@@ -42,7 +42,7 @@ struct RunningAgent: Service {
         self.version = version
         self.logger = logger
         try Self.makeOutbox(configuration.outbox)
-        // Once more, as it and the state directory may only be there now.
+        // Check again, since the outbox and the state directory may not have existed before.
         if let refusal = configuration.nestingRefusal() { throw AgentFailure.configuration(refusal) }
         let outbox = PinnedDirectory(path: configuration.outbox)
         let end = AgentEnd()
@@ -116,7 +116,7 @@ struct RunningAgent: Service {
         }
     }
 
-    /// Takes over what can change while it runs.
+    /// Adopts the settings that can change while the agent runs.
     func adopt(_ configuration: Configuration) {
         let upload = configuration.upload
         transport.setBandwidthLimit(upload.bandwidthLimit ?? 0)
@@ -129,7 +129,7 @@ struct RunningAgent: Service {
         }
     }
 
-    /// The control interface to this agent.
+    /// Creates the control interface of this agent.
     func controlServer() -> ControlServer {
         let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
         return ControlServer(
@@ -232,7 +232,7 @@ struct RunningAgent: Service {
             isPrivate: { own.contains($0) },
             isIgnored: { path, _ in rules.isIgnored(path) },
             isKnown: { path, status in
-                // A record that can't be read is no knowledge: the file is looked at again.
+                // If the record can't be read, examine the file again.
                 guard let record = try? ledger.drop(at: path) else { return false }
                 return record.isSettled(for: FileIdentity(status))
             })
@@ -255,7 +255,8 @@ struct RunningAgent: Service {
                 },
                 onChange: { change in
                     logger.info("what waits is tried at once", metadata: ["because": "\(change)"])
-                    // Before the uploads: what hangs in the old network then fails and is begun anew.
+                    // Update the transport before the uploads: requests stuck in the old network then fail and start
+                    // over.
                     if change.causes != .clockSet {
                         transport.networkChanged(
                             goneAddresses: Set(change.goneAddresses.map(\.description)),

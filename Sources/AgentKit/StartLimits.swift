@@ -2,33 +2,34 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// Whether the limits of this process leave an agent enough threads and address space.
+/// Whether the limits of this process leave enough threads and address space for an agent.
 ///
-/// Dispatch, SwiftNIO and the agent's own threads can't go on without a thread they need: they would end the process without
-/// a word. So the agent finds out before it starts.
+/// If Dispatch, SwiftNIO or the agent can't start a thread, they end the process without a message. The agent
+/// therefore checks the limits before it starts.
 public struct StartLimits: Equatable, Sendable {
-    /// Threads that an agent runs at a time, with some to spare.
+    /// Maximum number of concurrent threads of an agent, plus a reserve.
     var neededThreads: Int
-    /// Threads that could be started.
+    /// Number of threads that this process could start.
     var startableThreads: Int
-    /// `ulimit -u`; nil where there is none.
+    /// `ulimit -u`; `nil` if unlimited.
     var processes: UInt64?
-    /// `ulimit -v` in bytes; nil where there is none.
+    /// `ulimit -v` in bytes; `nil` if unlimited.
     var addressSpace: UInt64?
-    /// Address space that an agent takes at least, in bytes.
+    /// Minimum address space of an agent in bytes.
     var neededAddressSpace: Int
-    /// Whether that much could be reserved.
+    /// Whether the process could reserve the needed address space.
     var hasAddressSpace: Bool
 
-    /// Finds out what this process may use, and has malloc make do with little where address space is limited.
+    /// Determines the limits of this process. If address space is limited, also limits malloc's arenas.
     ///
     /// Must be called before anything else has started threads.
     public static func prepare() -> StartLimits {
         let addressSpace = LinuxSystem.processLimit(.addressSpace)
-        // Of 64 MiB of address space each, glibc would make one for nearly every thread (man 3 mallopt, M_ARENA_MAX).
+        // By default, glibc creates an arena with 64 MiB of address space for nearly every thread (man 3 mallopt,
+        // M_ARENA_MAX).
         if addressSpace != nil { outbox_limit_arenas(4) }
         let processors = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-        // The agent's own, and for each processor one of the cooperative pool, of SwiftNIO and of hashing.
+        // The agent's own threads, plus threads of the cooperative pool, SwiftNIO and hashing for each processor.
         let threads = 24 + 4 * processors
         let stack = min(LinuxSystem.processLimit(.stack) ?? defaultStack, mostStack)
         let space = Int(stack) * threads + Int(basis)
@@ -38,13 +39,13 @@ public struct StartLimits: Equatable, Sendable {
             neededAddressSpace: space, hasAddressSpace: canReserve(bytes: space))
     }
 
-    /// What glibc takes where the stack has no limit.
+    /// glibc's stack size if the limit is infinite.
     private static let defaultStack: UInt64 = 8 << 20
     private static let mostStack: UInt64 = 64 << 20
     /// Libraries, malloc's arenas, heap and the smallest map of the ledger.
     private static let basis = 640 << 20
 
-    /// Why an agent can't run under these limits; nil where it can.
+    /// Why an agent can't run under these limits; `nil` if it can.
     public var failure: AgentFailure? {
         if !hasAddressSpace {
             let limit = addressSpace.map { "`ulimit -v` is \($0 >> 10) KiB" } ?? "the system refuses it"

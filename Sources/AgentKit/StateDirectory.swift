@@ -6,16 +6,16 @@ import SystemPackage
 public enum AgentFailure: Error, Equatable, Sendable, CustomStringConvertible {
     /// Another agent owns the state directory.
     case alreadyRunning(pid: Int32?, stateDirectory: String)
-    /// Something that must be there can't be created.
+    /// A needed file or directory can't be created.
     case cannotCreate(path: String, reason: String)
-    /// Something that is there can't be used.
+    /// An existing file or directory can't be used.
     case inputOutput(path: String, reason: String)
-    /// The configuration asks for what can't be had.
+    /// The configuration demands something impossible or unsupported.
     case configuration(String)
-    /// A limit of the process leaves too little.
+    /// A limit of the process is too low.
     case limit(String)
 
-    /// What failed, why, and what to do, in one line.
+    /// What failed, why, and what to do next, in one line.
     public var description: String {
         switch self {
         case .alreadyRunning(let pid, let directory):
@@ -28,15 +28,15 @@ public enum AgentFailure: Error, Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The state directory, owned by one process for as long as this object lives.
+/// The state directory, owned by one process for the lifetime of this object.
 ///
-/// Ownership is a flock(2) on `<state>/lock`, which the kernel releases however the process ends; the pid in the file
-/// is only told to whoever comes second.
+/// The owner holds a flock(2) on `<state>/lock`, which the kernel releases when the process ends in any way. The pid
+/// in the file only serves the message for a second agent.
 final class StateDirectory: Sendable {
     let path: String
     private let lock: SharedDescriptor
 
-    /// Makes the directory where it is missing, with mode 0700, and takes ownership.
+    /// Creates the directory with mode 0700 if it is missing, and takes ownership.
     init(path: String) throws(AgentFailure) {
         self.path = path
         try Self.create(path)
@@ -62,10 +62,10 @@ final class StateDirectory: Sendable {
         }
     }
 
-    /// Takes the lock, or says who has it.
+    /// Takes the lock. If another agent holds the lock, throws an error with its process id.
     ///
-    /// An agent that was killed while it started another program may leave the lock to that, which lets it go as soon as it
-    /// begins; and who has just taken it may not have named itself yet. Both are waited for.
+    /// Retries for 3 s. The lock may belong to a child process of a killed agent, which releases the lock as soon as
+    /// it executes its program. A new owner may not have written its process id yet.
     private static func take(
         _ lock: SharedDescriptor, _ lockPath: String, stateDirectory: String
     ) throws(AgentFailure) {

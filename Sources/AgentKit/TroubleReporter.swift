@@ -2,7 +2,7 @@ import Ledger
 import Logging
 import Synchronization
 
-/// Says once when the ledger can't be written, and once when it can again, and shows it among the problems.
+/// Logs once when the ledger can't be written, and once when it can again. Also lists the trouble among the problems.
 final class TroubleReporter: Sendable {
     private let logger: Logger
     private let uploader = Mutex<Uploader?>(nil)
@@ -13,7 +13,7 @@ final class TroubleReporter: Sendable {
         self.end = end
     }
 
-    /// Names the uploader that shows problems.
+    /// Sets the uploader that shows the problems.
     func tell(_ uploader: Uploader) {
         self.uploader.withLock { $0 = uploader }
     }
@@ -23,7 +23,7 @@ final class TroubleReporter: Sendable {
             logger.error(
                 "the ledger can't be written; uploads wait until it can",
                 metadata: ["reason": "\(trouble.message)", "remedy": "\(trouble.remedy)"])
-            // Nothing can be made durable from here on.
+            // From here on, nothing can be made durable.
             if trouble.kind == .damaged { end.raise(.ledgerDamaged(trouble.message)) }
         } else {
             logger.notice("the ledger can be written again")

@@ -43,7 +43,7 @@ struct AgentMetrics: Equatable, Sendable {
 
     /// Directories watched by the kernel.
     var watches = 0
-    /// Directories that are polled because they can't be watched.
+    /// Polled directories, which the kernel can't watch.
     var polledDirectories = 0
     /// How often the kernel dropped events because its queue was full (counter).
     var eventOverflows: UInt64 = 0

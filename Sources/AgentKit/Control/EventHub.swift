@@ -16,7 +16,7 @@ final class EventHub: Sendable {
         case gone(RelativePath)
         /// A source's state, details of the state, or progress changed.
         case source(SourceReport)
-        /// A source is no longer listed. Its directory or its `source.toml` is gone, and its remains were removed.
+        /// A source is no longer listed. The directory or `source.toml` vanished, and the agent removed the remains.
         case sourceGone(id: String, RelativePath)
         /// A problem needs attention; the message is `nil` when the problem is solved.
         case problem(code: String, message: String?)

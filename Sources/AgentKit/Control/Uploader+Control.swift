@@ -47,7 +47,7 @@ extension Uploader: ControlBackend {
         return stored + recent.map(context.report)
     }
 
-    /// Counts the paths in each final state. The result may be some seconds old, since `status --watch` asks ten
+    /// Counts the paths in each final state. The result may be some seconds old, since watching clients ask ten
     /// times a second.
     private func recentCounts() async -> [String: Int] {
         if let counted, now.monotonic - counted.at < .seconds(5) { return counted.files }

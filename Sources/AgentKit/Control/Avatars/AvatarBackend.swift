@@ -6,9 +6,9 @@ protocol AvatarBackend: Sendable {
     /// continues in the background.
     ///
     /// - Parameters:
-    ///  - url: the address as the user wrote it.
-    ///  - style: a step, or the name of a style, as the user wrote it.
-    ///  - patience: how long to wait for downloading and drawing.
+    ///   - url: the address as the user wrote it.
+    ///   - style: a step, or the name of a style, as the user wrote it.
+    ///   - patience: how long to wait for downloading and drawing.
     /// - Throws: `AvatarTrouble` if there is nothing to show; `pending` during a download.
     func picture(url: String, style: String, patience: Duration) async throws(AvatarTrouble) -> ServedPicture
 

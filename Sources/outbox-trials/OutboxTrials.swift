@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Shows that nothing is lost: does to the agent what may happen to it, and judges by what can be seen from outside.
+/// Shows that the agent loses nothing: exposes the agent to faults, and judges only by what is visible from outside.
 @main
 struct OutboxTrials: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -62,7 +62,7 @@ struct OutboxTrials: AsyncParsableCommand {
         if tally.failed > 0 { throw ExitCode(1) }
     }
 
-    /// Ctrl-C ends the trials, not this program: what they started must be ended with them.
+    /// Ctrl-C cancels the trials, not this program, which must still stop the programs of the trials.
     private static func cancelling(_ work: Task<Runner.Tally, Never>) -> [any DispatchSourceSignal] {
         [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)

@@ -1,6 +1,6 @@
 import EndToEndSupport
 
-/// Collects what a trial sees that must not be.
+/// Collects the faults that a trial finds.
 struct Findings {
     private(set) var complaints: [String] = []
 
@@ -10,7 +10,7 @@ struct Findings {
 
     mutating func add(_ verdict: Verdict) { complaints += verdict.details }
 
-    /// The outcome: passed where nothing was found.
+    /// The outcome: passed if there are no complaints.
     func outcome(_ summary: String) -> Outcome {
         complaints.isEmpty ? .passed(summary) : .failed(summary, details: complaints)
     }

@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// Runs trials, prints a line for each, and looks after what they leave behind.
+/// Runs trials, prints a line for each, and removes or keeps their files.
 struct Runner {
     let size: TrialContext.Size
     let seed: UInt64
     let jobs: Int
-    /// Whether the directory of a failed trial stays as it is; else its logs and configurations do.
+    /// Whether to keep the whole directory of a failed trial, instead of its logs and configurations only.
     let keepsFailed: Bool
     let workplace: String
 
@@ -16,7 +16,7 @@ struct Runner {
         var skipped = 0
     }
 
-    /// Those that bear company first, up to `jobs` at a time, then the others one by one.
+    /// Runs first the trials that tolerate others, up to `jobs` at a time, then the remaining ones one by one.
     func run(_ trials: [any Trial]) async -> Tally {
         var tally = Tally()
         let sociable = trials.filter { !$0.isAlone }
@@ -83,7 +83,7 @@ struct Runner {
         }
     }
 
-    /// A line at a time, also when the output goes to a file.
+    /// Prints line by line, even if the output goes to a file.
     private func say(_ text: String) {
         FileHandle.standardOutput.write(Data("\(text)\n".utf8))
     }

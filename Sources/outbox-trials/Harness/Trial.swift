@@ -1,12 +1,12 @@
-/// One line of the list of trials: something is done to the agent, and what became of the files is judged.
+/// A trial: does something to the agent, then judges what became of the files.
 protocol Trial: Sendable {
-    /// As in the list: `R5`.
+    /// The trial's name in the list: `R5`.
     var name: String { get }
-    /// What is done, in a few words.
+    /// A few words about the trial.
     var title: String { get }
-    /// What must hold for it to pass.
+    /// The condition for passing.
     var bar: String { get }
-    /// Whether it is about time, or keeps the machine busy, so that nothing may run beside it.
+    /// Whether the trial must run alone, because it measures time or loads the machine.
     var isAlone: Bool { get }
 
     func run(_ context: TrialContext) async throws -> Outcome
@@ -16,12 +16,12 @@ extension Trial {
     var isAlone: Bool { false }
 }
 
-/// How a trial ended.
+/// The result of a trial.
 enum Outcome: Equatable {
-    /// The bar was reached; what was seen.
+    /// The trial passed, with a summary.
     case passed(String)
-    /// It was not; what was seen, and each thing that is wrong.
+    /// The trial failed, with a summary and a line per fault.
     case failed(String, details: [String])
-    /// This machine can't show it; why.
+    /// This machine cannot run the trial, with the reason.
     case skipped(String)
 }

@@ -1,21 +1,21 @@
 import EndToEndSupport
 import TestSupport
 
-/// What a trial is run with.
+/// The parameters of a trial.
 struct TrialContext: Sendable {
-    /// How much of everything.
+    /// The size of the counts.
     enum Size: Sendable { case quick, usual, long }
 
     let size: Size
-    /// The run's seed; together with the trial's name it makes all its random choices.
+    /// The run's seed. Seed and name determine all random choices of the trial.
     let seed: UInt64
     let name: String
-    /// A directory of this trial's own; what it makes there is looked after by the runner.
+    /// A directory for this trial alone. The runner removes or keeps its contents.
     let place: String
 
-    /// The trial's own sequence of random numbers.
+    /// The trial's own random number generator.
     var random: SeededRandom {
-        // FNV-1a: the same on every machine and in every run, unlike Hasher.
+        // FNV-1a is the same on every machine and in every run, unlike Hasher.
         let salt = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
         return SeededRandom(seed: seed ^ salt)
     }
@@ -28,11 +28,10 @@ struct TrialContext: Sendable {
         }
     }
 
-    /// How long to wait for everything to be through; only a broken trial gets there.
+    /// The timeout for all outcomes, which only a broken trial reaches.
     var patience: Duration { size == .long ? .seconds(3600) : .seconds(600) }
 
-    /// A bar that is a time, as long as it may take on this run's machine: quick trials are part of the tests, which
-    /// are run on busy ones.
+    /// Scales a time limit for this run. Quick trials are part of the tests and may run on busy machines.
     func atMost(_ bar: Duration) -> Duration { size == .quick ? bar * 4 : bar }
 
     func agent(

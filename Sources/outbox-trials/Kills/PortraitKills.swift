@@ -2,7 +2,7 @@ import EndToEndSupport
 import Foundation
 import TestSupport
 
-/// R24: the agent is killed at every step of a profile picture's life, while newer ones come.
+/// R24: kills the agent at every step of a profile picture's life, while newer pictures arrive.
 struct PortraitKills: Trial {
     let name = "R24"
     let title = "agent killed during portraits"
@@ -10,7 +10,7 @@ struct PortraitKills: Trial {
 
     private typealias Rule = FaultBoard.Rule
 
-    /// What an agent dies at; the number of the call is drawn.
+    /// The calls at which the agent is killed; the number of the call is random.
     private let steps: [(functions: [String], pattern: String)] = [
         (["fsync", "fdatasync"], "*/state/portrait*"), (["create"], "*/state/portrait*"),
         (["rename"], "*/state/portrait*"), (["rename"], "*profile.json"), (["rename"], "*current.jpg"),
@@ -34,7 +34,7 @@ struct PortraitKills: Trial {
         try await agent.stop()
         for kill in 1...kills {
             let step = steps.randomElement(using: &random)
-            // Two of three die at a step, the others at a moment.
+            // Two of three kills happen at a step, the others at a random moment.
             if let step, kill % 3 != 0 {
                 let call = Int.random(in: 1...6, using: &random)
                 let action: Rule.Action = Bool.random(using: &random) ? .killBefore : .killAfter
@@ -63,7 +63,7 @@ struct PortraitKills: Trial {
                 + "\(stage.looks) looks at what was shown")
     }
 
-    /// The pictures that were dropped, and what became of them.
+    /// The dropped pictures and their states.
     private struct Stage {
         let agent: Agent
         let receiver: Receiver
@@ -88,7 +88,7 @@ struct PortraitKills: Trial {
             try agent.drop(name(newest), NumberedPicture(newest).png)
         }
 
-        /// Why the first picture can't become a portrait on this machine.
+        /// Returns the reason why this machine cannot make a portrait of the first picture, or nil.
         func whyNoPortraits() async throws -> String? {
             let sidecar = try await agent.reached(name(1), .done, .waiting) { sidecar in
                 sidecar.state == .done || sidecar.error?.code == "no_picture_worker"
@@ -100,7 +100,7 @@ struct PortraitKills: Trial {
             Files.read(Array(path.utf8)).flatMap(NumberedPicture.init(jpeg:))
         }
 
-        /// What is shown now: a whole picture, and none that is older than what was shown before.
+        /// Checks the shown picture: complete, and not older than any picture shown before.
         mutating func look(_ findings: inout Findings, _ when: String) {
             looks += 1
             let current = picture(avatars + "/current.jpg")?.number
@@ -125,7 +125,7 @@ struct PortraitKills: Trial {
             profile = max(profile, number)
         }
 
-        /// What the server keeps under a URL that it gave.
+        /// Returns the picture that the server stores under one of its URLs.
         private func portraitOnServer(_ url: String) -> NumberedPicture? {
             let file = url.split(separator: "/").last?.prefix { $0 != "!" } ?? ""
             return picture("\(receiver.root)/portraits/\(file)")
@@ -144,7 +144,7 @@ struct PortraitKills: Trial {
             findings.expect(
                 shown == newest && profile == newest, "\(shown) is shown, \(profile) confirmed, of \(newest)")
             findings.expect(lastOnServer == newest, "the server took \(lastOnServer) last, of \(newest)")
-            // Tidied up beside what is told of the pictures, and nobody promised when.
+            // The agent removes files independently of the sidecars, at no guaranteed time.
             let portrait = portrait
             var left: [String] = []
             do {
@@ -156,7 +156,7 @@ struct PortraitKills: Trial {
             findings.expect(left.isEmpty, "left behind: \(left)")
         }
 
-        /// The number of the picture that the server took last.
+        /// The number of the picture that the server received last.
         private var lastOnServer: Int {
             let directory = receiver.root + "/portraits"
             let files = Files.regularFiles(directory).map { name in

@@ -1,14 +1,14 @@
 import EndToEndSupport
 import TestSupport
 
-/// R1: the agent is killed at random moments under a mixed load.
+/// R1: kills the agent at random moments under a mixed load.
 struct RandomKills: Trial {
     let name = "R1"
     let title = "agent killed at random"
     let bar = "0 lost, 0 duplicates, 0 mixtures; sent again at most kills × fragments in flight"
 
-    // Fewer than the defaults: the bound on what is sent again is then tight enough to catch an agent that starts
-    // files over.
+    // Below the defaults, so that the limit on repeated fragments is low enough to catch an agent that starts files
+    // over.
     private let filesInFlight = 3
     private let fragmentsInFlight = 2
 
@@ -52,7 +52,8 @@ struct RandomKills: Trial {
                 + "\(repeated) fragments sent again (bound \(bound))")
     }
 
-    /// Waits for the moment of a kill: now and then while the agent starts, scans or hashes, mostly while it sends.
+    /// Waits for the moment of a kill: usually while the agent sends, sometimes while the agent starts, scans or
+    /// hashes.
     private func moment(_ stride: Int, server: FaultServer, random: inout SeededRandom) async throws {
         if Int.random(in: 0..<4, using: &random) == 0 {
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...400, using: &random)))

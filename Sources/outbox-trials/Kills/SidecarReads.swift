@@ -1,7 +1,7 @@
 import EndToEndSupport
 import TestSupport
 
-/// R17: sidecars are read all the time while the agent is killed.
+/// R17: reads sidecars continuously while the agent is killed.
 struct SidecarReads: Trial {
     let name = "R17"
     let title = "sidecars read during kills"
@@ -23,7 +23,7 @@ struct SidecarReads: Trial {
                 let name = "\(kill)-\(index).jpg"
                 judge.stands(try agent.drop(name, .jpeg, size: 600_000, seed: random.next()), at: name)
             }
-            // Those of the last rounds are the ones that change.
+            // Only the sidecars of the last rounds change.
             let names = judge.paths.suffix(40)
             let share = goal / kills
             let until = reads + Int.random(in: share / 2...share * 3 / 2, using: &random)
@@ -47,7 +47,7 @@ struct SidecarReads: Trial {
         findings.add(verdict)
         var leftovers: [String] = []
         do {
-            // The agent may be about to write a sidecar anew, or to clean up after the last kill.
+            // The agent may be rewriting a sidecar or cleaning up after the last kill.
             try await Poll.until("the end of temporary files") {
                 leftovers = Files.tree(agent.outbox).filter { !$0.hasSuffix(".jpg") && !$0.hasSuffix(".outbox.json") }
                 return leftovers.isEmpty

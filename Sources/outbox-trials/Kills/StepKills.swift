@@ -1,7 +1,7 @@
 import EndToEndSupport
 import TestSupport
 
-/// R2: the agent is killed before and after each step that changes what is on disk or on the server.
+/// R2: kills the agent before and after each step that changes the disk or the server.
 struct StepKills: Trial {
     let name = "R2"
     let title = "agent killed at every named step"
@@ -54,15 +54,15 @@ struct StepKills: Trial {
         var judge = Judge()
         var findings = Findings()
         var killed: [String: Int] = [:]
-        // Those included that came before the step did.
+        // All kills, including those before the step was reached.
         var kills = 0
 
         for round in 0..<each {
             for (index, step) in steps.enumerated() {
-                // The three files may be asked for together, and then there is no second request.
+                // The agent may name all three files in one request, and then makes no second one.
                 let isShared = ["*/preLoad.do", "*/isFinish.do"].contains(step.pattern)
                 let drawn = Int.random(in: 1...(isShared ? 1 : 3), using: &random)
-                // There may be fewer calls than were drawn, but one there is.
+                // The agent may make fewer calls than drawn, but at least one.
                 for call in drawn == 1 ? [1] : [drawn, 1] {
                     let rule = Rule(step.action, step.functions, calls: call...call, of: step.pattern)
                     agent.environment = usual.merging(board.environment([rule])) { $1 }
@@ -99,7 +99,7 @@ struct StepKills: Trial {
                 + "\(server.store.repeated) fragments sent again (bound \(bound))")
     }
 
-    /// Whether the agent came to the call that was to be its last.
+    /// Waits until the agent dies at the chosen call. Returns false on timeout.
     private func died(_ agent: Agent, patience: Duration) async throws -> Bool {
         do {
             try await Poll.until("the agent's end", timeout: patience, every: .milliseconds(5)) {

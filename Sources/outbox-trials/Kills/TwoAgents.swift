@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// R20: two agents race for one state directory, and one starts straight after the other was killed.
+/// R20: two agents race for one state directory; then an agent starts right after a kill.
 struct TwoAgents: Trial {
     let name = "R20"
     let title = "two agents on one state directory"
@@ -22,7 +22,7 @@ struct TwoAgents: Trial {
         for race in 0..<races {
             let name = "\(race).jpg"
             judge.stands(try agent.drop(name, .jpeg, size: 5000, seed: context.seed &+ UInt64(race)), at: name)
-            // At the same moment, or the second while the first starts or runs.
+            // Starts both at the same moment, or the second while the first starts or runs.
             var rivals = [try rival(0, of: agent, in: context.place)]
             try await Task.sleep(for: .milliseconds(race % 2 == 0 ? 0 : Int.random(in: 0...600, using: &random)))
             rivals.append(try rival(1, of: agent, in: context.place))
@@ -52,7 +52,7 @@ struct TwoAgents: Trial {
         findings.add(verdict)
         restarts.sort()
         let median = restarts[restarts.count / 2]
-        // On a busy machine a single start may be slow for no fault of the agent's.
+        // On a busy machine, a single start may be slow without a fault of the agent.
         findings.expect(
             median < context.atMost(.seconds(3)),
             "half the restarts took longer than \(Self.milliseconds(median)) ms")

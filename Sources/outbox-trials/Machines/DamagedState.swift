@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// R28: files of the state directory are removed, emptied, cut, overwritten, flipped or replaced by a directory, while the agent
-/// is down and while it runs.
+/// R28: files of the state directory are removed, emptied, cut, overwritten, bit-flipped or replaced by a directory,
+/// while the agent is down and while it runs.
 struct DamagedState: Trial {
     let name = "R28"
     let title = "state files damaged"
@@ -16,7 +16,7 @@ struct DamagedState: Trial {
 
     private static let ledger = "ledger.lmdb"
     private static let lock = "ledger.lmdb-lock"
-    /// A start that ends by itself more often than this in one round is a crash loop.
+    /// More failed starts than this in one round count as a crash loop.
     private static let mostFailedStarts = 3
 
     func run(_ context: TrialContext) async throws -> Outcome {
@@ -29,12 +29,12 @@ struct DamagedState: Trial {
         try await stage.prepare(&random)
         for round in 0..<rounds {
             let isRunning = Bool.random(using: &random)
-            // Every kind of damage comes to the ledger, and to the others as they come.
+            // The ledger suffers each kind of damage in turn, the other files at random.
             let harm = Harm.allCases[round / 2 % Harm.allCases.count]
             let names = stage.stateFiles
             let isLedger = round % 2 == 0 || names.isEmpty
             let name = isLedger ? Self.ledger : names[Int.random(in: names.indices, using: &random)]
-            // LMDB's mutexes live in this file: whoever writes into them may stop a process for ever.
+            // This file contains LMDB's mutexes: overwriting them may block a process forever.
             if isRunning, name == Self.lock, [.overwritten, .flipped].contains(harm) { continue }
             stage.begin("round \(round), \(name) \(harm) \(isRunning ? "while it runs" : "while it is down")")
             if isRunning {
@@ -43,7 +43,7 @@ struct DamagedState: Trial {
                 try stage.harm(name, &random) { try Self.carryOut(harm, on: $0, &$1) }
                 try stage.drop(1, &random)
                 try await stage.endOrOutcomes(context.patience)
-                // What was noticed by nobody so far must be at the next start.
+                // The next start must detect damage that was not noticed so far.
                 try await stage.end()
             } else {
                 if Bool.random(using: &random) { try await stage.end() } else { try await agent.kill() }
@@ -67,7 +67,7 @@ struct DamagedState: Trial {
         switch harm {
         case .removed: try FileManager.default.removeItem(atPath: path)
         case .emptied: truncate(path, 0)
-        // Behind the pages in use there is a hole of some MiB, which may be missing.
+        // The file has a hole of some MiB behind its used pages; cutting the hole off is harmless.
         case .cut: truncate(path, off_t(Int.random(in: 0..<max(1, min(size, 30_000)), using: &random)))
         case .overwritten: try Files.patch(path, at: 0, with: random.bytes(max(1, min(size, 300_000))))
         case .flipped:
@@ -84,7 +84,7 @@ struct DamagedState: Trial {
     }
 }
 
-/// The agent of the trial, what was dropped, and what must hold.
+/// The agent, the dropped files, and the conditions that must hold.
 private struct Stage {
     let agent: Agent
     let server: FaultServer
@@ -105,9 +105,9 @@ private struct Stage {
         self.server = server
     }
 
-    /// Leaves some files cancelled, some paused and some done.
+    /// Prepares some cancelled, some paused and some finished files.
     mutating func prepare(_ random: inout SeededRandom) async throws {
-        // Whatever is dropped waits.
+        // All dropped files wait.
         server.setFaults { _, _ in .status(503) }
         try await agent.start()
         for number in 0..<3 {
@@ -128,7 +128,7 @@ private struct Stage {
         try await outcomes(.seconds(120))
     }
 
-    /// The files of the state directory beside the ledger, relative to it.
+    /// The files of the state directory except the ledger, relative to the directory.
     var stateFiles: [String] {
         Files.regularFiles(agent.state).filter { $0 != "ledger.lmdb" && !$0.hasPrefix("ledger.lmdb.damaged-") }.sorted()
     }
@@ -157,11 +157,11 @@ private struct Stage {
         do {
             try harm(path, &random)
         } catch  where !FileManager.default.fileExists(atPath: path) {
-            // Some files come and go by themselves.
+            // The agent creates and removes some files itself.
         }
     }
 
-    /// Waits until everything is through, or the agent ends for what was done to it.
+    /// Waits until all files have outcomes, or the damage ends the agent.
     mutating func endOrOutcomes(_ patience: Duration) async throws {
         do {
             try await agent.outcomes(judge, timeout: patience)
@@ -181,14 +181,14 @@ private struct Stage {
     private mutating func noteEnding(_ ending: Program.Ending?) {
         switch ending {
         case .exited(0), nil: break
-        // The ledger can't be used any more, as its line says.
+        // The ledger is unusable, as the log says.
         case .exited(74): break
         case .exited(let code): findings.expect(false, "\(round): exit status \(code)\n\(agent.log)")
         case .killed: crashes += 1
         }
     }
 
-    /// Starts the agent. A directory in the place of a file may be refused, with a line that names it.
+    /// Starts the agent. The agent may refuse to start if a directory replaces a file, and must name the directory.
     mutating func start(mostFailures: Int) async throws {
         var failures = 0
         while true {
@@ -223,7 +223,7 @@ private struct Stage {
         findings.expect(isThrough, "\(round): not through\n\(agent.log)")
     }
 
-    /// Looks at what must hold after each round.
+    /// Checks the conditions that must hold after each round.
     mutating func check(isSaid: Bool) {
         for (name, state) in held {
             let sidecar = try? agent.sidecar(name)

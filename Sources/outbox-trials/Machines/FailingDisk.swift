@@ -24,11 +24,11 @@ struct FailingDisk: Trial {
         var spared = 0
 
         for round in 0..<rounds {
-            // Another rule needs another start; several rounds share one.
+            // A new rule needs a new start; several rounds share one start.
             let isBurst = round / 4 % 2 == 0
             if round % 4 == 0 {
                 if agent.program != nil { try await agent.stop() }
-                // Either every call, as long as it lasts, or a few in the middle of things.
+                // Fails either every call during the failure, or a few calls in the middle.
                 let first = Int.random(in: 1...20, using: &random)
                 let rules = rules(
                     round / 8 % 2 == 0 ? .noSpace : .inputOutputError, isBurst ? 1...1_000_000 : first...first + 2)
@@ -46,7 +46,7 @@ struct FailingDisk: Trial {
                 }
             }
             if isBurst {
-                // Two files wait for it, so there is something to be written, sooner or later.
+                // Two files are still waiting, so the agent writes sooner or later.
                 do {
                     try await Poll.until("a call that failed") { board.carriedOut > before }
                 } catch is Poll.TimedOut { spared += 1 }
@@ -65,7 +65,7 @@ struct FailingDisk: Trial {
             } catch {
                 findings.expect(false, "round \(round): \(error)")
             }
-            // What went wrong in one round is not to be held against the next.
+            // A fault of one round must not count against the next.
             if findings.complaints.count > complaints {
                 try await agent.kill()
                 try await agent.start()

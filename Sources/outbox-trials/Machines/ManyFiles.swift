@@ -2,7 +2,7 @@ import EndToEndSupport
 import Glibc
 import TestSupport
 
-/// R6: many files come while the agent is down, and more while the kernel's queue of events overflows.
+/// R6: many files arrive while the agent is down, and more while the kernel's event queue overflows.
 struct ManyFiles: Trial {
     let name = "R6"
     let title = "many files while stopped, event queue overflowed"
@@ -24,7 +24,7 @@ struct ManyFiles: Trial {
         let found = try await timeToNotice(judge.paths, agent: agent, context.patience)
         try await agent.outcomes(judge, timeout: context.patience)
 
-        // Asleep it reads no events, and what does not fit into the queue is gone for good.
+        // The stopped agent reads no events, and the kernel drops events that do not fit into the queue.
         agent.program?.kill(SIGSTOP)
         try overflow(agent)
         for index in 0..<hidden {
@@ -46,7 +46,8 @@ struct ManyFiles: Trial {
                 + "\(Int(again / .milliseconds(1))) ms: \(verdict.summary); \(memory) MiB")
     }
 
-    /// More events than the kernel keeps: a rename is two, and two of a kind in a row would count as one.
+    /// Creates more events than the kernel queues: a rename makes two events, and the kernel would merge two equal
+    /// events in a row.
     private func overflow(_ agent: Agent) throws {
         let limit = Files.read(Array("/proc/sys/fs/inotify/max_queued_events".utf8)).flatMap {
             Int(String(decoding: $0, as: UTF8.self).trimmingPrefix(while: \.isWhitespace).prefix(while: \.isNumber))

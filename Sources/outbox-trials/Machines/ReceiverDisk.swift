@@ -3,11 +3,11 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// The part of R13 that needs a disk of its own: one that can't write what the receiver was sent, for seconds.
+/// The part of R13 with a disk of its own, which fails to write the receiver's data for seconds.
 struct ReceiverDisk {
     let context: TrialContext
 
-    /// - Throws: ``Missing`` where the machine can't have such a disk.
+    /// - Throws: ``Missing`` if the machine cannot provide such a disk.
     func run(_ findings: inout Findings) async throws -> String {
         guard CutDisk.available.contains(.ext4) else { throw Missing("no mkfs.ext4, or a kernel without ext4") }
         let disk = try await CutDisk(.ext4, in: context.place, name: "receiver-disk")
@@ -28,10 +28,10 @@ struct ReceiverDisk {
         try PowerCuts.move(receiver.root, to: "\(disk.directory)/root")
         receiver.options = ["--free-space-floor", "1MiB"]
         try await receiver.start()
-        // So that the agent's pauses hide nothing of the receiver's.
+        // Keeps the agent's pauses short, so that they hide no delay of the receiver.
         let agent = try context.agent(remote: receiver.url, ["upload.retry_interval": "1s"])
         defer {
-            // Nobody may have the disk open when it is taken down.
+            // No process may use the disk when it is removed.
             receiver.program?.kill(SIGKILL)
             agent.program?.kill(SIGKILL)
         }
@@ -65,7 +65,7 @@ struct ReceiverDisk {
         }
         let verdict = try judge.verdict(stored: receiver.stored()) { try agent.sidecar($0) }
         findings.add(verdict)
-        // What is left once the kernel forgot the contents that it could not write.
+        // Checks what remains after the kernel dropped the contents that it could not write.
         try await receiver.kill()
         _ = try await disk.recover(losing: 1, random: &random)
         try await receiver.start()

@@ -2,14 +2,15 @@ import EndToEndSupport
 import Glibc
 import TestSupport
 
-/// R14: the wall clock jumps by a day either way, the machine boots again, files come from 1970 and from the future.
+/// R14: the wall clock jumps by a day either way, the machine reboots, and files have times from 1970 and from the
+/// future.
 struct SteppingClocks: Trial {
     let name = "R14"
     let title = "clock steps, times of files out of this world"
     let bar = "all uploaded, none waits for the clock"
 
     private let day: Int64 = 86_400
-    /// Far less than a jump of the clock, and far more than an attempt's turn takes to come.
+    /// Far shorter than a jump of the clock, and far longer than the wait for the next attempt.
     private let limit = Duration.seconds(180)
 
     func run(_ context: TrialContext) async throws -> Outcome {
@@ -30,7 +31,7 @@ struct SteppingClocks: Trial {
             for (index, time) in [0, 1, 4_102_444_800, -86_400].enumerated() {
                 try drop("\(round)-\(index).jpg", modified: time, agent: agent, &judge, &random)
             }
-            // While it sends, and while it waits for the next attempt.
+            // The jump comes while the agent sends, or while it waits for the next attempt.
             failing.withLock { $0 = round % 2 == 1 }
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...300, using: &random)))
             board.moveClocks(wall: [day, -day, 0][round % 3])
@@ -47,7 +48,7 @@ struct SteppingClocks: Trial {
         return findings.outcome("\(rounds) jumps and 2 reboots, \(judge.paths.count) files: \(verdict.summary)")
     }
 
-    /// The clock since boot begins anew while uploads wait for their next attempt, and later is far ahead.
+    /// The clock since boot restarts while uploads wait for their next attempt, and later jumps far ahead.
     private func reboots(
         _ agent: Agent, _ board: FaultBoard, _ failing: Shared<Bool>, _ judge: inout Judge,
         _ findings: inout Findings, _ random: inout SeededRandom
@@ -74,7 +75,7 @@ struct SteppingClocks: Trial {
         _ name: String, modified: Int?, agent: Agent, _ judge: inout Judge, _ random: inout SeededRandom
     ) throws {
         let size = Int.random(in: 1000...1_500_000, using: &random)
-        // Renamed into place: its times are what they are from the first moment on.
+        // Rename into place, so that the times are set from the first moment on.
         let part = ".\(name).part"
         judge.stands(try agent.drop(part, .jpeg, size: size, seed: random.next()), at: name)
         if let modified {

@@ -2,7 +2,7 @@ import EndToEndSupport
 import Foundation
 import TestSupport
 
-/// R7: the kernel gives no more watches, or no inotify instance at all.
+/// R7: the kernel grants no more watches, or no inotify instance at all.
 struct WatchLimits: Trial {
     let name = "R7"
     let title = "watch and instance limits exhausted"
@@ -57,7 +57,7 @@ struct WatchLimits: Trial {
             judge.stands(try agent.drop(name, .jpeg, size: 3000, seed: context.seed &+ UInt64(index)), at: name)
         }
         try await agent.outcomes(judge, timeout: context.patience)
-        // With nothing else to do, so that only the polling is measured.
+        // The agent is otherwise idle, so that only the polling is measured.
         var slowest = Duration.zero
         for probe in 0..<3 {
             let name = "d\(directories - 1 - probe)/probe.jpg"
@@ -69,9 +69,9 @@ struct WatchLimits: Trial {
         try await agent.outcomes(judge, timeout: context.patience)
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
         findings.add(verdict)
-        // With something to spare for a machine that does other work as well.
+        // The limit leaves a margin for a machine with other load.
         findings.expect(slowest < context.atMost(.seconds(7)), "\(limit): it took \(slowest) until a file was noticed")
-        // Which of the two sysctls holds the agent back, only it can tell: the user's, or that of the namespace.
+        // Only the agent can tell which of the two sysctls stops it: the user's or the namespace's.
         let sysctls = [limit, limit.replacing("inotify", with: "user")]
         let warned = (agent.program?.standardError ?? "").split(separator: "\n").contains { line in
             (line.contains("warning") || line.contains("error")) && sysctls.contains { line.contains($0) }

@@ -1,13 +1,14 @@
 import TestSupport
 
-/// Makes file names, as bytes: all that Linux allows (man 7 path_resolution), the nastier the likelier.
+/// Generates file names as bytes: everything that Linux allows (man 7 path_resolution), with a preference for
+/// troublesome names.
 struct NameMaker {
     private var random: SeededRandom
     private var made: Set<[UInt8]> = []
 
     init(random: SeededRandom) { self.random = random }
 
-    /// Another name, never one that was made before, and none that the agent is told to ignore.
+    /// Returns a new name that the agent does not ignore.
     mutating func next() -> [UInt8] {
         while true {
             let name = Array(candidate().prefix(255))
@@ -32,7 +33,7 @@ struct NameMaker {
         }
     }
 
-    /// 200 to 255 bytes, of one unit whose length need not divide that of the name.
+    /// Returns a name of 200 to 255 bytes from one repeated unit, whose length need not divide the name's.
     private mutating func long() -> [UInt8] {
         let unit = Array(["n", "ü", "\u{1F3D6}", "e\u{301}", "漢", "\u{1F468}\u{200D}\u{1F469}"][number(0...5)].utf8)
         let length = number(200...255)
@@ -64,7 +65,7 @@ struct NameMaker {
 
     private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
 
-    /// The same to a reader, different to the kernel: composed and decomposed.
+    /// Names that look equal to a reader but differ for the kernel: composed and decomposed.
     private static let pairs = [
         ["caf\u{E9}", "cafe\u{301}"], ["\u{C5}ngstr\u{F6}m", "A\u{30A}ngstro\u{308}m"],
         ["\u{1E69}", "s\u{323}\u{307}", "s\u{307}\u{323}"], ["\u{AC00}", "\u{1100}\u{1161}"], ["\u{212B}", "\u{C5}"],
@@ -78,7 +79,8 @@ struct NameMaker {
         "\u{2028}", "ends.in.", "a.verylongextension", ".jpg", ".PNG", "é.jpé",
     ]
 
-    /// Whether the agent takes a file of that name: `intake.ignore` as it stands by default, and sidecars.
+    /// Whether the agent accepts a file with that name, given the default of `intake.ignore` and the names of
+    /// sidecars.
     private static func isTaken(_ name: [UInt8]) -> Bool {
         let text = String(decoding: name, as: UTF8.self)
         let endings = [".part", ".partial", ".crdownload", ".tmp", "~", ".json"]

@@ -9,7 +9,7 @@ struct OddNames: Trial {
     let title = "names of every kind"
     let bar = "all uploaded; no header injected; every sidecar maps back to its file"
 
-    /// Header fields a request may bear; anything else came out of a name.
+    /// The expected header fields of requests; any other field was injected by a name.
     private static let headers: Set<String> = [
         "host", "user-agent", "accept", "accept-encoding", "authorization", "content-type", "content-length",
         "connection", "expect", "file_block", "transfer-encoding",
@@ -26,7 +26,7 @@ struct OddNames: Trial {
         var directory: [UInt8] = []
         for index in 0..<count {
             if index % 100 == 0 {
-                // Half of them in the outbox itself, the others in directories whose names are no better.
+                // Half of the files are in the outbox itself, the others in directories with equally odd names.
                 directory = index % 200 == 0 ? [] : maker.next()
                 mkdir(Self.cString(agent.outbox, directory), 0o755)
             }
@@ -68,7 +68,7 @@ struct OddNames: Trial {
         findings.expect(strange.isEmpty, "header fields that no request has: \(strange.sorted())")
     }
 
-    /// Every sidecar below a directory, by the path it names.
+    /// Returns all sidecars below a directory, by the path in the sidecar.
     private static func sidecars(below root: [UInt8], _ findings: inout Findings) throws -> [[UInt8]: Sidecar] {
         var found: [[UInt8]: Sidecar] = [:]
         // A directory that changes while it is listed may name a file twice (man 3 readdir).

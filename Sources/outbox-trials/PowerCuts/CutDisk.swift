@@ -5,21 +5,21 @@ import TestSupport
 
 /// A file system on a ``VolatileDisk``, mounted at a directory.
 final class CutDisk {
-    /// Kinds of file systems, as `mkfs.KIND` and mount(8) call them.
+    /// Kinds of file systems, with the names of `mkfs.KIND` and mount(8).
     enum Kind: String, CaseIterable {
         case ext4, xfs, btrfs
 
         fileprivate var options: [String] {
             switch self {
-            // Without discards, and with all tables written at once: fewer writes of others beside those that matter.
+            // No discards, and all tables written at once: fewer writes that do not matter for the trial.
             case .ext4: ["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", "-J", "size=8"]
             case .xfs: ["-q", "-f", "-K"]
             case .btrfs: ["-q", "-f", "-K"]
             }
         }
 
-        /// Options of mount(8). XFS refuses a second file system with an identifier: the one before a cut may outlive its
-        /// unmounting, in another mount namespace.
+        /// Options of mount(8). XFS refuses a second file system with the same identifier. After a cut, the old one
+        /// may still be mounted in another mount namespace.
         fileprivate var mountOptions: [String] { self == .xfs ? ["-o", "nouuid"] : [] }
     }
 
@@ -27,20 +27,20 @@ final class CutDisk {
 
     let kind: Kind
     let disk: VolatileDisk
-    /// Where the file system is mounted.
+    /// The mount point of the file system.
     let directory: String
     private let carrier: String
     private var loop: String?
     private var isMounted = false
 
-    /// The kinds that this machine can make and mount.
+    /// The kinds that this machine can create and mount.
     static var available: [Kind] {
         let known = (try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? ""
         let names = Set(known.split(whereSeparator: \.isWhitespace).map(String.init))
         return Kind.allCases.filter { names.contains($0.rawValue) && program("mkfs.\($0.rawValue)") != nil }
     }
 
-    /// - Throws: ``Missing`` where the machine can't have it.
+    /// - Throws: ``Missing`` if the machine cannot provide the disk.
     init(_ kind: Kind, in place: String, name: String) async throws {
         guard geteuid() == 0 else { throw Missing("block devices need root") }
         for needed in ["losetup", "mount", "umount"] where Self.program(needed) == nil {
@@ -62,10 +62,10 @@ final class CutDisk {
         }
     }
 
-    /// The file system again after a cut, its journal replayed.
+    /// Mounts the file system again after a cut, which replays its journal.
     ///
-    /// - Parameter share: Of what was not flushed, how much is lost.
-    /// - Returns: How many writes no flush had covered.
+    /// - Parameter share: The share of unflushed writes to lose.
+    /// - Returns: The number of writes that no flush had covered.
     func recover(losing share: Double, random: inout SeededRandom) async throws -> Int {
         await remove()
         let lost = disk.lose(share, random: &random)
@@ -89,18 +89,18 @@ final class CutDisk {
         isMounted = true
     }
 
-    /// Takes everything down, whatever state it is in.
+    /// Unmounts and detaches everything, in any state.
     func remove() async {
         disk.fail()
         if isMounted { await Self.insist("umount", [directory]) }
         isMounted = false
         if let loop { await Self.insist("losetup", ["--detach", loop]) }
         loop = nil
-        // Lazily: another mount namespace may still hold what was on it.
+        // Lazily, because another mount namespace may still use the disk's file systems.
         _ = try? await Self.run("umount", ["--lazy", carrier])
     }
 
-    /// Tries for a while: a program that was killed lets go of its files a moment later.
+    /// Retries for a while: a killed program releases its files a moment later.
     private static func insist(_ name: String, _ arguments: [String]) async {
         do {
             try await Poll.until(name, timeout: .seconds(20), every: .milliseconds(20)) {

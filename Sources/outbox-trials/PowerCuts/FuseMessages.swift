@@ -1,5 +1,5 @@
-/// The little that is needed of the protocol between the kernel and a file system in user space
-/// (linux/fuse.h, version 7.31): a directory with one file in it.
+/// The required part of the protocol between the kernel and a file system in user space (linux/fuse.h, version 7.31),
+/// for a directory with one file.
 enum Fuse {
     enum Opcode: UInt32 {
         case lookup = 1
@@ -21,11 +21,11 @@ enum Fuse {
     static let rootNode: UInt64 = 1
     static let fileNode: UInt64 = 2
     static let inHeaderSize = 40
-    /// Bytes of a request beyond those of a write: header and fields.
+    /// The room for the header and fields of a write request, in bytes.
     static let room = 4096
     static let mostWritten = 1 << 20
 
-    /// A request, as it was read from `/dev/fuse`. Valid as long as the buffer it was read into.
+    /// A request read from `/dev/fuse`. Valid only as long as its buffer.
     struct Request {
         let bytes: UnsafeRawBufferPointer
 
@@ -35,15 +35,15 @@ enum Fuse {
         /// The fields behind the header.
         var fields: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[Fuse.inHeaderSize...]) }
 
-        /// The text of a lookup.
+        /// The name in a lookup.
         var name: String { String(decoding: fields.prefix { $0 != 0 }, as: UTF8.self) }
 
-        /// Of `fuse_read_in` and `fuse_write_in`.
+        /// A field of `fuse_read_in` and `fuse_write_in`.
         var offset: Int { Int(clamping: number(at: Fuse.inHeaderSize + 8) as UInt64) }
         var count: Int { Int(number(at: Fuse.inHeaderSize + 16) as UInt32) }
         var written: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: fields.dropFirst(40)) }
 
-        /// Of `fuse_init_in`.
+        /// A field of `fuse_init_in`.
         var readAhead: UInt32 { number(at: Fuse.inHeaderSize + 8) }
 
         private func number<Number: FixedWidthInteger>(at offset: Int) -> Number {
@@ -116,7 +116,7 @@ enum Fuse {
             append(UInt32(0))
         }
 
-        /// With its length in front.
+        /// The complete reply, with the length at the front.
         var finished: [UInt8] {
             var bytes = bytes
             withUnsafeBytes(of: UInt32(bytes.count).littleEndian) { bytes.replaceSubrange(0..<4, with: $0) }

@@ -3,17 +3,17 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// R27: the power of the receiver's disk, of the agent's, or of both goes at any moment.
+/// R27: the disk of the receiver, of the agent, or of both loses power at any moment.
 ///
-/// The disks have a write cache, of which a cut loses what no flush covered. A cut comes in two steps: first nothing reaches the
-/// disk any more and nobody is told, so that whatever is confirmed from then on without waiting for the disk shows; then the
-/// programs are killed.
+/// The disks have a write cache. A cut loses the writes that no flush covered. A cut has two steps. First the disk
+/// silently stops answering, which exposes any confirmation that did not wait for the disk. Then the trial kills the
+/// programs.
 struct PowerCuts: Trial {
     let name = "R27"
     let title = "power cuts that lose what no flush had covered"
     let bar = "0 lost, 0 duplicates, 0 mixtures; everything confirmed is there under its URL"
 
-    /// What one kind of file system came to.
+    /// The results for one kind of file system.
     private struct Tally {
         var cuts = 0
         var unflushed = 0
@@ -45,7 +45,7 @@ struct PowerCuts: Trial {
             }
         }
         guard done > 0 else { return .skipped(seen.joined(separator: "; ")) }
-        // XFS flushes after so many of its writes that a few cuts may meet none on their way.
+        // XFS flushes so often that a few cuts may hit no unflushed write.
         findings.expect(unflushed > 0, "no cut lost anything: 0 unflushed writes")
         return findings.outcome(seen.joined(separator: "; "))
     }
@@ -85,7 +85,7 @@ struct PowerCuts: Trial {
         let agent = try Agent(remote: receiver.url, in: place)
         try Self.move(agent.state, to: "\(agentDisk.directory)/state")
         defer {
-            // Nobody may have the disks open when they are taken down.
+            // No process may use the disks when they are removed.
             receiver.program?.kill(SIGKILL)
             agent.program?.kill(SIGKILL)
         }
@@ -102,7 +102,7 @@ struct PowerCuts: Trial {
             }
             try drop(round, agent, &judge, &random)
             try await moment(disks, &random)
-            // Long enough for an answer that relies on nothing.
+            // Long enough for an answer that does not wait for the disk.
             for disk in disks { disk.disk.freeze() }
             try await Task.sleep(for: .milliseconds(Int.random(in: 20...300, using: &random)))
             if hitsServer { receiver.program?.kill(SIGKILL) }
@@ -127,13 +127,13 @@ struct PowerCuts: Trial {
         return tally
     }
 
-    /// Puts a directory on another disk.
+    /// Moves a directory to another disk.
     static func move(_ directory: String, to place: String) throws {
         try? FileManager.default.removeItem(atPath: directory)
         try FileManager.default.createDirectory(
             atPath: place, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         try FileManager.default.createSymbolicLink(atPath: directory, withDestinationPath: place)
-        // The directory itself is the administrator's, and there for good.
+        // The administrator created the directory, so make the directory itself durable.
         for path in [place, URL(fileURLWithPath: place).deletingLastPathComponent().path] {
             let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard descriptor >= 0 else { continue }
@@ -150,12 +150,12 @@ struct PowerCuts: Trial {
             judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
         }
         guard round % 4 == 0 else { return }
-        // Over 8 MiB the receiver begins early to write it to the disk.
+        // Above 8 MiB, the receiver starts writing to the disk early.
         judge.stands(
             try agent.drop("\(round)/large.mp4", .mp4, size: 9_000_000, seed: random.next()), at: "\(round)/large.mp4")
     }
 
-    /// Waits until one of the disks has lost its power, or for a random while.
+    /// Waits until one of the disks loses power, or for a random time.
     private func moment(_ disks: [CutDisk], _ random: inout SeededRandom) async throws {
         do {
             let longest = Duration.milliseconds(Int.random(in: 50...1500, using: &random))
@@ -165,8 +165,8 @@ struct PowerCuts: Trial {
         } catch is Poll.TimedOut {}
     }
 
-    /// Whatever a sidecar calls done must be served, byte for byte.
-    /// - Returns: How many are.
+    /// Checks that the receiver serves every file with a sidecar in state done, byte for byte.
+    /// - Returns: The number of files served correctly.
     @discardableResult
     static func check(
         _ agent: Agent, _ judge: Judge, _ receiver: Receiver, _ when: String, _ findings: inout Findings

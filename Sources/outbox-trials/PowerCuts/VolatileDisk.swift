@@ -2,15 +2,15 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A block device whose power can be cut: a file of a file system of this process's own, with a loop device on it.
+/// A block device whose power can be cut: a loop device over a file that this process serves through FUSE.
 ///
-/// The kernel's block layer and the file system on top are the real ones, with all their flushes. Needs root, `/dev/fuse` and a
-/// free loop device.
+/// The kernel's block layer and the file system on top are real, with all their flushes. Needs root, `/dev/fuse` and
+/// a free loop device.
 final class VolatileDisk: @unchecked Sendable {
-    // Unchecked: what changes is guarded by `lock`.
+    // Unchecked: `lock` guards all mutable state.
     private enum Power {
         case on
-        /// Requests are taken and not answered: what was answered before is all that anybody can rely on.
+        /// The disk accepts requests without answering. Programs can rely only on earlier answers.
         case frozen
         /// Every request fails.
         case off
@@ -20,16 +20,16 @@ final class VolatileDisk: @unchecked Sendable {
     private var image: VolatileImage
     private var power = Power.on
     private var held: [(unique: UInt64, isWrite: Bool)] = []
-    /// Writes that were taken before a cut and never answered.
+    /// Writes accepted before a cut and never answered.
     private var neverAnswered = 0
-    /// Requests until the power goes by itself.
+    /// The number of requests until the power fails automatically.
     private var fuse: Int?
     private var connection: Int32 = -1
-    /// Counts the times it was attached. A former loop device or file system may outlive its unmounting, in another mount
-    /// namespace for instance: whatever it still asks for fails.
+    /// Counts the attachments. An earlier loop device or file system may survive unmounting, for instance in another
+    /// mount namespace; all its requests fail.
     private var generation = 0
 
-    /// Whether contents of files can't be written, while everything else can.
+    /// Whether writes of file contents fail while all other writes succeed.
     private var failsContents = false
     private(set) var failedWrites = 0
     private(set) var writes = 0
@@ -62,7 +62,7 @@ final class VolatileDisk: @unchecked Sendable {
         Thread { [self] in serve(connection, generation) }.start()
     }
 
-    /// Answers until the file system is unmounted.
+    /// Answers requests until the file system is unmounted.
     private func serve(_ connection: Int32, _ generation: Int) {
         let size = Fuse.mostWritten + Fuse.room
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 4096)
@@ -73,7 +73,7 @@ final class VolatileDisk: @unchecked Sendable {
         while true {
             let count = Glibc.read(connection, buffer.baseAddress, size)
             if count < 0, errno == EINTR || errno == EAGAIN || errno == ENOENT { continue }
-            // ENODEV: it was unmounted.
+            // ENODEV: the file system was unmounted.
             guard count >= Fuse.inHeaderSize else { return }
             let request = Fuse.Request(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             if let reply = lock.withLock({ answer(request, generation) }) { send(reply, connection) }
@@ -84,7 +84,7 @@ final class VolatileDisk: @unchecked Sendable {
         reply.finished.withUnsafeBytes { _ = Glibc.write(connection, $0.baseAddress, $0.count) }
     }
 
-    /// Nil where nothing is to be answered, or not yet.
+    /// Returns the answer, or nil if the request needs none or must wait.
     private func answer(_ request: Fuse.Request, _ generation: Int) -> Fuse.Reply? {
         switch request.opcode {
         case .forget, .batchForget, .interrupt: return nil
@@ -151,7 +151,7 @@ final class VolatileDisk: @unchecked Sendable {
         return reply
     }
 
-    /// Tells pictures and text from the file system's own blocks, which consist of zeros for the most part.
+    /// Distinguishes pictures and text from the file system's own blocks, which consist mostly of zeros.
     private static func isContent(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let block = bytes.prefix(4096)
         return block.count { $0 == 0 } * 20 < block.count
@@ -159,26 +159,26 @@ final class VolatileDisk: @unchecked Sendable {
 
     // MARK: Failures that pass
 
-    /// From now on contents of files can't be written, until ``mendContents()``. The file system's own blocks can: one that
-    /// can't write its journal shuts down until it is mounted again.
+    /// Makes writes of file contents fail until ``mendContents()``. Writes of the file system's own blocks still
+    /// succeed, because a file system that cannot write its journal shuts down until the next mount.
     func failContents() { lock.withLock { failsContents = true } }
 
     func mendContents() { lock.withLock { failsContents = false } }
 
     // MARK: The power
 
-    /// Lets the power go before the n-th request from now on.
+    /// Cuts the power before the n-th request from now on.
     func blowFuse(after requests: Int) { lock.withLock { fuse = requests } }
 
     var isFrozen: Bool { lock.withLock { power == .frozen } }
 
-    /// From now on nothing reaches the disk, and nobody is told so.
+    /// Silently stops the disk: no request reaches it, and no request fails.
     func freeze() {
         lock.withLock { if power == .on { power = .frozen } }
     }
 
-    /// Everything fails, what waits included, so that programs and kernel let go of the disk. Those who must not see that are
-    /// killed before.
+    /// Fails all requests, including held ones, so that programs and the kernel release the disk. Kill the programs
+    /// that must not see these errors first.
     func fail() {
         let (waiting, connection) = lock.withLock {
             power = .off
@@ -189,8 +189,8 @@ final class VolatileDisk: @unchecked Sendable {
         for request in waiting { send(Fuse.Reply(to: request.unique, error: EIO), connection) }
     }
 
-    /// Loses what was in the write cache.
-    /// - Returns: How many writes no flush had covered.
+    /// Loses the given share of the write cache.
+    /// - Returns: The number of writes that no flush had covered.
     func lose(_ share: Double, random: inout SeededRandom) -> Int {
         lock.withLock {
             let count = image.unflushedCount + neverAnswered

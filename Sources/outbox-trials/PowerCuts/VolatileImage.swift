@@ -1,9 +1,9 @@
 import Glibc
 import TestSupport
 
-/// The bytes of a disk with a write cache that a power cut empties.
+/// The contents of a disk with a write cache that a power cut empties.
 ///
-/// What was written stays in the cache until a flush that begins afterwards has ended; only then the platter has it.
+/// A write stays in the cache until the end of a later flush; only then the platter has the bytes.
 struct VolatileImage: ~Copyable {
     /// A write that no flush has covered yet.
     private struct Write {
@@ -15,13 +15,13 @@ struct VolatileImage: ~Copyable {
     private static let sector = 4096
 
     let size: Int
-    /// What reads find.
+    /// The bytes that reads return.
     private let cache: UnsafeMutableRawPointer
-    /// What is there after a cut.
+    /// The bytes that survive a cut.
     private let platter: UnsafeMutableRawPointer
     private var unflushed: [Write] = []
 
-    /// - Throws: ``Missing`` where there is no room for it.
+    /// - Throws: ``Missing`` if there is not enough memory.
     init(size: Int) throws {
         let (cache, platter) = (try Self.allocate(size), try Self.allocate(size))
         self.size = size
@@ -34,7 +34,7 @@ struct VolatileImage: ~Copyable {
         munmap(platter, size)
     }
 
-    /// Zeros that take memory only where something is written.
+    /// Allocates zeros, which take memory only once written.
     private static func allocate(_ size: Int) throws -> UnsafeMutableRawPointer {
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
         guard let memory = mmap(nil, size, PROT_READ | PROT_WRITE, flags, -1, 0), memory != MAP_FAILED else {
@@ -43,16 +43,16 @@ struct VolatileImage: ~Copyable {
         return memory
     }
 
-    /// How many writes a cut could lose now.
+    /// The number of writes that a cut could lose now.
     var unflushedCount: Int { unflushed.count }
 
-    /// The bytes of a range; what lies beyond the end is left out.
+    /// Returns the bytes of a range, without any part beyond the end.
     func read(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
         let start = min(max(0, offset), size)
         return UnsafeRawBufferPointer(start: cache + start, count: min(count, size - start))
     }
 
-    /// - Returns: False where the range does not lie within the disk.
+    /// - Returns: False if the range exceeds the disk.
     mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
         guard let base = bytes.baseAddress, offset >= 0, bytes.count <= size - offset else { return bytes.isEmpty }
         (cache + offset).copyMemory(from: base, byteCount: bytes.count)
@@ -65,7 +65,7 @@ struct VolatileImage: ~Copyable {
         unflushed = []
     }
 
-    /// The power goes. Of what was not flushed, each piece is lost with this probability; the order of writes means nothing.
+    /// Cuts the power. Each unflushed piece is lost with this probability, independently of the order of writes.
     mutating func cut(losing share: Double, random: inout SeededRandom) {
         for write in unflushed {
             for start in stride(from: 0, to: write.bytes.count, by: Self.sector) {
@@ -85,7 +85,7 @@ struct VolatileImage: ~Copyable {
     }
 }
 
-/// What this machine lacks for the trial.
+/// A requirement of the trial that this machine lacks.
 struct Missing: Error, CustomStringConvertible {
     let description: String
 

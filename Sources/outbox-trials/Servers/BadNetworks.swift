@@ -1,7 +1,8 @@
 import EndToEndSupport
 import TestSupport
 
-/// R10: the network between agent and server breaks, swallows, crawls, loses, goes away and comes back.
+/// R10: the network between agent and server resets connections, swallows or delays bytes, loses packets, fails and
+/// returns.
 struct BadNetworks: Trial {
     let name = "R10"
     let title = "bad networks"
@@ -63,7 +64,7 @@ struct BadNetworks: Trial {
         let server = try FaultServer()
         let proxy = try FaultProxy(to: server.port)
         let limit = Duration.seconds(2)
-        // Which of the two limits applies depends on how much the kernel took off the agent's hands.
+        // Which of the two limits applies depends on how many bytes the kernel buffered for the agent.
         let agent = try context.agent(
             remote: "http://127.0.0.1:\(proxy.port)",
             ["upload.stall_timeout": "2s", "upload.reply_timeout": "2s", "upload.bandwidth_limit": "2MiB"])
@@ -73,7 +74,7 @@ struct BadNetworks: Trial {
         for index in 0..<holes {
             let name = "hole/\(index).jpg"
             let size = Int.random(in: 3_000_000...4_000_000, using: &random)
-            // The server's doing, or all might be through before anybody sees that it has begun.
+            // The server switches the network off: otherwise the upload might end before the trial sees its start.
             server.setFaults { endpoint, _ in
                 if endpoint == .upload { proxy.condition = .blackHole }
                 return nil
@@ -98,7 +99,7 @@ struct BadNetworks: Trial {
     private func crawl(_ context: TrialContext, _ findings: inout Findings) async throws -> String {
         let server = try FaultServer()
         let proxy = try FaultProxy(to: server.port)
-        // The usual limits: the kernel takes bytes in portions that may last seconds at this speed.
+        // The default limits: the kernel accepts bytes in portions that may last seconds at this speed.
         let agent = try context.agent(remote: "http://127.0.0.1:\(proxy.port)")
         try await agent.start()
         proxy.condition = .slow(5_000)

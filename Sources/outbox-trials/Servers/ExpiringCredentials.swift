@@ -2,7 +2,7 @@ import EndToEndSupport
 import Glibc
 import TestSupport
 
-/// R12: credentials expire again and again while files are sent; new ones come a moment later.
+/// R12: credentials expire repeatedly during uploads; new ones arrive a moment later.
 struct ExpiringCredentials: Trial {
     let name = "R12"
     let title = "credentials that expire"
@@ -12,7 +12,7 @@ struct ExpiringCredentials: Trial {
         let files = context.count(quick: 15, usual: 50, long: 500)
         let lifetime = Duration.milliseconds(context.count(quick: 600, usual: 1000, long: 30_000))
         var random = context.random
-        // The first ones are good for a few fragments: they expire in the middle of things however fast these go.
+        // The first token allows only a few fragments, so it expires in the middle of uploads at any speed.
         let fragmentsLeft = Shared(5)
         let server = try FaultServer(uploadDelay: .milliseconds(25), token: "token-0") { endpoint, _ in
             fragmentsLeft.withLock { left -> FaultServer.Fault? in
@@ -49,7 +49,7 @@ struct ExpiringCredentials: Trial {
         while try !judge.unfinished(among: judge.paths, sidecar: { try agent.sidecar($0) }).isEmpty {
             guard ContinuousClock.now < deadline else { break }
             try await Task.sleep(for: lifetime)
-            // None expires unused, or an agent on a slow machine would get nowhere.
+            // No token expires unused; otherwise an agent on a slow machine would make no progress.
             guard server.requests(with: "token-\(expired)").contains(where: { $0.fault == nil }) else { continue }
             expired += 1
             server.require(token: "token-\(expired)")
@@ -68,7 +68,7 @@ struct ExpiringCredentials: Trial {
                 + "\(server.store.repeated) fragments sent again")
     }
 
-    /// Replaces the file at once, as a program that renews tokens does.
+    /// Replaces the file atomically, like a program that renews tokens.
     private func put(_ token: String, in path: String) throws {
         try Files.write(Array("\(token)\n".utf8), to: path + ".new")
         chmod(path + ".new", 0o600)

@@ -2,7 +2,7 @@ import EndToEndSupport
 import Foundation
 import TestSupport
 
-/// The part of R10 that needs a link of its own: one that goes down, changes its address, loses packets.
+/// The part of R10 with a network link of its own, which fails, changes its address and loses packets.
 struct LinkTrials {
     let context: TrialContext
     let link: NetworkLink
@@ -26,7 +26,7 @@ struct LinkTrials {
         return (server, proxy, agent)
     }
 
-    /// From the next fragment on nothing passes, so that the link changes in the middle of an upload however fast it is.
+    /// Blocks the network from the next fragment on, so that the link changes during an upload at any speed.
     private func holdAtFirstFragment(_ server: FaultServer, _ proxy: FaultProxy) {
         server.setFaults { endpoint, _ in
             if endpoint == .upload { proxy.condition = .blackHole }
@@ -39,8 +39,8 @@ struct LinkTrials {
         proxy.condition = .good
     }
 
-    /// The pauses soon reach the ceiling of 15 s for a server that was there lately (11 s at least, with jitter): only news of
-    /// the network can make the agent try much earlier.
+    /// The pauses soon reach their ceiling of 15 s for a server that answered recently (at least 11 s with jitter).
+    /// Only news of the network can make the agent try much earlier.
     private func outages(_ findings: inout Findings) async throws -> String {
         let outages = context.count(quick: 1, usual: 2, long: 50)
         var random = context.random
@@ -58,7 +58,7 @@ struct LinkTrials {
             try await Poll.until("a first fragment", lastState: { agent.log }) { proxy.condition == .blackHole }
             try await link.down()
             release(server, proxy)
-            // Until the next attempt is so far away that only news of the network can explain an earlier one.
+            // Wait until the next attempt is so far away that only news of the network explains an earlier one.
             try await agent.reached(name, .waiting, timeout: context.patience) { sidecar in
                 Sidecar.date(sidecar.next_attempt_at).map { $0.timeIntervalSinceNow > 10 } ?? false
             }
@@ -77,8 +77,9 @@ struct LinkTrials {
         return "\(outages) outages, went on after at most \(Int(slowest / .milliseconds(1))) ms: \(verdict.summary)"
     }
 
-    /// With the usual limits, so that requests outlive the outage: TCP's own next attempt may be as far away as the
-    /// outage was long, at the agent's end while it sends, and at the server's while a reply is waited for.
+    /// Uses the default limits, so that requests outlive the outage. TCP's own retransmission may come as long after
+    /// the outage as the outage lasted. This affects the agent while it sends, and the server while the agent waits
+    /// for a reply.
     private func longOutages(_ findings: inout Findings) async throws -> String {
         let outages = context.count(quick: 1, usual: 4, long: 40)
         var random = context.random

@@ -1,7 +1,7 @@
 import EndToEndSupport
 import TestSupport
 
-/// R4: the server does what it is asked, and the reply is lost.
+/// R4: the server executes requests, and the replies are lost.
 struct LostReplies: Trial {
     let name = "R4"
     let title = "replies lost after the server committed"
@@ -12,7 +12,7 @@ struct LostReplies: Trial {
         var random = context.random
         let lost = Shared<[FaultServer.Endpoint: Int]>([:])
         let server = try FaultServer { endpoint, number in
-            // Every other one, so that the next attempt tells whether anything was done twice.
+            // Every other reply, so that the next attempt reveals work done twice.
             guard number % 2 == 1 else { return nil }
             return lost.withLock { counts in
                 guard counts[endpoint, default: 0] < each else { return nil }

@@ -3,14 +3,14 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A network namespace for the agent, and a link between it and this one, which can be taken down and made worse.
+/// A network namespace for the agent, with a link to this namespace that the trial can take down and degrade.
 ///
-/// Made with ip(8) and nft(8); needs root.
+/// Uses ip(8) and nft(8); needs root.
 final class NetworkLink {
-    /// What this machine lacks for it.
+    /// A requirement of the link that this machine lacks.
     struct Missing: Error, CustomStringConvertible { let description: String }
 
-    /// The address of this side, where the server is to be reached.
+    /// The address of this side, at which the agent reaches the server.
     let here: String
     private let namespace: String
     private let inner: String
@@ -19,7 +19,7 @@ final class NetworkLink {
     private var host = 2
     private var losesPackets = false
 
-    /// - Throws: ``Missing`` where there is no permission for it, or no program.
+    /// - Throws: ``Missing`` if permissions or programs are missing.
     init() async throws {
         let number = Int(getpid()) % 250
         network = "10.213.\(number)"
@@ -42,13 +42,13 @@ final class NetworkLink {
         }
     }
 
-    /// What the agent is to be started through.
+    /// The command through which the agent must start.
     var launcher: [String] { [Self.program("ip") ?? "ip", "netns", "exec", namespace] }
 
     func down() async throws { try await ip("link", "set", outer, "down") }
     func up() async throws { try await ip("link", "set", outer, "up") }
 
-    /// Gives the agent's side another address and takes the one it had.
+    /// Replaces the address of the agent's side.
     func changeAddress() async throws {
         let old = host
         host += 1
@@ -56,12 +56,12 @@ final class NetworkLink {
         try await ip("-n", namespace, "addr", "add", "\(network).\(host)/24", "dev", inner)
     }
 
-    /// Lets this share of the packets get lost on their way from the agent, until ``loseNothing()``.
+    /// Drops this percentage of the agent's packets until ``loseNothing()``.
     ///
-    /// - Throws: ``Missing`` where the kernel or its tools cannot.
+    /// - Throws: ``Missing`` if the kernel or its tools cannot drop packets.
     func lose(percent: Int) async throws {
         guard let nft = Self.program("nft") else { throw Missing(description: "nft(8) is not installed") }
-        // man 8 nft: a chain on the arrival of packets at one device.
+        // man 8 nft: a chain for incoming packets of one device.
         let table = ["netdev", outer]
         let chain = "{ type filter hook ingress device \(outer) priority 0; }"
         do {

@@ -1,7 +1,7 @@
 import EndToEndSupport
 import TestSupport
 
-/// R5: the server is killed and started again; and one that forgets uploads.
+/// R5: one server is killed and restarted; another server forgets uploads.
 struct ServerTrouble: Trial {
     let name = "R5"
     let title = "server killed, server that forgets"
@@ -22,7 +22,7 @@ struct ServerTrouble: Trial {
             large: context.count(quick: 8_000_000, usual: 32_000_000, long: 300_000_000), random: &random)
         let total = load.drops.reduce(0) { $0 + $1.size }
         let receiver = try await context.receiver()
-        // The limit stretches the load over all kills, at about one a second.
+        // The limit spreads the load over all kills, at about one kill per second.
         let agent = try context.agent(
             remote: receiver.url, ["upload.bandwidth_limit": .string("\(total / kills / 1024)KiB")])
         try await agent.start()
@@ -33,7 +33,7 @@ struct ServerTrouble: Trial {
             try await receiver.kill()
             try await receiver.start()
         }
-        // It need not be slow any more.
+        // The rest may run at full speed.
         try await agent.stop()
         try agent.configure(["upload.bandwidth_limit": "0"])
         try await agent.start()

@@ -1,8 +1,8 @@
 import EndToEndSupport
 import TestSupport
 
-/// R11: every status from 400 to 599 as the answer to every request, and how many requests a server that keeps failing
-/// gets to see.
+/// R11: every status from 400 to 599 as the answer to every request, and the number of requests to a server that
+/// keeps failing.
 struct StatusTable: Trial {
     let name = "R11"
     let title = "every status on every request"
@@ -11,7 +11,7 @@ struct StatusTable: Trial {
     private typealias Endpoint = FaultServer.Endpoint
     private typealias Fault = FaultServer.Fault
 
-    /// For what a sidecar is to say; only a wrong one lets it pass.
+    /// The timeout for the expected sidecar, which only a wrong sidecar reaches.
     private let patience = Duration.seconds(90)
 
     private enum Kind { case temporary, signedOut, forgotten, permanent }
@@ -38,7 +38,7 @@ struct StatusTable: Trial {
         return findings.outcome("\(cases.count) replies judged right; at most \(most) requests while failing")
     }
 
-    /// Contract 4, how a reply is judged.
+    /// Returns the class of a reply, by contract 4.
     private func kind(_ status: Int, on endpoint: Endpoint) -> Kind {
         switch status {
         case 401, 403: .signedOut
@@ -56,7 +56,8 @@ struct StatusTable: Trial {
         let endpoints: [Endpoint] = [.preLoad, .upload, .isFinish]
         var cases: [Case] = []
         for status in 400...599 {
-            // In short runs each status meets one request, those the table names more than one.
+            // In short runs, each status is the answer to one kind of request. The statuses in this list are the
+            // answer to all kinds.
             let named = [401, 403, 404, 405, 407, 408, 410, 425, 429, 501, 505, 507, 511].contains(status)
             let chosen = context.size == .long || named ? endpoints : [endpoints[Int.random(in: 0..<3, using: &random)]]
             if context.size == .quick && !named && Int.random(in: 0..<6, using: &random) != 0 { continue }
@@ -79,7 +80,8 @@ struct StatusTable: Trial {
         for (index, item) in cases.enumerated() {
             let name = "\(index).jpg"
             let what = "\(item.fault) on \(item.endpoint)"
-            // A forgotten upload starts over and meets the next answer; the others fail until they were looked at.
+            // A forgotten upload starts over and gets the next answer; the other cases fail until the trial checked
+            // the sidecar.
             let first = server.count(item.endpoint) + 1
             let once = item.kind == .forgotten
             let endpoint = item.endpoint
@@ -101,7 +103,7 @@ struct StatusTable: Trial {
         return complaints + (try judge.verdict(stored: server.stored) { try agent.sidecar($0) }).details
     }
 
-    /// Waits until the sidecar says what the table says.
+    /// Waits until the sidecar shows the expected state.
     private func look(_ name: String, _ item: Case, agent: Agent) async throws {
         switch item.kind {
         case .temporary:
@@ -115,7 +117,7 @@ struct StatusTable: Trial {
         }
     }
 
-    /// The most requests that a server which fails all of them saw within the window.
+    /// Returns the highest number of requests within the window, over servers that fail all requests.
     private func failing(_ context: TrialContext, _ findings: inout Findings) async throws -> Int {
         let window = Duration.seconds(context.count(quick: 6, usual: 15, long: 60))
         let faults: [Fault] = [.status(503), .status(429), .status(401), .garbage, .reset, .status(404)]

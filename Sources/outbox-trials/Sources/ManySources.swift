@@ -2,7 +2,7 @@ import EndToEndSupport
 import Foundation
 import TestSupport
 
-/// R26: twenty sources of fifty files are dropped at once.
+/// R26: twenty posts of fifty files arrive at once.
 struct ManySources: Trial {
     let name = "R26"
     let title = "many full sources at once"
@@ -13,13 +13,13 @@ struct ManySources: Trial {
 
     private let files = 50
     private let most = 64
-    /// A debug build is larger before it does anything, but must not grow more for that.
+    /// A debug build uses more memory from the start, but must not grow more.
     private let mostGrowth = 32
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let count = context.count(quick: 4, usual: 20, long: 20)
         var random = context.random
-        // What it holds is counted, not kept: the memory is to be the agent's.
+        // The server counts contents without storing them. Only the agent's memory matters.
         let server = try FaultServer(keepsContent: false)
         let agent = try context.agent(remote: server.url)
         var judge = Judge()
@@ -40,7 +40,8 @@ struct ManySources: Trial {
                 judge.stands(key, at: "\(directory)/\(file).jpg")
                 keys.insert(key)
             }
-            // At once: half of it, at rest for two seconds because the writer had to wait, would be a post as well.
+            // Add the directory atomically: a slow writer might pause for two seconds, and the agent would post the
+            // first half.
             try agent.writeSource(directory, "title = \"\(directory)\"\n", contents)
             posts.stands(keys, in: directory)
         }
@@ -69,10 +70,10 @@ struct ManySources: Trial {
         )
     }
 
-    /// In MiB.
+    /// Returns the peak memory in MiB.
     private static func peakMemory(of agent: Agent) -> Int { (agent.program?.peakResidentBytes ?? 0) >> 20 }
 
-    /// Whether the agent comes from a release build, told by where the package manager puts one.
+    /// Whether the agent is a release build, judged by the package manager's directory name.
     private static func isRelease() throws -> Bool {
         try URL(fileURLWithPath: Program.path(of: "outbox")).deletingLastPathComponent().lastPathComponent == "release"
     }

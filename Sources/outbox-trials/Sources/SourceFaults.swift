@@ -1,15 +1,15 @@
 import EndToEndSupport
 import TestSupport
 
-/// What goes wrong at a server while sources are uploaded: now and then, on every kind of request.
+/// Chooses the server's faults while posts are uploaded: occasional faults on every kind of request.
 final class SourceFaults: Sendable {
     private typealias Endpoint = FaultServer.Endpoint
 
     private struct State {
         var random: SeededRandom
         var counts: [Endpoint: Int] = [:]
-        /// Names of files by class. A class fails to assemble as a whole, and at most twice: the third time the agent
-        /// rightly gives up.
+        /// File names by class. All files of a class fail to assemble together, at most twice: at the third failure,
+        /// the agent correctly gives up.
         var classes = [Set<String>](repeating: [], count: SourceFaults.classes)
         var failures = 0
     }
@@ -19,17 +19,17 @@ final class SourceFaults: Sendable {
 
     init(_ random: SeededRandom) { state = Shared(State(random: random)) }
 
-    /// Files with this name may fail to assemble; names of one content must have the same number.
+    /// Allows files with this name to fail to assemble. All names of one content must use the same number.
     func mayFail(_ name: String, number: Int) {
         state.withLock { _ = $0.classes[number % Self.classes].insert(name) }
     }
 
-    /// How many requests of each kind went wrong.
+    /// The number of faults by kind of request.
     var counts: [FaultServer.Endpoint: Int] { state.value.counts }
 
     func fault(_ endpoint: FaultServer.Endpoint) -> FaultServer.Fault? {
         state.withLock { state in
-            // The first of each kind goes wrong in any case: some kinds are too few to leave it to chance.
+            // The first request of each kind always fails: some kinds are too rare to rely on chance.
             let isFirst = state.counts[endpoint] == nil
             guard isFirst || Int.random(in: 0..<Self.oneOf(endpoint), using: &state.random) == 0 else { return nil }
             state.counts[endpoint, default: 0] += 1

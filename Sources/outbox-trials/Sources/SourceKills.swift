@@ -1,7 +1,7 @@
 import EndToEndSupport
 import TestSupport
 
-/// R25: the agent is killed while sources come, change and go, and while the server does all that a bad one may.
+/// R25: kills the agent while posts arrive, change and disappear, and while the server misbehaves.
 struct SourceKills: Trial {
     let name = "R25"
     let title = "agent killed during sources, bad server"
@@ -14,7 +14,7 @@ struct SourceKills: Trial {
     private let filesInFlight = 3
     private let fragmentsInFlight = 2
 
-    /// What an agent dies at, every third time; the number of the call is drawn.
+    /// The calls at which every third kill happens; the number of the call is random.
     private let steps: [(functions: [String], pattern: String, calls: ClosedRange<Int>)] = [
         (["curl_multi_add_handle"], "*/commit.do", 1...2), (["curl_multi_info_read"], "*/commit.do", 1...2),
         (["curl_multi_info_read"], "*/preLoad.do", 1...3), (["curl_multi_info_read"], "*/isFinish.do", 1...4),
@@ -71,11 +71,12 @@ struct SourceKills: Trial {
             "\(kills) kills, \(atSteps) at named steps; \(reads) sidecars read, none torn", findings)
     }
 
-    /// Waits for the moment of a kill: after some more requests of one kind, or at the step that ends the agent.
+    /// Waits for the moment of a kill: after some more requests of one kind, or when the agent dies at the chosen
+    /// step.
     private func moment(
         _ agent: Agent, _ server: FaultServer, atStep: Bool, _ random: inout SeededRandom, look: () -> Void
     ) async throws {
-        // The rarer ones come only after the two seconds that a source must be at rest.
+        // The rarer requests follow only after the two seconds that a source must be at rest.
         let kinds: [FaultServer.Endpoint] = [.upload, .upload, .preLoad, .isFinish, .commit, .commit]
         let kind = kinds.randomElement(using: &random) ?? .upload
         let goal = server.count(kind) + Int.random(in: 1...(kind == .upload ? 30 : 2), using: &random)
@@ -88,7 +89,7 @@ struct SourceKills: Trial {
         } catch is Poll.TimedOut {}
     }
 
-    /// Has the server lose an upload that is on its way, or one that is finished and in no post yet.
+    /// Makes the server forget an upload: either an unfinished one, or a finished one without a post.
     private func forget(_ server: FaultServer, _ forgettable: Set<String>, _ forgotten: Shared<[String]>) {
         server.change { store in
             let posted = Set(store.posts.posts.values.flatMap(\.payload.fileIds))
@@ -102,7 +103,7 @@ struct SourceKills: Trial {
         }
     }
 
-    /// Waits until all is through; what was changed after its source was taken is submitted.
+    /// Waits until all posts are complete, and submits changes that came after a source was taken.
     private func settle(_ stage: SourceStage, patience: Duration) async throws {
         var left = stage.posts.directories
         let agent = stage.agent
@@ -142,7 +143,7 @@ struct SourceKills: Trial {
         for kind in [FaultServer.Endpoint.preLoad, .upload, .isFinish, .commit] where faults[kind] == nil {
             findings.expect(false, "no \(kind) went wrong")
         }
-        // The server took these and did not say so, or took them and lost them.
+        // The server received these fragments without an answer, or received and lost them.
         let unanswered = server.records.count { $0.endpoint == .upload && [.lostReply, .truncated].contains($0.fault) }
         let bound = kills * filesInFlight * fragmentsInFlight
         let excused = server.store.lostBlocks + unanswered
@@ -159,7 +160,7 @@ struct SourceKills: Trial {
 }
 
 extension FaultBoard.Rule.Action {
-    /// Before the call or after it.
+    /// Returns a kill before or after the call.
     fileprivate static func random(using random: inout SeededRandom) -> Self {
         Bool.random(using: &random) ? .killBefore : .killAfter
     }

@@ -2,25 +2,25 @@ import EndToEndSupport
 import Foundation
 import TestSupport
 
-/// Sources that come, are edited, submitted and go while the agent is killed, and what is expected of each.
+/// Posts that arrive, are edited, submitted and removed while the agent is killed, with the expectations for each.
 struct SourceStage {
-    /// The life that a source is to have.
+    /// The planned life of a source.
     enum Life: CaseIterable {
-        /// Is dropped, and left alone.
+        /// Dropped once and never changed.
         case steady
-        /// Is dropped as a draft, and submitted later.
+        /// Dropped as a draft and submitted later.
         case draft
-        /// Loses, gets and changes files after it was dropped.
+        /// Files are removed, added and changed after the drop.
         case edited
-        /// Goes away again.
+        /// Removed again.
         case removed
-        /// Is a draft for ever.
+        /// Stays a draft forever.
         case kept
     }
 
     struct File {
         let key: String
-        /// Whether its content stands nowhere else.
+        /// Whether no other file has this content.
         let isOwn: Bool
     }
 
@@ -28,7 +28,7 @@ struct SourceStage {
         let directory: String
         let life: Life
         var files: [String: File] = [:]
-        /// How often something was done to it since it was dropped.
+        /// The number of changes since the drop.
         var turns = 0
         var keys: Set<String> { Set(files.values.map(\.key)) }
     }
@@ -50,7 +50,7 @@ struct SourceStage {
     private(set) var plainFiles = 0
     private(set) var changes = 0
     private var contents = 0
-    /// Contents that others may have as well, and that never leave.
+    /// Contents that other files may share, and that are never removed.
     private var lasting: [Content] = []
 
     private static let mostFiles = 50
@@ -67,12 +67,12 @@ struct SourceStage {
 
     mutating func dropSource() throws {
         let number = sources.count
-        // Most are left alone; the others take turns.
+        // Every third source stays unchanged; the others take turns.
         let life: Life = number % 3 == 0 ? .steady : Life.allCases[number % Life.allCases.count]
         var source = Source(directory: "source-\(number)", life: life)
         let isDraft = life == .draft || life == .kept
         try Files.makeDirectory(agent.path(source.directory))
-        // What is written before it may be on its way by then, as a file of its own.
+        // The agent may upload files written before `source.toml` as single files.
         let comesFirst = isDraft || Bool.random(using: &random)
         if comesFirst { try describe(source, isDraft: isDraft) }
         for _ in 0..<Self.counts[number % Self.counts.count] { try add(to: &source) }
@@ -96,7 +96,7 @@ struct SourceStage {
     }
 
     private mutating func add(to source: inout Source) throws {
-        // What a draft holds must be its own, for it to be told whether any of it was sent.
+        // A draft's contents must be unique, so that the trial can tell whether any was sent.
         let isDraft = source.life == .draft || source.life == .kept
         let known = isDraft ? nil : shared()
         let content = known ?? fresh()
@@ -108,13 +108,13 @@ struct SourceStage {
 
     private mutating func put(_ content: Content, at name: String, isOwn: Bool, in source: inout Source) throws {
         let path = "\(source.directory)/\(name)"
-        // Of one that is overwritten the name tells the class, whatever stands there now.
+        // The name of an overwritten file still determines the class, whatever its current content.
         faults.mayFail(String(name.split(separator: "/").last ?? ""), number: Self.number(of: name))
         let key = try agent.drop(path, content.media, size: content.size, seed: content.seed)
         source.files[name] = File(key: key, isOwn: isOwn)
     }
 
-    /// One that stands somewhere already, now and then.
+    /// Returns a content that already exists, in one of six calls.
     private mutating func shared() -> Content? {
         Int.random(in: 0..<6, using: &random) == 0 ? lasting.randomElement(using: &random) : nil
     }
@@ -136,9 +136,9 @@ struct SourceStage {
 
     // MARK: Their lives
 
-    /// Does the next thing to one of the sources that something is to be done to.
+    /// Makes the next change to a random source that still has changes planned.
     ///
-    /// - Parameter isAnswering: whether the agent can be asked to submit.
+    /// - Parameter isAnswering: Whether the agent can handle a `submit`.
     mutating func disturb(isAnswering: Bool, _ findings: inout Findings) async throws {
         let open = sources.indices.filter { index in
             switch sources[index].life {
@@ -165,7 +165,7 @@ struct SourceStage {
             let agent = agent
             let answer = try await Poll.value("an answer to submit", timeout: .seconds(180)) {
                 let output = try await agent.command("submit", source.directory)
-                // To be tried again: a busy agent may not have seen the source yet.
+                // Try again: a busy agent may not have seen the source yet.
                 return output.code == 75 ? nil : output
             }
             findings.expect(
@@ -183,7 +183,7 @@ struct SourceStage {
     }
 
     private mutating func edit(_ source: inout Source) throws {
-        // A content that stands elsewhere too is left alone: it would have to be sent again if it came back.
+        // Leave shared contents alone: the agent would have to send a content again if it came back.
         let own = source.files.filter(\.value.isOwn).keys.sorted()
         if own.count > 1, let name = own.randomElement(using: &random) {
             if Bool.random(using: &random) {
@@ -201,13 +201,13 @@ struct SourceStage {
 
     // MARK: Looking
 
-    /// Nothing of a draft may have been told to the server.
+    /// Checks that the server was told nothing about the draft's files.
     func expectSecrecy(of source: Source, _ findings: inout Findings) {
         let told = Set(server.store.announced.values.map(\.md5)).intersection(source.keys)
         findings.expect(told.isEmpty, "\(source.directory) is a draft, and \(told.count) of its files were told")
     }
 
-    /// Contents of which the server may lose its copy before they are in a post: nothing else stands for them.
+    /// Contents that the server may lose before their post exists: no other file shares them.
     var forgettable: Set<String> {
         let known = Set(lasting.map(\.number))
         return Set(
@@ -222,7 +222,7 @@ struct SourceStage {
         name.split(separator: "-").last?.split(separator: ".").first.flatMap { Int($0) } ?? 0
     }
 
-    /// Reads every sidecar of a source that there is.
+    /// Reads all existing sidecars of sources. Returns their number.
     func readAll(_ findings: inout Findings) -> Int {
         var reads = 0
         for source in sources {

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// R9: files change while they are hashed and uploaded, some with their times put back, some through a mapping.
+/// R9: files change while the agent hashes and uploads them, some with restored times, some through a mapping.
 struct ChangingFiles: Trial {
     let name = "R9"
     let title = "files changed while hashed or uploaded"
@@ -12,7 +12,7 @@ struct ChangingFiles: Trial {
     private enum Change: CaseIterable {
         case overwrite, overwriteSilently, mapSilently, append, replace
 
-        /// Whether nothing but the bytes tells of it.
+        /// Whether only the bytes show the change.
         var isSilent: Bool { self == .overwriteSilently || self == .mapSilently }
     }
 
@@ -33,7 +33,7 @@ struct ChangingFiles: Trial {
             let name = "\(slot).mp4"
             let path = agent.path(name)
             var change = Change.allCases[Int.random(in: 0..<Change.allCases.count, using: &random)]
-            // A file that is through is no target, so most of those get a new content first.
+            // A finished file is no target, so most finished files first get a new content.
             if try contents[slot].isEmpty || (index % 3 != 0 && agent.sidecar(name)?.state == .done) {
                 change = .replace
             }
@@ -47,7 +47,7 @@ struct ChangingFiles: Trial {
                 try Files.patch(path, at: UInt64(contents[slot].count), with: more)
                 contents[slot] += more
             case .overwrite, .overwriteSilently, .mapSilently:
-                // Within one page, which a reader sees either as it was or as it is.
+                // Stay within one page: a reader sees either the old page or the new one.
                 let offset = Int.random(in: 1..<contents[slot].count / 4096, using: &random) * 4096
                 let bytes = random.bytes(64)
                 contents[slot].replaceSubrange(offset..<offset + bytes.count, with: bytes)
@@ -82,7 +82,7 @@ struct ChangingFiles: Trial {
         if change.isSilent { utimensat(AT_FDCWD, path, [before.st_atim, before.st_mtim], 0) }
     }
 
-    /// man 2 mmap: the offset is that of a page.
+    /// Changes bytes through a mapping; the offset must be a multiple of the page size (man 2 mmap).
     private func map(_ path: String, at offset: Int, _ bytes: [UInt8]) throws {
         let descriptor = open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw Surprise("\(path): errno \(errno)") }

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// R8: slow and odd writers, straight into the outbox.
+/// R8: slow and odd programs write directly into the outbox.
 struct OddWriters: Trial {
     let name = "R8"
     let title = "slow and odd writers"

@@ -1,7 +1,7 @@
 import EndToEndSupport
 import TestSupport
 
-/// R16: many paths of few contents, dropped before the agent starts, while it sends, and after it has finished.
+/// R16: many paths share few contents, dropped before the agent starts, while it sends, and after it has finished.
 struct SameContents: Trial {
     let name = "R16"
     let title = "many paths of few contents"
@@ -19,7 +19,7 @@ struct SameContents: Trial {
         var findings = Findings()
 
         for index in 0..<paths {
-            // Every content is there before the start; after that, whichever.
+            // Every content exists before the start; later files repeat random contents.
             let content = index < contents ? index : Int.random(in: 0..<contents, using: &random)
             let name = "\(index % 20)/\(index).jpg"
             judge.stands(try agent.drop(name, .jpeg, size: sizes[content], seed: seeds[content]), at: name)

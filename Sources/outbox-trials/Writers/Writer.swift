@@ -3,11 +3,11 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A way in which a file may come to stand in the outbox.
+/// A way to write a file into the outbox.
 enum Writer: String, CaseIterable {
     case pauses, mapping, hardLink, unnamed, movedTree, preallocated, backwards, copy, rsync, scp, ffmpeg
 
-    /// The program it needs.
+    /// The required program, if any.
     var program: String? {
         switch self {
         case .rsync, .scp, .ffmpeg: rawValue
@@ -22,7 +22,7 @@ enum Writer: String, CaseIterable {
     }
 }
 
-/// One file, or a few, to be written.
+/// The file, or the few files, to write.
 struct WriterWork {
     let bytes: [UInt8]
     let name: String
@@ -32,7 +32,7 @@ struct WriterWork {
 
     private var path: String { "\(outbox)/\(name)" }
 
-    /// Writes, and tells which whole contents stand at which names afterwards.
+    /// Writes the files, and returns the final names with their keys.
     func perform(_ writer: Writer) async throws -> [(name: String, key: String)] {
         switch writer {
         case .pauses: try await inPieces(of: bytes.count / 7 + 1, pause: .milliseconds(90))
@@ -73,7 +73,7 @@ struct WriterWork {
         }
     }
 
-    /// At its full size from the start, as download programs do.
+    /// Sets the full size at the start, like download programs.
     private func preallocated() async throws {
         let descriptor = try create()
         defer { close(descriptor) }
@@ -82,7 +82,7 @@ struct WriterWork {
         try put(0..<bytes.count, into: descriptor)
     }
 
-    /// The head comes last, so that the type shows only at the end.
+    /// Writes the head last, so that the type is unknown until the end.
     private func backwards() async throws {
         let descriptor = try create()
         defer { close(descriptor) }
@@ -92,7 +92,7 @@ struct WriterWork {
         try put(0..<middle, into: descriptor)
     }
 
-    /// Through a mapping that outlives the descriptor.
+    /// Writes through a mapping that outlives the descriptor.
     private func mapped() async throws {
         let descriptor = try create()
         guard ftruncate(descriptor, bytes.count) == 0 else { throw Surprise("ftruncate: errno \(errno)") }
@@ -110,9 +110,9 @@ struct WriterWork {
         }
     }
 
-    /// A file without a name that gets one when it is whole (man 2 open, O_TMPFILE).
+    /// Writes an unnamed file and links it when complete (man 2 open, O_TMPFILE).
     private func unnamed() throws {
-        // linux/fcntl.h: O_TMPFILE is __O_TMPFILE with O_DIRECTORY, too much for Swift's importer.
+        // linux/fcntl.h: O_TMPFILE combines __O_TMPFILE and O_DIRECTORY; Swift's importer cannot handle the macro.
         let descriptor = open(outbox, O_WRONLY | O_CLOEXEC | O_DIRECTORY | 0o20_000_000, 0o644)
         guard descriptor >= 0 else { throw Surprise("O_TMPFILE: errno \(errno)") }
         defer { close(descriptor) }
@@ -148,7 +148,7 @@ struct WriterWork {
         guard output.code == 0 else { throw Surprise("\(path): \(output.standardError)") }
     }
 
-    /// Writes a video as it is made: head, tail and index come at different times.
+    /// Encodes a video directly into the outbox: head, tail and index are written at different times.
     private func ffmpeg() async throws -> [(name: String, key: String)] {
         let video = "\(name).mp4"
         try await program(

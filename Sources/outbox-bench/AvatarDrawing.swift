@@ -5,15 +5,16 @@ import Logging
 import MediaTools
 import PictureJobs
 
-/// How fast avatars are drawn (P11): pictures as cameras take them, each made small by the picture worker, against
-/// `vipsthumbnail`, which uses the same library. Both have as many processes at once, and read from the page cache.
+/// Measures the drawing of avatars (P11): the picture worker shrinks camera pictures, compared with `vipsthumbnail`,
+/// which uses the same library. Both use the same number of processes and read from the page cache.
 struct AvatarDrawing {
     let count: Int
     let pairs: Int
 
-    /// The style: small and square, cropped around the centre, which `vipsthumbnail` has as well.
+    /// The side of the style in pixels: small and square, cropped around the centre, which `vipsthumbnail` supports
+    /// as well.
     static let side = 96
-    /// As many as the agent has.
+    /// The agent's number of processes.
     private static let processes = Int(max(1, min(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 4)))
 
     func run(_ workplace: Workplace) throws -> Finding {
@@ -25,7 +26,7 @@ struct AvatarDrawing {
             defer { try? blocking { await worker.shutdown() } }
             let drawing = WorkerDrawing(worker: worker, processes: Self.processes)
             let rival = Thumbnailer(processes: Self.processes)
-            // In the agent, too, processes are there before most pictures are.
+            // Warm up: in the agent, too, the processes already run before most pictures arrive.
             _ = try workplace.withRoom("warm-up") { try drawing.seconds(for: pictures.paths.prefix(8), into: $0) }
 
             var times: [(ours: Double, rival: Double?)] = []
@@ -84,7 +85,7 @@ struct P11: ParsableCommand {
     }
 }
 
-/// JPEGs of 4000 × 3000 pixels: a few that differ, under many names.
+/// JPEGs of 4000 × 3000 pixels: a few different pictures under many names.
 private struct CameraPictures {
     let paths: [String]
     private let originals: TestFiles
@@ -95,7 +96,7 @@ private struct CameraPictures {
         let ffmpeg = try Programs.find("ffmpeg")
         let names = (0..<min(count, Self.distinct)).map { "original-\($0).jpg" }
         for (number, name) in names.enumerated() {
-            // Edges, colours and areas, with the grain of a sensor over them: 3 to 4 MB, as phones make them.
+            // Edges, colours and areas with sensor noise: 3 to 4 MB, like pictures from phones.
             let source = "testsrc2=size=4000x3000:rate=1,noise=alls=14:all_seed=\(number + 1)"
             let arguments = [
                 "-loglevel", "error", "-f", "lavfi", "-i", source, "-frames:v", "1", "-q:v", "4", "-pix_fmt",
@@ -113,11 +114,11 @@ private struct CameraPictures {
         originals = TestFiles(directory: directory, names: names, bytesEach: 0)
     }
 
-    /// Gives both the same start.
+    /// Gives both programs the same start.
     func level() throws { try originals.level() }
 }
 
-/// The way of the avatar cache: an open picture in, an open file out, one job at a time for each process.
+/// Draws like the avatar cache: an open picture in, an open file out, one job at a time per process.
 private struct WorkerDrawing {
     let worker: PictureWorker
     let processes: Int
@@ -150,14 +151,14 @@ private struct WorkerDrawing {
     }
 }
 
-/// `vipsthumbnail`: the pictures dealt out to several processes, each with one thread and niceness 10, as `outbox-media` has
-/// it.
+/// `vipsthumbnail`: divides the pictures among several processes, each with one thread and niceness 10, like
+/// `outbox-media`.
 private struct Thumbnailer {
     private let program: String
     private let nice: String
     private let processes: Int
 
-    /// Nil, saying so, where it is not installed.
+    /// Returns nil and prints a note if the program is not installed.
     init?(processes: Int) {
         do {
             program = try Programs.find("vipsthumbnail")

@@ -7,15 +7,15 @@ import MediaTools
 import PictureJobs
 import Transport
 
-/// How fast the avatar cache answers for pictures it has: from memory, and from the mirror on disk. Nothing of it is
-/// fetched or drawn while it is measured.
+/// Measures look-ups of pictures in the avatar cache: in memory, and in the mirror on disk. The cache fetches and
+/// draws nothing during the measurement.
 struct AvatarLookups {
-    /// Where the pictures come from.
+    /// The storage that answers.
     enum Source: String, CaseIterable {
         case memory, disk
     }
 
-    /// As large as a picture of 96 × 96 pixels usually is.
+    /// The usual size of a picture of 96 × 96 pixels, in bytes.
     static let size = 12 << 10
 
     let pictures: Int
@@ -44,7 +44,7 @@ struct AvatarLookups {
             count: lookups)
     }
 
-    /// Seconds of each look-up.
+    /// Returns the seconds of each look-up.
     private func measure(_ source: Source, directory: String) async throws -> [Double] {
         let cache = AvatarCache(
             store: try DiskAvatarStore(directory: directory), fetcher: MadeUpPictures(), pictures: NoWorker(),
@@ -53,7 +53,7 @@ struct AvatarLookups {
         let addresses = try (0..<pictures).map { try AvatarAddress("https://example.org/u/\($0 / 100)/\($0).png") }
         for address in addresses { _ = try await cache.picture(address, .original) }
         var seconds: [Double] = []
-        // A step that shares no divisor with a round number visits all, in an order nobody foresees.
+        // A step without a common divisor visits all pictures in a scattered order.
         for number in 0..<lookups {
             let start = ContinuousClock.now
             _ = try await cache.picture(addresses[number &* 7919 % pictures], .original)
@@ -63,7 +63,7 @@ struct AvatarLookups {
     }
 }
 
-/// Instead of servers: a PNG's first bytes and then nothing anybody will look at.
+/// Replaces servers: the first bytes of a PNG, then filler that nobody reads.
 private struct MadeUpPictures: AvatarFetching {
     func fetch(_ request: AvatarRequest, into draft: SharedDescriptor) async throws(AvatarFetchError) -> AvatarAnswer {
         let start: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Waits for asynchronous work on this thread, which has nothing else to do.
+/// Blocks this thread until asynchronous work ends. The thread must have no other work.
 func blocking<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
     let result = Mutex<Result<Value, any Error>?>(nil)
     let done = Countdown(1)

@@ -1,13 +1,13 @@
 import Glibc
 import SystemPackage
 
-/// A program that was started, with its output in a file.
+/// A started program, with its output in a file.
 final class ChildProcess {
-    /// What a program that ended has cost.
+    /// The cost of a program that has ended.
     struct Cost {
-        /// User and system time, its own children included, in seconds.
+        /// User and system time including child processes, in seconds.
         let cpu: Double
-        /// The most memory it was seen to hold, in bytes.
+        /// The highest observed memory use, in bytes.
         let peakMemory: Int64
     }
 
@@ -19,8 +19,8 @@ final class ChildProcess {
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - log: takes what it prints.
-    ///   - environment: set in addition to what is inherited.
+    ///   - log: The file for the program's output.
+    ///   - environment: Variables in addition to the inherited ones.
     init(_ program: String, _ arguments: [String], log: String, environment: [String: String] = [:]) throws {
         name = program.split(separator: "/").last.map(String.init) ?? program
         self.log = log
@@ -42,9 +42,9 @@ final class ChildProcess {
 
     var reading: ProcessReading { ProcessReading(pid: pid) }
 
-    /// Waits until it ends by itself.
+    /// Waits until the program ends by itself.
     ///
-    /// - Throws: `Failure` if it ends otherwise than with exit status 0, or not within `patience`.
+    /// - Throws: `Failure` if the exit status is not 0, or the program does not end within `patience`.
     func finish(within patience: Duration) throws -> Cost {
         let deadline = ContinuousClock.now + patience
         var peak: Int64 = 0
@@ -62,7 +62,7 @@ final class ChildProcess {
         throw Failure("\(name) did not end within \(patience)")
     }
 
-    /// Waits for a line of its output that begins like this, and returns what follows.
+    /// Waits for an output line with this beginning, and returns the rest of the line.
     func announcement(_ beginning: String) throws -> String {
         for _ in 0..<3000 {
             try checkRunning()
@@ -75,12 +75,12 @@ final class ChildProcess {
         throw Failure("\(name) did not say \"\(beginning)…\" within 30 s: \(lastWords)")
     }
 
-    /// - Throws: `Failure` if it has ended.
+    /// - Throws: `Failure` if the program has ended.
     func checkRunning() throws {
         guard try !ended && reap() == nil else { throw Failure("\(name) ended: \(lastWords)") }
     }
 
-    /// Ends it: politely, and after 10 s for good.
+    /// Stops the program with SIGTERM, and after 10 s with SIGKILL.
     func stop() {
         guard !ended else { return }
         kill(pid, SIGTERM)
@@ -94,7 +94,7 @@ final class ChildProcess {
         ended = true
     }
 
-    /// Its status and CPU seconds if it has ended and nobody asked yet.
+    /// Returns status and CPU seconds if the program has ended since the last call.
     private func reap() throws -> (status: Int32, cpu: Double)? {
         var status: Int32 = 0
         var usage = rusage()
@@ -114,7 +114,7 @@ final class ChildProcess {
         Double(time.tv_sec) + Double(time.tv_usec) / 1e6
     }
 
-    /// Our environment without what would change the behaviour of a contender behind its back.
+    /// This program's environment, without variables that change a contender's behaviour.
     private static var inherited: [String: String] {
         var variables: [String: String] = [:]
         for entry in (TextFile.read("/proc/self/environ") ?? "").split(separator: "\0") {

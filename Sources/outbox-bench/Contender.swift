@@ -1,30 +1,30 @@
-/// What one upload took.
+/// The cost of one upload.
 struct Sample {
-    /// From the drop, or the start of the program, until everything had arrived; in seconds.
+    /// Seconds from the drop, or the start of the program, until all files arrived.
     let wall: Double
-    /// User and system time of the client, without its server; in seconds.
+    /// User and system time of the client without its server, in seconds.
     let cpu: Double
-    /// The most memory the client held at once, in bytes.
+    /// The peak memory of the client, in bytes.
     let peakMemory: Int64
 
     var peakBytes: Double { Double(peakMemory) }
 }
 
-/// A way to get files to a server.
+/// A way to upload files to a server.
 protocol Contender {
     var name: String { get }
 
-    /// Uploads the files to a fresh server of its own, below `room`.
+    /// Uploads the files to a new server below `room`.
     func upload(_ files: TestFiles, room: String) throws -> Sample
 }
 
 extension Contender {
-    /// Far more than anything takes that works.
+    /// The timeout: far longer than any working upload.
     func patience(for files: TestFiles) -> Duration {
         .seconds(120 + Double(files.totalBytes) / 5e6 + Double(files.names.count) / 10)
     }
 
-    /// Runs a client that ends when all is uploaded, and measures it.
+    /// Runs and measures a client that ends after the upload.
     func measure(
         _ program: String, _ arguments: [String], files: TestFiles, room: String,
         environment: [String: String] = [:]
@@ -35,7 +35,7 @@ extension Contender {
         return Sample(wall: start.secondsAgo, cpu: cost.cpu, peakMemory: cost.peakMemory)
     }
 
-    /// - Throws: `Failure` if not all files are in a server's directory.
+    /// - Throws: `Failure` if files are missing in the server's directory.
     func checkArrived(_ files: TestFiles, in directory: String) throws {
         let missing = Set(files.names).subtracting(TextFile.names(in: directory))
         guard missing.isEmpty else { throw Failure("\(missing.count) of \(files.names.count) files did not arrive") }
@@ -43,6 +43,6 @@ extension Contender {
 }
 
 extension ContinuousClock.Instant {
-    /// How long ago this was.
+    /// The seconds since this instant.
     var secondsAgo: Double { duration(to: .now) / .seconds(1) }
 }

@@ -1,4 +1,4 @@
-/// copyparty's own uploader `u2c`, with its defaults, to copyparty.
+/// copyparty's uploader `u2c` with its defaults, against a copyparty server.
 struct CopypartyContender: Contender {
     let name = "u2c"
     let uploader: String
@@ -17,7 +17,7 @@ struct CopypartyContender: Contender {
             log: "\(room)/server.log", environment: ["XDG_CONFIG_HOME": room])
         defer { server.stop() }
         try Loopback.waitUntilOpen(port, served: server)
-        // -ns: no status panel. The slash uploads what is in the directory, not the directory.
+        // -ns: no status panel. The trailing slash uploads the directory's contents instead of the directory.
         let sample = try measure(
             uploader, ["-ns", "http://127.0.0.1:\(port)/", "\(files.directory)/"], files: files, room: room)
         try checkArrived(files, in: received)

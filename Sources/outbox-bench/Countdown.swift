@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Lets one thread wait for what others have to do so many times.
+/// Lets one thread wait until other threads have counted down to zero.
 final class Countdown: Sendable {
     private let left: Mutex<Int>
 

@@ -1,4 +1,4 @@
-/// What one would do by hand: `md5sum` of the file, then `curl` of the whole of it in one request. For a single file.
+/// The manual way: `md5sum` of the file, then `curl` of the whole file in one request. For a single file.
 struct CurlContender: Contender {
     let name = "md5sum+curl"
     let md5sum: String

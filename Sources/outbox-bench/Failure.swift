@@ -1,7 +1,7 @@
 import Glibc
 import SystemPackage
 
-/// Why a measure could not be taken.
+/// The reason why a measurement failed.
 struct Failure: Error, CustomStringConvertible {
     let description: String
 
@@ -9,7 +9,7 @@ struct Failure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// A system call that failed just now.
+    /// Returns a failure with the current `errno`.
     static func system(_ what: String) -> Failure {
         Failure("\(what): \(Errno(rawValue: errno))")
     }

@@ -1,11 +1,11 @@
-/// What a measure found, ready to be printed.
+/// The result of a measurement, ready for printing.
 struct Finding: Encodable {
-    /// One number and what it has to be.
+    /// A number and its limit.
     struct Figure: Encodable {
         let name: String
         let value: Double
         let unit: String
-        /// The most it may be; nil where nothing is demanded.
+        /// The highest allowed value; nil without a requirement.
         let bar: Double?
 
         var text: String {
@@ -16,14 +16,14 @@ struct Finding: Encodable {
         }
     }
 
-    /// As in the list of measures: `P1`.
+    /// The name in the list of measurements: `P1`.
     let measure: String
     let figures: [Figure]
-    /// What was measured, and the values the figures are made of.
+    /// The measured quantity, and the values behind the figures.
     let details: String
-    /// The median of each contender, in seconds or bytes; empty where nothing is compared.
+    /// The median of each contender, in seconds or bytes; empty without a comparison.
     var medians: [String: Double] = [:]
-    /// How many pairs or drops there were.
+    /// The number of pairs or drops.
     let count: Int
 
     var text: String {
@@ -31,9 +31,9 @@ struct Finding: Encodable {
         return parts.filter { !$0.isEmpty }.joined(separator: "  ")
     }
 
-    /// A comparison of one property.
+    /// Returns a comparison of one property.
     ///
-    /// - Parameter show: turns the property into text.
+    /// - Parameter show: Formats the property as text.
     static func ratio(
         _ measure: String, of property: KeyPath<Sample, Double>, in series: Series, bar: Double, what: String,
         show: (Double) -> String

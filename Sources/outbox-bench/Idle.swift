@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// What the agent costs when there is nothing to do (P8).
+/// Measures the cost of an idle agent (P8).
 struct Idle {
     static let seconds: UInt32 = 10
 

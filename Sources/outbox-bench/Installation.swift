@@ -1,15 +1,15 @@
 import Glibc
 
-/// A receiver and an agent with the default configuration, both fresh, in a directory of their own.
+/// A new receiver and a new agent with the default configuration, in a directory of their own.
 struct Installation {
-    /// `intake.settle` as it is by default.
+    /// The default of `intake.settle`, in seconds.
     static let settle = 0.25
 
     let outbox: String
     let agent: ChildProcess
     private let receiver: ChildProcess
 
-    /// Starts both and waits until the agent is idle.
+    /// Starts both programs and waits until the agent is idle.
     init(_ programs: Programs, in directory: String) throws {
         outbox = try Workplace.makeDirectory("\(directory)/outbox")
         receiver = try ChildProcess(
@@ -53,7 +53,7 @@ struct Installation {
         """
     }
 
-    /// Idle is: it watches, and uses next to no time.
+    /// Waits until the agent watches the outbox and uses almost no CPU time.
     private func waitUntilIdle() throws {
         for _ in 0..<60 {
             try agent.checkRunning()

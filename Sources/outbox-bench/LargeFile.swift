@@ -1,12 +1,12 @@
 import ArgumentParser
 
-/// One large file against md5sum and curl: time (P1) and CPU time (P3).
+/// Measures one large file against md5sum and curl: time (P1) and CPU time (P3).
 struct LargeFile {
     let size: ByteCount
     let pairs: Int
 
     func run(_ workplace: Workplace) throws -> Series {
-        // The file, what a server makes of it, and room to breathe.
+        // Room for the file, the server's copy, and a reserve.
         try workplace.require(freeBytes: 3 * size.bytes + (1 << 30))
         note("One file of \(size): outbox and md5sum+curl")
         return try workplace.withTestFiles { directory in

@@ -2,14 +2,15 @@ import ArgumentParser
 import Glibc
 import SystemPackage
 
-/// A small file dropped on an idle agent: how long until its sidecar is there (P5), and until it is done (P6).
+/// Measures a small file dropped on an idle agent: the time until its sidecar exists (P5), and until the upload is
+/// done (P6).
 struct Latency {
     /// The two ways a file gets into the outbox.
     enum Drop: String, CaseIterable {
         case rename, copy
     }
 
-    /// Seconds from the moment the file was complete.
+    /// Seconds since the file was complete.
     struct Times {
         var sidecar: [Double] = []
         var done: [Double] = []
@@ -41,7 +42,7 @@ struct Latency {
         }
     }
 
-    /// P5 and P6, as far as asked for.
+    /// Returns the requested findings of P5 and P6.
     func findings(_ times: [Drop: Times], _ measures: Set<String>) -> [Finding] {
         var findings: [Finding] = []
         for drop in Drop.allCases {
@@ -71,7 +72,7 @@ struct Latency {
 
     /// Puts a new picture into the outbox.
     ///
-    /// - Returns: The moment before the call that made it complete there.
+    /// - Returns: The time before the call that completed the file in the outbox.
     private func drop(
         _ drop: Drop, _ name: String, room: String, outbox: String, _ bytes: inout RandomBytes
     ) throws -> ContinuousClock.Instant {
@@ -93,7 +94,7 @@ struct Latency {
         return renaming
     }
 
-    /// Waits until the file is done, and then a little, so that the agent is idle again.
+    /// Waits until the file is done, and briefly longer, until the agent is idle again.
     private func follow(
         _ name: String, since start: ContinuousClock.Instant, _ watch: borrowing SidecarWatch, _ agent: ChildProcess
     ) throws -> (sidecar: Double, done: Double) {

@@ -4,8 +4,8 @@ import Logging
 import Synchronization
 import UploadCore
 
-/// What a file costs in the ledger as the ledger grows (P10): everything the agent stores of it from its hash to its
-/// confirmation, with several files under way at once.
+/// Measures the ledger's cost per file as the ledger grows (P10): all writes of a file from its hash to its
+/// confirmation, with several files at a time.
 struct LedgerGrowth {
     let small: Int
     let large: Int
@@ -64,12 +64,12 @@ struct P10: ParsableCommand {
     }
 }
 
-/// A ledger with a number of files that are done, and the same number after each run.
+/// A ledger with a fixed number of finished files, also after each run.
 private struct FilledLedger {
     let ledger: Ledger
     private let entries: Int
 
-    /// Files under way at once: as many as the agent uploads, and as many whose outcome is being stored.
+    /// The number of files at a time: the agent's uploads, plus as many files whose outcome is being stored.
     private static let slots = 10
 
     init(directory: String, entries: Int) throws {
@@ -83,7 +83,7 @@ private struct FilledLedger {
         }
     }
 
-    /// Seconds a file takes, over this many new files.
+    /// Returns the seconds per file, over this many new files.
     func cost(of count: Int) -> Double {
         let files = (entries..<entries + count).compactMap(StoredFile.init)
         let lane = Lane(ledger: ledger, files: files)
@@ -102,7 +102,7 @@ private struct FilledLedger {
     }
 }
 
-/// Files on their way through the ledger: the next step of one is stored when the last is durable.
+/// Writes files to the ledger: stores the next step of a file once the last step is durable.
 private final class Lane: Sendable {
     let finished: Countdown
     private let ledger: Ledger
@@ -127,17 +127,17 @@ private final class Lane: Sendable {
     }
 }
 
-/// What the agent stores of a picture of one fragment.
+/// The agent's ledger writes for a picture of one fragment.
 private struct StoredFile {
-    /// Accepted; acknowledged; confirmed.
+    /// The writes by step: accepted, acknowledged, confirmed.
     let steps: [[LedgerWrite]]
-    /// What is left of it in the end.
+    /// The remaining writes after the end of the upload.
     let outcome: [LedgerWrite]
     let removal: [LedgerWrite]
 
     init?(_ number: Int) {
         guard let path = RelativePath("trip \(number / 500)/IMG_\(number).jpg") else { return nil }
-        // The bits of an MD5 are as good as random.
+        // The bits of an MD5 are practically random.
         let key = ContentKey(
             high: UInt64(number) &* 0x9E37_79B9_7F4A_7C15 ^ 0xD1B5_4A32_D192_ED03,
             low: UInt64(number) &* 0xBF58_476D_1CE4_E5B9)

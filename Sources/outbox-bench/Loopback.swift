@@ -1,9 +1,9 @@
 import Glibc
 import SystemPackage
 
-/// TCP on 127.0.0.1.
+/// TCP sockets on 127.0.0.1.
 enum Loopback {
-    /// A socket that listens on any free port.
+    /// Returns a socket that listens on any free port.
     static func listen() throws -> FileDescriptor {
         let listener = try makeSocket()
         try withAddress(port: 0) { address, length in
@@ -14,18 +14,18 @@ enum Loopback {
         return listener
     }
 
-    /// The URL a listening socket is reached by.
+    /// Returns the URL of a listening socket.
     static func address(of listener: FileDescriptor) throws -> String {
         "http://127.0.0.1:\(try port(of: listener))"
     }
 
-    /// A port nobody listens on now.
+    /// Returns a currently free port.
     static func freePort() throws -> UInt16 {
         let listener = try listen()
         return try listener.closeAfter { try port(of: listener) }
     }
 
-    /// Waits until somebody listens on a port.
+    /// Waits until the process listens on a port.
     static func waitUntilOpen(_ port: UInt16, served process: ChildProcess) throws {
         for _ in 0..<300 {
             try process.checkRunning()

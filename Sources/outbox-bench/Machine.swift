@@ -1,13 +1,13 @@
 import Glibc
 
-/// What figures depend on, besides the programs.
+/// The properties of the machine that affect the figures.
 struct Machine: Encodable {
     let cores: Int
     let memory: String
     let kernel: String
     let fileSystem: String
 
-    /// - Parameter directory: where the files are.
+    /// - Parameter directory: The directory of the files.
     init(directory: String) {
         cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         memory = Text.memory(sysconf(Int32(_SC_PHYS_PAGES)) * sysconf(Int32(_SC_PAGESIZE)))
@@ -17,7 +17,7 @@ struct Machine: Encodable {
 
     var text: String { "machine  \(cores) cores, \(memory), Linux \(kernel), \(fileSystem)" }
 
-    /// The type of what is mounted closest above (man 5 proc, `mounts`).
+    /// Returns the type of the file system mounted closest above the directory (man 5 proc, `mounts`).
     private static func fileSystem(of directory: String) -> String {
         let mounts = (TextFile.read("/proc/self/mounts") ?? "").split(separator: "\n").map { $0.split(separator: " ") }
         let above = mounts.filter { $0.count > 2 && ($0[1] == "/" || "\(directory)/".hasPrefix("\($0[1])/")) }

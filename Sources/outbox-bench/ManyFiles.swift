@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Many small files against rclone and u2c: time (P2) and memory (P4).
+/// Measures many small files against rclone and u2c: time (P2) and memory (P4).
 struct ManyFiles {
     let count: Int
     let size: ByteCount
@@ -27,9 +27,9 @@ struct ManyFiles {
     }
 }
 
-/// Programs made for the same purpose.
+/// Other programs for the same purpose.
 enum Rivals {
-    /// The agent, and those rivals that are installed.
+    /// Returns the agent and all installed rivals.
     static func withOutbox(_ programs: Programs) -> [any Contender] {
         var contenders: [any Contender] = [OutboxContender(programs: programs)]
         do {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What every measure understands.
+/// The options of all measurements.
 struct Options: ParsableArguments {
     @Option(
         help: "Where test files and servers are put; must be on the disk to measure (default: .build, else TMPDIR).")
@@ -13,7 +13,7 @@ struct Options: ParsableArguments {
     var json = false
 }
 
-/// For measures that compare.
+/// The options of comparing measurements.
 struct PairOptions: ParsableArguments {
     @Option(help: "How often each contender runs.")
     var pairs = 5

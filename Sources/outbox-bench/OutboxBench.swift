@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `outbox-bench`: how fast the agent is, as ratios against what is there without it.
+/// `outbox-bench`: measures the agent's speed, as ratios against other tools.
 @main
 struct OutboxBench: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,4 @@
-/// The agent: cold, that is freshly started on an empty state directory, but idle when the files are dropped.
+/// The agent after a cold start: a new process on an empty state directory, but idle at the drop of the files.
 struct OutboxContender: Contender {
     let name = "outbox"
     let programs: Programs

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Prints a result, at once, to standard output.
+/// Prints a result to standard output, unbuffered.
 func say(_ text: String) {
     let line = Array("\(text)\n".utf8)
     _ = write(STDOUT_FILENO, line, line.count)
 }
 
-/// Tells whoever is waiting what goes on, on standard error.
+/// Prints progress to standard error.
 func note(_ text: String) {
     let line = Array("\(text)\n".utf8)
     _ = write(STDERR_FILENO, line, line.count)

@@ -1,10 +1,10 @@
 import Glibc
 
-/// What the kernel tells about a running process (man 5 proc). Readings of a process that is gone are nil.
+/// The kernel's figures for a running process (man 5 proc). All figures are nil after the end of the process.
 struct ProcessReading {
     let pid: pid_t
 
-    /// User and system time of all threads so far, ended ones included, in seconds.
+    /// User and system time of all threads so far, including ended ones, in seconds.
     var cpuSeconds: Double? {
         var clock = clockid_t()
         var time = timespec()
@@ -12,25 +12,25 @@ struct ProcessReading {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// The most memory it ever held at once, in bytes.
+    /// The peak memory, in bytes.
     var peakMemory: Int64? { field("VmHWM", of: "status").map { $0 << 10 } }
 
-    /// The memory it holds now, in bytes.
+    /// The current memory, in bytes.
     var memory: Int64? { field("VmRSS", of: "status").map { $0 << 10 } }
 
-    /// How often each of its threads went to sleep by itself, which is how often it was woken up.
+    /// The number of voluntary context switches by thread, which equals the number of wake-ups.
     var voluntarySwitches: [String: Int64] {
         TextFile.names(in: "/proc/\(pid)/task").reduce(into: [:]) { switches, thread in
             switches[thread] = field("voluntary_ctxt_switches", of: "task/\(thread)/status")
         }
     }
 
-    /// How often its threads were woken up since; those that ended meanwhile take their counts with them.
+    /// Returns the number of wake-ups since `before`. The counts of threads that ended meanwhile are lost.
     func wakeUps(since before: [String: Int64]) -> Int64 {
         voluntarySwitches.reduce(0) { $0 + $1.value - (before[$1.key] ?? 0) }
     }
 
-    /// Whether it watches anything with inotify.
+    /// Whether the process has an inotify watch.
     var hasInotifyWatch: Bool {
         TextFile.names(in: "/proc/\(pid)/fdinfo").contains { descriptor in
             TextFile.read("/proc/\(pid)/fdinfo/\(descriptor)")?.contains("inotify wd:") ?? false

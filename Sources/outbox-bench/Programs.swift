@@ -1,14 +1,14 @@
 import Glibc
 
-/// Where the programs are that take part.
+/// The paths of the measured programs.
 struct Programs {
     let outbox: String
     let receiver: String
-    /// May be missing: it is needed for pictures alone.
+    /// May be missing: only pictures need this program.
     let media: String
     let bench: String
 
-    /// - Throws: `Failure` if a program of ours is missing.
+    /// - Throws: `Failure` if a program of this package is missing.
     init(directory: String?) throws {
         guard let resolved = realpath("/proc/self/exe", nil) else { throw Failure.system("/proc/self/exe") }
         defer { free(resolved) }
@@ -23,9 +23,9 @@ struct Programs {
         }
     }
 
-    /// The path of a program of the system.
+    /// Returns the path of a system program.
     ///
-    /// - Throws: `Failure` if there is none.
+    /// - Throws: `Failure` if the program is not installed.
     static func find(_ name: String) throws -> String {
         let directories = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
         let candidates = directories.split(separator: ":").map { "\($0)/\(name)" }

@@ -1,4 +1,4 @@
-/// `rclone copy --transfers 5` to the S3 server that rclone brings along.
+/// `rclone copy --transfers 5` to rclone's own S3 server.
 struct RcloneContender: Contender {
     let name = "rclone"
     let rclone: String
@@ -10,7 +10,7 @@ struct RcloneContender: Contender {
     func upload(_ files: TestFiles, room: String) throws -> Sample {
         let root = try Workplace.makeDirectory("\(room)/s3")
         let bucket = try Workplace.makeDirectory("\(root)/bucket")
-        // No configuration of the user's may have a say.
+        // Ignore the user's configuration.
         let environment = ["RCLONE_CONFIG": "/dev/null"]
         let port = try Loopback.freePort()
         let server = try ChildProcess(

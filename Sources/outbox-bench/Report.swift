@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// Prints findings as they come, or as one JSON object at the end.
+/// Prints findings immediately, or all findings as one JSON object at the end.
 struct Report: Encodable {
     let machine: Machine
     private(set) var findings: [Finding] = []
@@ -17,7 +17,7 @@ struct Report: Encodable {
         if !isJSON { say(machine.text) }
     }
 
-    /// Runs measures in a workplace, which is removed afterwards.
+    /// Runs measurements in a workplace and removes the workplace afterwards.
     static func run(_ options: Options, _ measures: (Workplace, inout Report) throws -> Void) throws {
         let workplace = try Workplace(options)
         var report = Report(machine: Machine(directory: workplace.directory), isJSON: options.json)

@@ -5,7 +5,7 @@ struct Series {
 
     /// Runs all contenders `pairs` times, A B C A B C …
     ///
-    /// A rival that fails is left out from then on, saying so; a failure of the first contender ends the series.
+    /// A failing rival is dropped from then on, with a note. A failure of the first contender ends the series.
     init(_ contenders: [any Contender], files: TestFiles, pairs: Int, workplace: Workplace) throws {
         var taken = contenders.map { (contender: $0, samples: [Sample]()) }
         for pair in 1...pairs {
@@ -24,14 +24,14 @@ struct Series {
         samples = taken.filter { $0.samples.count == pairs }.map { ($0.contender.name, $0.samples) }
     }
 
-    /// The medians of one property, by contender.
+    /// Returns the medians of one property, by contender.
     func medians(_ property: KeyPath<Sample, Double>) -> [(name: String, median: Double)] {
         samples.map { ($0.name, $0.samples.map { $0[keyPath: property] }.median) }
     }
 
-    /// What the first contender needs, as a share of what the best of the others needs, pair by pair.
+    /// Returns the first contender's values as a share of the best other contender's, pair by pair.
     ///
-    /// - Returns: nil if there are no others.
+    /// - Returns: Nil if there are no other contenders.
     func ratios(_ property: KeyPath<Sample, Double>) -> [Double]? {
         guard samples.count > 1 else { return nil }
         return samples[0].samples.indices.map { pair in
@@ -42,16 +42,17 @@ struct Series {
 }
 
 extension [Double] {
-    /// The value that half of them do not exceed; 0 if there are none.
+    /// The median; 0 for an empty array.
     var median: Double { isEmpty ? 0 : (sorted()[(count - 1) / 2] + sorted()[count / 2]) / 2 }
 
-    /// The value that this share of them does not exceed (nearest rank); 0 if there are none.
+    /// Returns the percentile (nearest rank): the value that this share of the elements does not exceed. 0 for an
+    /// empty array.
     func percentile(_ share: Double) -> Double {
         isEmpty ? 0 : sorted()[Swift.min(count - 1, Int((share * Double(count)).rounded(.up)) - 1)]
     }
 }
 
-/// Numbers for people.
+/// Formats numbers for people.
 enum Text {
     static func seconds(_ seconds: Double) -> String { "\(fixed(seconds, 2)) s" }
 
@@ -64,7 +65,7 @@ enum Text {
             ? "\(fixed(bytes / Double(1 << 20), 1)) MiB" : "\(fixed(bytes / Double(1 << 30), 1)) GiB"
     }
 
-    /// A number with this many decimals.
+    /// Returns a number with this many decimals.
     static func fixed(_ value: Double, _ decimals: Int) -> String {
         var factor = 1.0
         for _ in 0..<decimals { factor *= 10 }

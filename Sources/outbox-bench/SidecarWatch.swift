@@ -1,7 +1,7 @@
 import Glibc
 import SystemPackage
 
-/// Tells which sidecars appear in a directory, by inotify (man 7 inotify).
+/// Reports the sidecars that appear in a directory, by inotify (man 7 inotify).
 struct SidecarWatch: ~Copyable {
     private static let suffix = ".outbox.json"
 
@@ -22,9 +22,9 @@ struct SidecarWatch: ~Copyable {
         buffer.deallocate()
     }
 
-    /// What happened meanwhile; waits at most a second for something to happen.
+    /// Returns the sidecars that appeared meanwhile; waits at most a second for the first event.
     ///
-    /// - Returns: The names of files whose sidecar was put in place, oldest first; nil if the kernel lost count.
+    /// - Returns: The names of files with a new sidecar, oldest first; nil if the kernel's event queue overflowed.
     func next() throws -> [String]? {
         var request = pollfd(fd: queue.rawValue, events: Int16(POLLIN), revents: 0)
         guard poll(&request, 1, 1000) > 0 else { return [] }
@@ -42,12 +42,13 @@ struct SidecarWatch: ~Copyable {
         return names
     }
 
-    /// Whether the sidecar of a file says `done`; false if there is none.
+    /// Whether the sidecar of a file says `done`; false without a sidecar.
     ///
-    /// - Throws: `Failure` if it says that the file will never be done.
+    /// - Throws: `Failure` if the sidecar shows a final state other than `done`.
     func isDone(_ name: String) throws -> Bool {
         guard let json = TextFile.read("\(directory)/\(name)\(Self.suffix)") else { return false }
-        // Names of test files and URLs of the receiver cannot hold this, and a JSON parser would cost contenders time.
+        // Names of test files and URLs of the receiver cannot contain this text, and a JSON parser would take CPU
+        // time from the contenders.
         guard let field = json.firstRange(of: "\"state\":") else { return false }
         let state = json[field.upperBound...].drop { $0 != "\"" }.dropFirst().prefix { $0 != "\"" }
         if ["failed", "cancelled", "rejected"].contains(state) { throw Failure("\(name) is not uploaded: \(json)") }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import SystemPackage
 
-/// The server of curl: takes the body of any request and writes it to a file, which is the least a server can do.
+/// The server for curl: writes the body of any request to a file, the minimum work of a server.
 struct Sink: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "The server that curl sends to.", shouldDisplay: false)
@@ -15,14 +15,14 @@ struct Sink: ParsableCommand {
         let listener = try Loopback.listen()
         say("\(Self.announcement)\(try Loopback.address(of: listener))")
         while true {
-            // Nothing is ever executed from here that the descriptor could leak into.
+            // This process starts no programs that could inherit the descriptor.
             let connection = FileDescriptor(rawValue: accept(listener.rawValue, nil, nil))
             guard connection.rawValue >= 0 else { throw Failure.system("accept") }
             try connection.closeAfter { try serve(connection) }
         }
     }
 
-    /// One request; the connection is closed afterwards.
+    /// Serves one request; the caller then closes the connection.
     private func serve(_ connection: FileDescriptor) throws {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
         defer { buffer.deallocate() }

@@ -1,12 +1,12 @@
 import ArgumentParser
 
-/// Memory for one huge file that is a hole, against rclone and u2c (P4).
+/// Measures the memory for one huge sparse file, against rclone and u2c (P4).
 struct SparseFile {
     let size: ByteCount
     let pairs: Int
 
     func run(_ workplace: Workplace) throws -> Finding {
-        // Servers write the zeros out.
+        // Servers write the zeros to disk.
         try workplace.require(freeBytes: size.bytes + size.bytes / 8 + (1 << 30))
         note("One sparse file of \(size): outbox, rclone and u2c")
         let series = try workplace.withTestFiles { directory in

@@ -1,9 +1,9 @@
 import Glibc
 import SystemPackage
 
-/// Files to upload: all in one directory, no two alike.
+/// Files to upload: all in one directory, with different contents.
 struct TestFiles {
-    /// A JPEG begins like this (JFIF 1.02), and an MP4 file like that (ISO 14496-12, `ftyp`).
+    /// The first bytes of a JPEG (JFIF 1.02) and of an MP4 file (ISO 14496-12, `ftyp`).
     static let jpegStart: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 0, 16] + Array("JFIF\0".utf8) + [1, 2]
     private static let mp4Start: [UInt8] =
         [0, 0, 0, 24] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isommp42".utf8)
@@ -14,7 +14,7 @@ struct TestFiles {
 
     var totalBytes: Int64 { bytesEach * Int64(names.count) }
 
-    /// Random bytes: pictures, or videos from 16 MiB on.
+    /// Creates files of random bytes: pictures, or videos from 16 MiB on.
     static func make(_ count: Int, of bytesEach: Int64, in directory: String) throws -> TestFiles {
         let isVideo = bytesEach >= 16 << 20
         let names = (0..<count).map { isVideo ? "video-\($0).mp4" : "picture-\($0).jpg" }
@@ -26,7 +26,7 @@ struct TestFiles {
         return TestFiles(directory: directory, names: names, bytesEach: bytesEach)
     }
 
-    /// One video that is a hole but for its beginning.
+    /// Creates one video that is a hole except for its beginning.
     static func makeSparse(_ bytes: Int64, in directory: String) throws -> TestFiles {
         let name = "sparse.mp4"
         let file = try FileDescriptor.open(
@@ -39,8 +39,8 @@ struct TestFiles {
         return TestFiles(directory: directory, names: [name], bytesEach: bytes)
     }
 
-    /// Gives every contender the same start: nothing left to be written to the disk, and as much of the files in the
-    /// page cache as fits.
+    /// Gives every contender the same start: flushes all writes to the disk, and reads the files into the page cache
+    /// as far as they fit.
     func level() throws {
         sync()
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
@@ -59,7 +59,7 @@ struct TestFiles {
     }
 }
 
-/// Bytes that no compression or deduplication can make use of, the same in every run (SplitMix64).
+/// Random bytes that defeat compression and deduplication, equal in every run (SplitMix64).
 struct RandomBytes {
     private var state: UInt64
     private var block = [UInt64](repeating: 0, count: 64 << 10)
@@ -68,14 +68,14 @@ struct RandomBytes {
         state = seed
     }
 
-    /// Writes a file of `count` bytes which begins with `start`.
+    /// Writes a file of `count` bytes that begins with `start`.
     mutating func writeFile(_ path: String, start: [UInt8], count: Int) throws {
         let file = try FileDescriptor.open(
             path, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
         try file.closeAfter { try write(to: file, start: start, count: count) }
     }
 
-    /// Writes `count` bytes which begin with `start`.
+    /// Writes `count` bytes that begin with `start`.
     mutating func write(to file: FileDescriptor, start: [UInt8], count: Int) throws {
         var left = count
         while left > 0 {

@@ -1,9 +1,9 @@
 import Glibc
 import SystemPackage
 
-/// Small files and directories, read and written whole.
+/// Reads and writes small files and directories as a whole.
 enum TextFile {
-    /// The text of a file; nil if it cannot be read.
+    /// Returns the text of a file, or nil if the file cannot be read.
     static func read(_ path: String) -> String? {
         guard let file = try? FileDescriptor.open(path, .readOnly, options: .closeOnExec) else { return nil }
         defer { try? file.close() }
@@ -20,7 +20,7 @@ enum TextFile {
         try file.closeAfter { _ = try file.writeAll(text.utf8) }
     }
 
-    /// The names in a directory; none if it cannot be read.
+    /// Returns the names in a directory, or an empty array if the directory cannot be read.
     static func names(in directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }

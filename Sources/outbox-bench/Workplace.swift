@@ -1,6 +1,6 @@
 import Glibc
 
-/// A directory in which everything happens, removed at the end. After a failure the logs in it stay.
+/// The directory for all files of a run, removed at the end. After a failure, the logs remain.
 final class Workplace {
     let directory: String
     let programs: Programs
@@ -29,14 +29,15 @@ final class Workplace {
         return result
     }
 
-    /// Runs `body` in a new directory for test files, which is removed whatever happens: they can be made again.
+    /// Runs `body` in a new directory for test files. Always removes the directory, because test files can be created
+    /// again.
     func withTestFiles<Result>(_ body: (String) throws -> Result) throws -> Result {
         let room = try room("files")
         defer { Self.remove(room) }
         return try body(room)
     }
 
-    /// - Throws: `Failure` if the disk has less room than this.
+    /// - Throws: `Failure` if the disk has less free space than this.
     func require(freeBytes: Int64) throws {
         var status = statvfs()
         guard statvfs(directory, &status) == 0 else { throw Failure.system(directory) }
@@ -58,7 +59,7 @@ final class Workplace {
         return path
     }
 
-    /// Removes a directory and all below it.
+    /// Removes a directory with all its contents.
     static func remove(_ path: String) {
         if unlink(path) == 0 { return }
         for name in TextFile.names(in: path) { remove("\(path)/\(name)") }

@@ -16,7 +16,7 @@ struct MountBook {
         case lost(RelativePath)
         /// A file system was mounted; `isSame`: whether it is the file system lost earlier at this path.
         case mounted(RelativePath, isSame: Bool)
-        /// The same file system was mounted anew.
+        /// The same file system was unmounted and mounted again.
         case remounted(RelativePath)
     }
 

@@ -10,7 +10,7 @@ struct RootGuard {
         case present(Directory)
         /// The outbox reappeared.
         case back(Directory, isSame: Bool)
-        /// The outbox disappeared since the last call.
+        /// The outbox disappeared or was replaced since the last call.
         case lost(reason: String)
         /// The outbox is still missing.
         case absent

@@ -22,7 +22,7 @@ public enum WatchEvent: Equatable, Sendable {
     /// The kernel dropped events; a full scan follows and makes up for them.
     case overflowed
     /// A kernel limit is reached: some directories cannot be watched and are polled, or events were lost. Reported
-    /// once for each cause, and again only after the condition had ended.
+    /// once for each cause, and again only after the condition has ended.
     case watchLimit(WatchLimit)
     /// The file system mounted at a path below the outbox is missing. Files below the path do not count as removed.
     case mountLost(RelativePath)

@@ -46,7 +46,7 @@ extension Ledger {
         }
     }
 
-    /// Calls `body` with every drop, in no particular order, until it returns false.
+    /// Calls `body` with every drop, in no particular order, until `body` returns false.
     ///
     /// Drops are read some hundred at a time, and `body` runs between the transactions: `body` may be slow and use
     /// the ledger. Drops that change meanwhile appear in either state.

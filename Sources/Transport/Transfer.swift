@@ -36,7 +36,7 @@ final class Transfer {
     private var replyLength = 0
     private var isReplyTooLong = false
     private var sinkError: (any Error)?
-    /// Whether the sink takes the body; nil until the header is complete.
+    /// Whether the sink takes the body; nil until the first bytes of the body.
     private var isTakenBySink: Bool?
     private var peers = PeerLog()
     private var wasSentAgain = false

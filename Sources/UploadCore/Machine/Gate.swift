@@ -48,8 +48,8 @@ struct Gate: Equatable, Sendable {
 
     /// Records an answer of the server, regardless of its meaning for the file.
     mutating func succeed() {
-        // Requests sent before the credentials were refused may still be answered. Such an answer does not predict the
-        // next.
+        // Requests sent before the refusal of the credentials may still get answers, which say nothing about the next
+        // request.
         if reason == .signedOut, case .closed = state { return }
         if state != .open { self = Gate() }
     }

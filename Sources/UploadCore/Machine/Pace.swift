@@ -1,10 +1,10 @@
 /// Limits how many fragments are in flight at once. Learns the limit from the time fragments take.
 ///
-/// A fragment that takes over 15 s while sharing the link narrows the window: to as many fragments as would have taken
-/// 15 s each. On a link of 10 KB/s, where one fragment of 512 KiB takes 52 s, the window is one, so a link that breaks
-/// every few minutes still makes progress. Each eight quick fragments in a row widen the window by half. The window
-/// starts narrower than the limits allow. A fast link loses the time of some dozen fragments, and a slow link keeps its
-/// first half hour.
+/// A fragment that takes over 15 s while sharing the link narrows the window to the number of fragments that would have
+/// taken 15 s each. On a link of 10 KB/s, where one fragment of 512 KiB takes 52 s, the window is one, so a link that
+/// breaks every few minutes still makes progress. Each eight quick fragments in a row widen the window by half. The
+/// window starts narrower than the limits allow. A fast link loses the time of some dozen fragments, and a slow link
+/// keeps its first half hour.
 struct Pace: Equatable, Sendable {
     /// A slower fragment narrows the window.
     static let slow = Duration.seconds(15)

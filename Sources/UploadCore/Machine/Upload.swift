@@ -50,7 +50,7 @@ struct Upload: Equatable, Sendable {
     var failures = 0
     /// How often the server forgot the upload in this run.
     var timesForgotten = 0
-    /// How often the server was asked while still assembling.
+    /// How often the server answered that assembly is not finished.
     var questions = 0
     /// Fragments acknowledged since the upload got its slot.
     var turn = 0

@@ -2,8 +2,7 @@
 struct UploadGroups: Equatable, Sendable {
     private var lists: [String: [ContentKey]] = [:]
     private var names: [ContentKey: String] = [:]
-    /// Groups that were not complete when their turn for a kind of request came. They are skipped until one of their
-    /// members changes.
+    /// Groups that were incomplete at their turn for a kind of request. The machine skips them until a member changes.
     private var tooEarly: [RequestKind: Set<String>] = [:]
 
     /// Returns the group of an upload.

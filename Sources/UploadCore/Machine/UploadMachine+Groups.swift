@@ -72,7 +72,8 @@ extension UploadMachine {
         return upload.record.remoteID == nil || !upload.isComplete || upload.mustResume
     }
 
-    /// Whether an upload has failed several times in a row. Its group stops waiting for it, since other paths wait too.
+    /// Whether an upload failed several times in a row. Its group then proceeds without it, since other paths may wait
+    /// for the group.
     private func isStuck(_ upload: Upload) -> Bool {
         guard case .waiting = upload.phase else { return false }
         return upload.failures >= Self.patience

@@ -1,6 +1,6 @@
 // Handles the server's answers.
 extension UploadMachine {
-    /// Removes one upload from a request that was answered for it.
+    /// Removes one upload from a request after the answer for it.
     ///
     /// - Returns: nil for a stale answer: the machine cancelled the request, or the upload is gone.
     private mutating func answer(_ id: RequestID, _ key: ContentKey, kind: RequestKind) -> Request? {
@@ -270,7 +270,7 @@ extension UploadMachine {
         rest(key, now: now)
     }
 
-    /// Starts an upload over because the server no longer knows its id. The first time this happens at once.
+    /// Starts an upload over because the server no longer knows its id: at once the first time, later after a pause.
     private mutating func forgotten(_ key: ContentKey, request: Request, now: Now) {
         giveUpRequests(of: key, now: now)
         guard var upload = uploads[key] else { return }

@@ -30,7 +30,8 @@ extension UploadMachine {
     /// Asks the server whether it still has a content, before the file is disposed of because of an old confirmation.
     ///
     /// For the protocol this is an upload with all fragments acknowledged, so the usual handling applies if the server
-    /// knows nothing of it. The ledger stores the upload only then. A restart before finds the file and asks again.
+    /// knows nothing of it. The ledger stores the upload only in that case. If the agent restarts before, the new run
+    /// finds the file and asks again.
     mutating func verify(
         _ path: RelativePath, _ content: DropContent, _ remote: RemoteObject, paused: Bool, now: Now
     ) {

@@ -2,7 +2,7 @@
 public struct RestoredWaiter: Equatable, Sendable {
     /// The file's path.
     public var path: RelativePath
-    /// Whether the user paused it.
+    /// Whether the user paused the path.
     public var paused: Bool
     /// Whether the path joined an existing upload.
     public var joinedLater: Bool
@@ -22,7 +22,7 @@ public struct RestoredWaiter: Equatable, Sendable {
 /// same list begins. A fragment's slot becomes free only in the list that records its acknowledgement, so a crash
 /// repeats only the fragments in flight.
 public struct UploadMachine: Sendable {
-    /// A request in progress that is not answered for all its uploads yet.
+    /// A request in progress. Some of its uploads have no answer yet.
     struct Request: Equatable, Sendable {
         var kind: RequestKind
         /// The uploads without an answer so far.
@@ -59,7 +59,7 @@ public struct UploadMachine: Sendable {
     static let lookahead = 50
     /// The number of fragments a large upload sends before it yields its slot to waiting small ones, and vice versa.
     static let turnLength = 64
-    /// A missing server that answered within `memoryOfAnswer` is asked at least this often.
+    /// A missing server that answered within `memoryOfAnswer` gets a request at least this often.
     static let absencePause = Duration.seconds(15)
     static let memoryOfAnswer = Duration.seconds(3600)
     /// How often the server may fail to assemble the same bytes.

@@ -14,8 +14,7 @@ struct NameChanges: Sendable {
     }
 
     private var departures: [RelativePath: Departure] = [:]
-    // All departures have the same grace, so they become due in order of arrival. Entries of names that returned are
-    // stale.
+    // All departures have the same grace and become due in order of arrival. Entries of returned names are stale.
     private var order: [(path: RelativePath, deadline: MonotonicTime)] = []
     private var head = 0
     private var departed: [FileIdentity: RelativePath] = [:]
@@ -70,7 +69,7 @@ struct NameChanges: Sendable {
 
     func isLeaving(_ path: RelativePath) -> Bool { departures[path] != nil }
 
-    /// Returns the name that disappeared and had this file.
+    /// Returns the former name of this file.
     func formerName(of file: FileIdentity) -> RelativePath? { departed[file.withoutChange] }
 
     /// Removes and returns the names whose grace period is over.

@@ -1,7 +1,7 @@
 /// Decides which account owns a drop. A file belongs to the account that was signed in when the file was dropped; no
 /// other account's token may send it.
 package struct Ownership: Equatable, Sendable {
-    /// A period in which another account was signed in.
+    /// A period during which another account was signed in.
     package struct Turn: Equatable, Sendable {
         /// The account as records name it; `nobody` if no account was signed in.
         package var account: String
@@ -56,7 +56,7 @@ package struct Ownership: Equatable, Sendable {
 
 // The text format of turns: one line each, with a time and an account name.
 extension Ownership {
-    /// The number of turns to write. No file still waiting for its first look is older.
+    /// The maximum number of turns to write. Older turns decide about no file that is still unknown.
     private static let mostTurns = 64
 
     /// Returns the most recent turns as lines of text.

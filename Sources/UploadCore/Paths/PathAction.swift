@@ -33,11 +33,11 @@ package enum PathAction: Equatable, Sendable {
     case postMoved(DropRecord, to: DropRecord)
     /// A name has been gone for longer than the grace. Tell posts before sending `PathEvent.removed`.
     case confirmRemoval(RelativePath)
-    /// The ledger was lost, and all information in sidecars is restored.
+    /// The ledger was lost, and its new records now include all information from sidecars.
     case recovered
     /// Carry out a step of a profile picture.
     case portrait(PortraitStep)
-    /// Tell the user why the request had no effect.
+    /// Tell the user why the request has no effect, or none yet.
     case refuse(String)
 }
 

@@ -10,8 +10,7 @@ extension PathBook {
         isThere(path)
         if drops[path] != nil || wishes.cancelled.contains(path) { return }
         let look = facts.look(at: path)
-        // The file vanished before anybody heard of it. Thousands of short-lived files thus cost no record and no
-        // sidecar.
+        // The file vanished before any report. Thousands of short-lived files thus cost no record and no sidecar.
         if look == .nothing { return }
         if let identity = look.identity {
             let known = record(of: path)
@@ -104,7 +103,7 @@ extension PathBook {
             if drops[path]?.key == nil { drops[path]?.state = .settling }
             if drops[path] != nil { add(.report(path)) }
             add(.settle(path))
-        // The watch finds out whether the file is gone or its file system.
+        // The watch finds out whether the file or its file system is gone.
         case .missing: add(.settle(path))
         }
     }
@@ -249,7 +248,7 @@ extension PathBook {
     func newDrop(_ path: RelativePath, _ state: FileState, _ identity: FileIdentity?) -> DropRecord {
         var record = DropRecord(path: path, state: state, acceptedAt: now.wall)
         record.account = newOwner(changed: identity?.changed)
-        // A file that could not be read keeps its owner once it becomes readable.
+        // A formerly unreadable file keeps its owner.
         if let known = self.record(of: path), known.key == nil, let old = known.identity,
             identity?.isSameInode(as: old) == true
         {

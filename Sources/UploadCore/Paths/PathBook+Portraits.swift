@@ -1,8 +1,7 @@
-// Handles files of the portrait folder. `PathBook` tracks, hashes and reports them; other parts decide what to send
-// when.
+// Handles files of the portrait folder: tracks, hashes and reports them. `PortraitMachine` decides what to send when.
 extension PathBook {
-    /// Hands over the pictures dropped while no agent ran. Waits until all of them are hashed, since only the newest is
-    /// sent and a picture that is still settling may be the newest.
+    /// Hands over the pictures dropped while no agent ran. Only the newest goes to the server, and a picture that still
+    /// settles may be the newest, so this waits until all are hashed.
     mutating func sendFoundPortraits() {
         guard hasScanned, !foundPortraits.isEmpty, let folder = rules.portraitFolder,
             !hashing.contains(where: { $1.isFound && isPortrait($0) })

@@ -81,7 +81,7 @@ extension PathBook {
         if let key = record.key { add(.releaseContent(key)) }
     }
 
-    /// Records as cancelled a file that was removed before it was done and has only a sidecar left.
+    /// Records a removed, unfinished file as cancelled if only its sidecar is left.
     mutating func cancelRemoved(_ path: RelativePath) {
         var record = DropRecord(path: path, state: .cancelled, acceptedAt: now.wall)
         record.account = newOwner(changed: nil)
@@ -119,7 +119,8 @@ extension PathBook {
         }
     }
 
-    /// Runs before the rest of a scan's findings: a path that the scan found is in this outbox.
+    /// Removes from `elsewhere` every path that the scan found or that nothing needs any more. Call before
+    /// `PathEvent.scanned`.
     ///
     /// - Parameter isPost: whether a path is the description of a known post.
     package mutating func findElsewhere(_ findings: any ScanFindings, isPost: (RelativePath) -> Bool) {
@@ -134,7 +135,7 @@ extension PathBook {
     /// Records that the name exists, again or still.
     package mutating func stays(_ path: RelativePath) { names.stays(path) }
 
-    /// Whether a name is gone and the removal does not count yet.
+    /// Whether a name is gone while its removal does not count yet.
     package func isLeaving(_ path: RelativePath) -> Bool { names.isLeaving(path) }
 
     /// Whether a path is being hashed.
@@ -148,7 +149,7 @@ extension PathBook {
 }
 
 extension DropRecord {
-    /// Whether the file was handled in this state: its content is known, or the file was rejected, failed or cancelled.
+    /// Whether this file was already handled: its content is known, or the file was rejected, failed or cancelled.
     package func isSettled(for identity: FileIdentity) -> Bool {
         self.identity == identity && disposal == nil && !wasRemoved
             && (key != nil || state == .rejected || state == .failed || state == .cancelled)

@@ -6,7 +6,7 @@ extension PathBook {
         case waits(RestoredWaiter)
         /// The path waits for an account that is not signed in.
         case parked(account: String)
-        /// The path continues: it was not hashed yet, or is a profile picture.
+        /// The path continues: its file still needs a hash, or is a profile picture.
         case underWay
         /// The path stays in its final state.
         case ended
@@ -88,7 +88,7 @@ extension PathBook {
         }
     }
 
-    /// Gives files that arrived while nobody was signed in to an account.
+    /// Assigns to an account the files that arrived while nobody was signed in.
     ///
     /// - Returns: the changes to the ledger.
     package mutating func giveNobodys(to account: String) -> [LedgerWrite] {

@@ -12,7 +12,7 @@ extension PathBook {
 
     /// Applies a user action to one path.
     ///
-    /// - Returns: why nothing happened; nil on success.
+    /// - Returns: a message for the user if the action has no effect, or none yet; nil otherwise.
     mutating func act(_ action: FileAction, on path: RelativePath) -> String? {
         guard let record = record(of: path) else { return "it is gone" }
         if action == .retry || action == .first, let account = ownership.absentOwner(record.account) {
@@ -71,9 +71,9 @@ extension PathBook {
         record.state = .cancelled
         record.finishedAt = now.wall
         record.error = .cancelledByUser
-        // Ignores the present file from now on; a file written later is taken.
+        // Ignores the present file from now on. A file written later is accepted.
         if let identity = facts.look(at: old.path).identity {
-            // The file changed after its hash, so its present content is unknown.
+            // The file changed after its hash. Its present content is unknown.
             if old.identity?.isSameFile(as: identity) != true { record.key = nil }
             record.identity = identity
         }
@@ -123,7 +123,7 @@ extension PathBook {
 
     // MARK: Names that nobody saw change
 
-    /// Whether a renamed file could carry a wish. If not, the search for one can be skipped.
+    /// Whether any wish exists that a renamed file could carry. If not, callers may skip the search.
     package var mayFollow: Bool { !wishIndex.isEmpty || displaced.count > 0 }
 
     /// Moves the user's wishes from a file's old name to its new name.
@@ -280,8 +280,8 @@ extension DropRecord {
         identity.map { $0.inode == file.inode && $0.born == file.born } ?? true
     }
 
-    /// Whether the record is about this file, which has the record's path. A file restored from a copy has another
-    /// inode. If its content was never known, size and modification time decide.
+    /// Whether the record is about this file, given that the file has the record's path. A file restored from a copy
+    /// has another inode. If the record's content was never known, size and modification time decide.
     func isAbout(_ file: FileIdentity) -> Bool {
         guard let identity else { return false }
         if identity.mark == file.mark { return true }

@@ -71,7 +71,7 @@ package struct PathBook: Sendable {
     package var withdrawn: Set<RelativePath> = []
     /// Mount points below the outbox whose file system is not mounted. Nothing below them counts as removed.
     package internal(set) var lostMounts: Set<RelativePath> = []
-    /// Paths of a former outbox, which was another directory. Their absence from this outbox is not a removal.
+    /// Paths of a former outbox in another directory. Their absence from this outbox is not a removal.
     package internal(set) var elsewhere: Set<RelativePath> = []
     package internal(set) var outboxIsLost = false
     /// Whether the outbox was scanned in this run.
@@ -79,7 +79,7 @@ package struct PathBook: Sendable {
     /// Whether the ledger is new and no full scan has ended since. Sidecars then tell which files were cancelled or
     /// paused.
     package var isRecovering = false
-    /// Profile pictures older than this run. Only the newest is sent, once all are hashed.
+    /// Profile pictures older than this run. Once all are hashed, only the newest goes to the server.
     var foundPortraits: Set<RelativePath> = []
     /// Profile pictures handed to the sender. Only the sender knows their state.
     var handedOver: Set<RelativePath> = []
@@ -189,12 +189,12 @@ package struct PathBook: Sendable {
         return facts.storedRecord(of: path)
     }
 
-    /// Keeps a record and writes it to the ledger.
+    /// Updates the book with a record and writes the record to the ledger.
     mutating func store(_ record: DropRecord) {
         add(.write(keep(record)))
     }
 
-    /// Keeps a record.
+    /// Updates the book with a record.
     ///
     /// - Returns: the change to the ledger.
     package mutating func keep(_ record: DropRecord) -> LedgerWrite {
@@ -247,7 +247,7 @@ package struct PathBook: Sendable {
     }
 }
 
-/// Stands in between two events, when facts must not be used.
+/// Placeholder between events, when no facts are available.
 private struct NoFacts: PathFacts {
     func look(at path: RelativePath) -> FileLook { .unknown }
     func storedRecord(of path: RelativePath) -> DropRecord? { nil }

@@ -18,12 +18,12 @@ package enum PathEvent: Sendable {
     case scanned(any ScanFindings)
     /// A file system below the outbox is no longer mounted.
     case mountLost(RelativePath)
-    /// A file system was mounted below the outbox. After a change of file system, the posts in `descriptions` are elsewhere.
+    /// A file system was mounted below the outbox. If it is a different one, the posts in `descriptions` are elsewhere.
     case mounted(RelativePath, isSame: Bool, descriptions: [RelativePath])
     /// The outbox is missing.
     case outboxLost
-    /// The outbox is back, or was found at start. If it is another directory, all waiting paths are elsewhere,
-    /// including the posts in `descriptions`.
+    /// The outbox is back, or was found at start. In another directory, all waiting paths are elsewhere, including the
+    /// posts in `descriptions`.
     case outboxBack(isSame: Bool, descriptions: [RelativePath])
 
     // MARK: From the hash pool
@@ -41,11 +41,11 @@ package enum PathEvent: Sendable {
     case act(FileAction, RelativePath, isByName: Bool)
     /// Retry a path in a final state, whoever owns it.
     case retry(RelativePath)
-    /// Hash the file again: it changed since its hash, or needs another check.
+    /// Hash the file again, because it changed since its hash or needs another check.
     case lookAgain(RelativePath)
-    /// A name is gone for longer than the grace, and all observers of `PathAction.confirmRemoval` were told.
+    /// A name is gone for longer than the grace, and posts know about it (`PathAction.confirmRemoval`).
     case removed(RelativePath)
-    /// An unfinished path whose only trace is its sidecar.
+    /// An unfinished path with only a sidecar left.
     case strayFound(RelativePath)
     /// Forget a path.
     case forget(RelativePath)

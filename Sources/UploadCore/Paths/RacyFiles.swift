@@ -7,7 +7,7 @@ struct RacyFiles: Sendable {
     static let delay = Duration.milliseconds(2100)
 
     private var files: [RelativePath: (file: FileIdentity, due: MonotonicTime)] = [:]
-    // All files wait equally long, so they become due in order of arrival.
+    // All files wait equally long and become due in order of arrival.
     private var order: [(path: RelativePath, due: MonotonicTime)] = []
 
     /// Judges a file after its hash.
@@ -18,7 +18,7 @@ struct RacyFiles: Sendable {
     /// - Returns: the identity, marked as untrusted if the file needs another hash.
     mutating func judge(_ path: RelativePath, _ file: FileIdentity, _ begun: Now) -> FileIdentity {
         let isRacy = file.isRacy(readAt: begun.wall.milliseconds * 1_000_000)
-        // The file was in this state long enough ago that its times show all later changes, whatever the wall clock
+        // The file stayed in this state long enough for its times to show all later changes, whatever the wall clock
         // says.
         if !isRacy || files[path].map({ $0.file == file && $0.due <= begun.monotonic }) == true {
             files[path] = nil

@@ -5,7 +5,7 @@ struct WishIndex: Sendable {
     /// What identifies a file regardless of its name.
     private enum Trait: Hashable, Sendable {
         case file(FileIdentity.Mark)
-        /// A file whose content is unknown and may still be written.
+        /// A file with unknown content, which a writer may still have open.
         case inode(UInt64, born: Int64)
         case content(ContentKey)
     }
@@ -56,14 +56,14 @@ struct WishIndex: Sendable {
         return traits
     }
 
-    /// Returns the paths whose records are about this file, sorted.
+    /// Returns the paths of records about this file, sorted.
     func paths(of file: FileIdentity) -> [RelativePath] {
         if paths.isEmpty { return [] }
         let same = paths[.file(file.mark)] ?? []
         return same.union(paths[.inode(file.inode, born: file.born)] ?? []).sorted()
     }
 
-    /// Returns the paths whose records are about this content, in no particular order.
+    /// Returns the paths of records about this content, in no particular order.
     func paths(of key: ContentKey) -> Set<RelativePath> { paths[.content(key)] ?? [] }
 
     /// Whether the wish for a path applies to its content as well.

@@ -72,7 +72,7 @@ extension DropRecord {
     /// Whether the user cancelled the file. A rename does not change this.
     public var isCancelledByUser: Bool { state == .cancelled && error?.code == "cancelled" }
 
-    /// Whether the file was cancelled only because it was removed. If the file reappears, it is taken again.
+    /// Whether the file was cancelled only because of its removal. If the file reappears, the agent accepts it again.
     public var wasRemoved: Bool { state == .cancelled && error?.code == "removed" }
 }
 

@@ -43,7 +43,7 @@ public enum SourceEvent: Equatable, Sendable {
     /// A file was renamed within the directory.
     case renamed(RelativePath, to: RelativePath)
 
-    /// The user submits a draft, or the changes made since the source was taken.
+    /// The user submits a draft, or the changes since the last revision.
     case submit
     /// The user pauses or resumes the source.
     case setPaused(Bool)

@@ -105,7 +105,7 @@ extension SourceMachine {
         return names.min().flatMap { confirmedID(of: key, in: $0) } ?? record.departed[key]
     }
 
-    /// Whether the server has the content that a file had when the revision was taken.
+    /// Whether the server has the content that the revision records for a file.
     func isDone(_ name: RelativePath) -> Bool {
         guard let key = record.files[name], !unverified.contains(name) else { return false }
         return remoteID(of: key) != nil

@@ -1,4 +1,4 @@
-// Decides when a source is taken, with which files, and why it is rejected.
+// Decides when to make a revision of a source, with which files, and when to reject or fail the source.
 extension SourceMachine {
     /// The verdict on a submitted source once it is quiet.
     private enum Verdict {
@@ -9,7 +9,7 @@ extension SourceMachine {
         case take([RelativePath: ContentKey])
     }
 
-    /// Takes the source's files as a revision if all necessary facts are known.
+    /// Makes a revision of the source's files if all necessary facts are known.
     mutating func takeRevision() {
         guard let description = seen else { return }
         isDirty = false

@@ -18,8 +18,8 @@ extension SourceMachine {
         return later.holds(name)
     }
 
-    /// The files added, changed or removed since the revision was taken, sorted. Contains `source.toml` if the user
-    /// edited it. `submit` applies these changes.
+    /// The files added, changed or removed since the last revision, sorted. Contains `source.toml` if the user edited
+    /// it. `submit` applies these changes.
     public var pendingChanges: [RelativePath] {
         let baseline = baseline
         guard !baseline.isEmpty else { return [] }
@@ -41,15 +41,15 @@ extension SourceMachine {
     /// Whether to register the contents, and ask about them, together.
     public var isGathered: Bool { record.stage == .uploading }
 
-    /// The contents to register and ask about together, without duplicates, sorted by file name. Empty unless the
-    /// source is taken and incomplete.
+    /// The contents to register and ask about together, without duplicates, sorted by file name. Empty unless a
+    /// revision is uploading.
     public var gathered: [ContentKey] {
         guard isGathered else { return [] }
         var known: Set<ContentKey> = []
         return record.files.sorted { $0.key < $1.key }.map(\.value).filter { known.insert($0).inserted }
     }
 
-    /// Whether `intake.after_upload` must leave the files alone. Files leave the outbox only after their post is
+    /// Whether `intake.after_upload` must leave the files alone. Files leave the outbox only once their post is
     /// complete.
     public var keepsFiles: Bool { record.stage != .done || !pendingChanges.isEmpty }
 

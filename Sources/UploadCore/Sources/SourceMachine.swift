@@ -1,15 +1,15 @@
 /// The life of one source: a directory whose files form one post on the server.
 ///
 /// A plain value without I/O, clock or randomness, like `UploadMachine`. The files are ordinary uploads, and events
-/// report their states. The machine decides which files may be sent (`holds`), when the source is taken, and what to
-/// commit once the server has all contents.
+/// report their states. The machine decides which files may be sent (`holds`), when to make a revision of the source,
+/// and what to commit once the server has all contents.
 ///
 /// A pair of id and revision never goes to the server with two different payloads. The record holds a commit from the
 /// decision until the server's answer, and a restart or a resume sends it again unchanged. A commit given up without an
 /// answer may have reached the server, so its number is skipped. A refusal frees the number for another payload, unless
 /// several requests carried it and only one was answered.
 public struct SourceMachine: Sendable {
-    /// How long the directory must be quiet before the source is taken: 2 s.
+    /// How long the directory must be quiet before the machine makes a revision: 2 s.
     public static let quiet = Duration.seconds(2)
     /// The name of the description among pending changes.
     static let descriptionName = RelativePath.root.appending("source.toml".utf8)
@@ -23,12 +23,12 @@ public struct SourceMachine: Sendable {
     var gone: Set<RelativePath> = []
     /// Files already uploading when `source.toml` appeared.
     var adopted: Set<RelativePath> = []
-    /// Files to retry that have not been reported since.
+    /// Files to retry, without a report since the request.
     var awaited: Set<RelativePath> = []
     /// Files of the revision that the server is verifying, because it did not know an id.
     var unverified: Set<RelativePath> = []
-    /// The last `source.toml` read in this run. While a revision is in progress, `record.description` is the one it was
-    /// taken with.
+    /// The last `source.toml` read in this run. While a revision is in progress, `record.description` holds the
+    /// description of that revision.
     var seen: SourceDescription?
     /// Why `source.toml` is unusable.
     var malformed: FileError?
@@ -129,7 +129,7 @@ public struct SourceMachine: Sendable {
         record.stage == .collecting && !record.isPaused && seen != nil && now >= movedAt + Self.quiet
     }
 
-    /// Assigns a source that arrived while nobody was signed in to an account.
+    /// Assigns to an account a source that arrived while nobody was signed in.
     ///
     /// - Returns: the actions to perform, as `handle` does.
     public mutating func give(to account: String) -> [SourceAction] {
@@ -173,7 +173,7 @@ public struct SourceMachine: Sendable {
         if record.stage == .uploading { finishRevision() }
     }
 
-    /// Whether no revision was taken yet, so that everything may still change.
+    /// Whether the present changes belong to no revision yet, so that everything may still change.
     private var isEditable: Bool {
         switch record.stage {
         case .draft, .collecting, .rejected: true

@@ -1,4 +1,4 @@
-/// The state of one path, as its sidecar shows it.
+/// The state of one path, as in its sidecar.
 public enum FileState: String, CaseIterable, Sendable {
     /// Seen, but still being written or not quiet yet.
     case settling

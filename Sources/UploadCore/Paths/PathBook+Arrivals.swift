@@ -322,7 +322,7 @@ extension PathBook {
         add(.reportWhenDurable(record.path))
     }
 
-    /// Keeps the record of another account's file that was hashed again and has the same content.
+    /// Keeps the record of another account's file after a new hash with the same content.
     private mutating func keepParked(_ old: DropRecord, _ identity: FileIdentity, _ type: MediaType) {
         var record = old
         record.identity = identity

@@ -119,7 +119,7 @@ extension PathBook {
         }
     }
 
-    /// Removes from `elsewhere` every path that the scan found or that nothing needs any more. Call before
+    /// Removes from `elsewhere` every path that the scan found or that is no longer known. Call before
     /// `PathEvent.scanned`.
     ///
     /// - Parameter isPost: whether a path is the description of a known post.
@@ -186,7 +186,7 @@ extension DropRecord {
 }
 
 extension FileError {
-    /// The error of a file that vanished before it was done.
+    /// The error of a file that vanished before its upload was done.
     package static var removed: FileError {
         FileError(code: "removed", message: "the file was removed before it was uploaded", retryable: false)
     }

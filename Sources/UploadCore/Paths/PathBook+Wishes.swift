@@ -248,7 +248,7 @@ extension PathBook {
         return true
     }
 
-    /// Records that a file cancelled by the user is confirmed as gone.
+    /// Records the confirmed removal of a file that the user cancelled.
     mutating func noteGone(_ record: DropRecord) {
         guard record.mayStandElsewhere else { return }
         var record = record

@@ -51,7 +51,7 @@ package struct PathBook: Sendable {
     var lastJob: UInt64 = 0
     /// Other names of files that are being hashed.
     var sharedHashes = SharedHashes()
-    /// Files read so soon after their last change that the next change may leave the times as they are.
+    /// Files read so soon after their last change that another change could leave their times unchanged.
     var racyFiles = RacyFiles()
     /// The number of bytes hashed so far, for large files.
     var hashedBytes: [RelativePath: UInt64] = [:]

@@ -22,8 +22,8 @@ package enum PathEvent: Sendable {
     case mounted(RelativePath, isSame: Bool, descriptions: [RelativePath])
     /// The outbox is missing.
     case outboxLost
-    /// The outbox is back, or was found at start. In another directory, all waiting paths are elsewhere, including the
-    /// posts in `descriptions`.
+    /// The outbox is back, or was found at start. If the outbox is now another directory, all waiting paths are
+    /// elsewhere, including the posts in `descriptions`.
     case outboxBack(isSame: Bool, descriptions: [RelativePath])
 
     // MARK: From the hash pool

@@ -1,4 +1,4 @@
-/// Files hashed so soon after their last change that another change might leave size and times as they are.
+/// Files hashed so soon after their last change that another change could leave their size and times unchanged.
 ///
 /// Each file is hashed once more, at a time when any later change shows. Until then its record has an untrusted
 /// identity, which matches no file, so a scan or the next start hashes the file too.

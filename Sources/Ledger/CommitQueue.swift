@@ -1,4 +1,3 @@
-import Glibc
 import LinuxSystem
 import UploadCore
 
@@ -43,11 +42,7 @@ final class CommitQueue: @unchecked Sendable {
     /// - Returns: whether the queue is closed.
     func pause(milliseconds: Int) -> Bool {
         monitor.locked {
-            var end = timespec()
-            clock_gettime(CLOCK_MONOTONIC, &end)
-            let nanoseconds = end.tv_nsec + milliseconds * 1_000_000
-            end.tv_sec += nanoseconds / 1_000_000_000
-            end.tv_nsec = nanoseconds % 1_000_000_000
+            let end = monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
             while !isClosed && !monitor.wait(until: end) {}
             return isClosed
         }

@@ -1,4 +1,5 @@
-public import Glibc
+import CLinux
+import Glibc
 
 /// A lock whose holders can wait for a condition (man 3 pthread_cond_wait), unlike Swift's own `Mutex`.
 public final class Monitor: @unchecked Sendable {
@@ -38,10 +39,11 @@ public final class Monitor: @unchecked Sendable {
 
     /// Releases the lock until another thread signals or the deadline passes. The caller holds the lock.
     ///
-    /// - Parameter deadline: a time on CLOCK_MONOTONIC.
+    /// - Parameter deadline: nanoseconds on CLOCK_MONOTONIC.
     /// - Returns: whether the deadline has passed.
-    public func wait(until deadline: timespec) -> Bool {
-        var deadline = deadline
+    public func wait(until deadline: UInt64) -> Bool {
+        var deadline = timespec(
+            tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))
         return pthread_cond_timedwait(condition, mutex, &deadline) == ETIMEDOUT
     }
 

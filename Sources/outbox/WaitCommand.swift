@@ -115,7 +115,7 @@ struct TimeSpan: CustomStringConvertible {
 
     static let minute = TimeSpan(text: "60s", duration: .seconds(60))
 
-    /// What help shows as the default.
+    /// Shown as the default in the help.
     var description: String { text }
 
     /// Parses an argument.

@@ -1,32 +1,32 @@
-/// The address of a public picture: an absolute http or https URL, and where the mirror keeps it.
+/// The address of a public picture: an absolute http or https URL, and its place in the mirror.
 ///
-/// Addresses that differ in nothing but http and https are equal: they are one entry of the mirror.
+/// Addresses that differ only in http and https are equal: they share one entry of the mirror.
 public struct AvatarAddress: Hashable, Sendable {
-    /// The URL as it is requested: in its canonical spelling, without fragment and user info.
+    /// The URL to request: canonical, without fragment and user info.
     public let url: String
-    /// Parts of the place below the mirror's directory: `<host>[_port]`, then the path's (docs/avatars.md). Never empty,
-    /// never `.` or `..`, none over 200 bytes, all of them ASCII.
+    /// Path components of the place below the mirror's directory: `<host>[_port]`, then the URL's path
+    /// (docs/avatars.md). Never empty, never `.` or `..`, none over 200 bytes, all ASCII.
     ///
-    /// Different addresses have different places but for parts over 200 bytes, whose ends are told apart by 32 bits of
-    /// a hash alone; what compares addresses compares more than that.
+    /// Different addresses have different places, with one exception: components over 200 bytes are cut, and differ
+    /// only by a 32-bit hash. Code that compares addresses must therefore not compare places alone.
     public let place: [String]
-    /// Everything of the URL behind the scheme.
+    /// The URL without the scheme.
     private let identity: Substring
 
-    /// Longest URL that is taken, in bytes.
+    /// Maximum length of a URL, in bytes.
     static let longestURL = 8192
-    /// Longest place, in bytes with its slashes: of the 4,095 that the kernel takes (PATH_MAX), the rest is for the
-    /// mirror's own path, a style's directory and a suffix.
+    /// Maximum length of a place, in bytes with its slashes. The kernel allows 4,095 bytes (PATH_MAX); the rest is for
+    /// the mirror's own path, a style's directory and a suffix.
     static let longestPlace = 3072
 
-    /// Reads a URL as people write it, and brings it to its canonical spelling.
+    /// Parses a URL as people write it, and converts it to its canonical form.
     ///
-    /// Scheme and host are lower-cased, international names encoded (RFC 5890), the scheme's default port, user info
-    /// and fragment dropped. Path and query stay as they are, with hexadecimal digits in upper case; characters that a
-    /// URL may not hold are percent-encoded (RFC 3986). `.` and `..` are not resolved.
+    /// Scheme and host become lower case, international names are encoded (RFC 5890), and the scheme's default port,
+    /// user info and fragment are dropped. Path and query stay unchanged, except that hexadecimal digits become upper
+    /// case, and characters not allowed in a URL are percent-encoded (RFC 3986). `.` and `..` are not resolved.
     ///
-    /// - Throws: ``AvatarAddressError`` for other schemes, an empty or impossible host, control characters, and what is
-    ///   too long.
+    /// - Throws: ``AvatarAddressError`` for other schemes, an empty or invalid host, control characters, and URLs that
+    ///   are too long.
     public init(_ text: String) throws(AvatarAddressError) {
         if text.utf8.count > Self.longestURL { throw AvatarAddressError(text, Self.tooLong) }
         let parts = try URLParts(text)
@@ -42,29 +42,30 @@ public struct AvatarAddress: Hashable, Sendable {
 
     private static let tooLong = "it is longer than \(longestURL) bytes"
 
-    /// Whether these are the same but for http and https.
+    /// Whether both addresses are equal except for http and https.
     public static func == (one: AvatarAddress, other: AvatarAddress) -> Bool { one.identity == other.identity }
 
     /// Consistent with `==`.
     public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
 
-    /// Whether it is asked for over TLS.
+    /// Whether the URL uses TLS.
     var isSecure: Bool { url.hasPrefix("https:") }
 
-    /// What tells this address from all others: its URL without the scheme.
+    /// A unique key of the address: its URL without the scheme.
     var key: String { String(identity) }
 }
 
-/// A text is not the URL of a picture that could be mirrored.
+/// The text is not the URL of a picture that can be mirrored.
 public struct AvatarAddressError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The text, shortened, and what is wrong with it, in one line.
+    /// One line: the text, shortened, and its error.
     public let description: String
 
     init(_ text: String, _ reason: String) {
         description = "\"\(Self.shown(text))\" can't be mirrored: \(reason)"
     }
 
-    /// The beginning of a text without user info, which may be a password, and without what could break the line.
+    /// The beginning of a text, without user info, which may be a password, and without characters that could break
+    /// the line.
     private static func shown(_ text: String) -> String {
         let slashes = text.firstRange(of: "://")?.upperBound ?? text.startIndex
         let authority = text[slashes...].prefix { !"/?#\\".contains($0) }

@@ -1,20 +1,20 @@
 import Glibc
 
-/// Host names as they stand in URLs, in the one spelling that is requested.
+/// Converts host names in URLs to the canonical form for requests.
 enum HostName {
-    /// Why a host is not taken.
+    /// The reason why a host is refused.
     struct Refusal: Error {
         let reason: String
         init(_ reason: String) { self.reason = reason }
     }
 
-    /// Longest name and label of the DNS (RFC 1035, section 2.3.4).
+    /// Maximum lengths of a name and a label in the DNS (RFC 1035, section 2.3.4).
     private static let longestName = 253
     private static let longestLabel = 63
-    /// What the DNS takes for a dot in international names (RFC 3490, section 3.1).
+    /// Characters that the DNS treats as a dot in international names (RFC 3490, section 3.1).
     private static let otherDots: Set<Unicode.Scalar> = ["\u{3002}", "\u{FF0E}", "\u{FF61}"]
 
-    /// The canonical spelling: lower case, international labels in Punycode, no dot at the end, IPv6 addresses in
+    /// Returns the canonical form: lower case, international labels in Punycode, no trailing dot, IPv6 addresses in
     /// brackets as RFC 5952 writes them.
     static func canonical(_ text: ArraySlice<UInt8>) throws(Refusal) -> String {
         if text.first == UInt8(ascii: "[") { return try addressInBrackets(text) }
@@ -23,7 +23,7 @@ enum HostName {
         let parts = name.unicodeScalars.split(
             omittingEmptySubsequences: false, whereSeparator: { $0 == "." || otherDots.contains($0) })
         for (index, part) in parts.enumerated() {
-            // One dot at the end says that the name is complete, which it is taken for anyway.
+            // A trailing dot marks a complete name. All names count as complete here.
             if part.isEmpty && index > 0 && index == parts.count - 1 { break }
             labels.append(try label(part))
         }
@@ -59,14 +59,15 @@ enum HostName {
         }
     }
 
-    /// Letters, marks and digits that compatibility mapping leaves as they are: what RFC 5892 calls stable.
+    /// Whether a character is a letter, mark or digit that compatibility mapping does not change. RFC 5892 calls these
+    /// stable.
     ///
-    /// Combining diacritical marks are not among them, since composed and decomposed spellings of a name must not be two
-    /// names, and composing takes tables that are not at hand.
+    /// Combining diacritical marks are excluded: composed and decomposed spellings of a name must not become two
+    /// names, and composition needs tables that are not available here.
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return scalar.value < 0x80 && isAllowed(UInt8(scalar.value)) }
         if (0x0300...0x036F).contains(scalar.value) { return false }
-        // The two letters that full case folding takes apart and RFC 5892, section 2.6, takes as they are.
+        // Full case folding would split these two letters, but RFC 5892, section 2.6, accepts them unchanged.
         if scalar == "ß" || scalar == "ς" { return true }
         switch scalar.properties.generalCategory {
         case .lowercaseLetter, .otherLetter, .modifierLetter, .nonspacingMark, .spacingMark, .decimalNumber:
@@ -75,7 +76,7 @@ enum HostName {
         }
     }
 
-    /// Whether programs take a host that ends in this label for an IPv4 address (WHATWG URL, "ends in a number").
+    /// Whether programs read a host that ends in this label as an IPv4 address (WHATWG URL, "ends in a number").
     private static func isNumber(_ label: String) -> Bool {
         label.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             || label.hasPrefix("0x") && label.utf8.dropFirst(2).allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }

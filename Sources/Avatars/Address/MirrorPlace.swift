@@ -1,18 +1,18 @@
 import Digests
 import UploadCore
 
-/// Where the mirror keeps a URL: names of directories and, at the end, of a file (docs/avatars.md).
+/// Maps a URL to its place in the mirror: names of directories and, at the end, of a file (docs/avatars.md).
 ///
-/// Canonical URLs hold a percent sign only before two hexadecimal digits, so names with any other (`%index`, `%empty`,
-/// `%file`) are never taken by a URL's own parts.
+/// In canonical URLs, a percent sign only occurs before two hexadecimal digits. Names with any other percent sign
+/// (`%index`, `%empty`, `%file`) therefore never collide with a URL's own components.
 enum MirrorPlace {
-    /// Longest name of a directory or file, less what suffixes need of the 255 bytes file systems take.
+    /// Maximum length of a name. File systems allow 255 bytes; the rest is for suffixes.
     static let longestName = 200
-    /// Put behind a file's name where a directory bears it.
+    /// Suffix of a file whose name is already taken by a directory.
     static let fileSuffix = "%file"
 
     private static let hashDigits = 8
-    /// The agent's own names at the top that do not begin with a dot, as no host does.
+    /// The agent's own names at the top level. Other own names begin with a dot, which no host does.
     private static let ownNames: Set<String> = ["current.jpg", "wanted.txt"]
 
     static func parts(of url: URLParts) -> [String] {
@@ -25,7 +25,7 @@ enum MirrorPlace {
     private static func hostName(_ host: String, port: UInt16?) -> String {
         var name = host
         if let mark = host.lastIndex(of: "_"), host[mark...].utf8.dropFirst().allSatisfy(isDigit) {
-            // `a_80` as a host's name must not look like port 80 of `a`.
+            // The host name `a_80` must not look like port 80 of `a`.
             name = host[..<mark] + "%5F" + host[mark...].dropFirst()
         }
         if let port { return "\(name)_\(port)" }
@@ -40,13 +40,14 @@ enum MirrorPlace {
         return name + Array("%3F".utf8) + inOnePart
     }
 
-    /// Names of dots alone are the directory itself and the one above.
+    /// Encodes `.` and `..`, which mean the directory itself and its parent.
     private static func withoutDots(_ part: [UInt8]) -> [UInt8] {
         guard part.count <= 2, part.allSatisfy({ $0 == UInt8(ascii: ".") }) else { return part }
         return part.flatMap { _ in Array("%2E".utf8) }
     }
 
-    /// Names over 200 bytes end in a hash; so do those that only look as if, lest they be taken for one another.
+    /// Names over 200 bytes are cut and end in a hash. Short names that look like cut ones get a hash too, so that no
+    /// two URLs share a file.
     static func shortened(_ name: [UInt8]) -> [UInt8] {
         let headLength = longestName - hashDigits - 1
         guard name.count > longestName || (name.count > headLength && looksShortened(name)) else { return name }

@@ -1,13 +1,13 @@
-/// Percent-encoding as it stands in URLs (RFC 3986, section 2.1).
+/// Percent-encoding in URLs (RFC 3986, section 2.1).
 enum PercentEncoding {
     static let percent = UInt8(ascii: "%")
     private static let digits = Array("0123456789ABCDEF".utf8)
-    /// Printable ASCII characters that RFC 3986 lets stand nowhere in a path or query, though people write them. Square
-    /// brackets are no more allowed, but left alone as browsers do: servers expect them.
+    /// Printable ASCII characters that RFC 3986 allows nowhere in a path or query, but people write anyway. Square
+    /// brackets are not allowed either, but stay unencoded as in browsers, because servers expect them.
     private static let neverPlain = Set(" \"<>\\^`{|}".utf8)
 
-    /// The canonical spelling of a path or query: escapes with upper-case digits, everything that needs an escape
-    /// escaped, a `%` that begins none as `%25`, and everything else as it stands.
+    /// Returns the canonical form of a path or query. Escapes get upper-case digits, characters that need an escape
+    /// are escaped, a `%` that begins no escape becomes `%25`, and everything else stays unchanged.
     static func canonical(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
@@ -25,10 +25,10 @@ enum PercentEncoding {
         return result
     }
 
-    /// The canonical spelling of one part of a path.
+    /// Returns the canonical form of one path component.
     ///
-    /// `%2E` is another spelling of the dot (RFC 3986, section 6.2.2.2), and parts of dots alone have a meaning that
-    /// all servers know in either spelling: they become `.` and `..`.
+    /// `%2E` is another spelling of the dot (RFC 3986, section 6.2.2.2). Components of dots only have the same meaning
+    /// for all servers in either spelling: they become `.` and `..`.
     static func canonicalPart(_ text: ArraySlice<UInt8>) -> [UInt8] {
         let part = canonical(text)
         var rest = part[...]
@@ -46,9 +46,8 @@ enum PercentEncoding {
         return dots > 2 ? part : Array(repeating: UInt8(ascii: "."), count: dots)
     }
 
-    /// Makes room for `%<code>` to mean something else: each escape of this code, and each that was made room for
-    /// before, gets another `25` behind its percent sign. Undone by taking one `25` out again, so it keeps different
-    /// texts different.
+    /// Frees `%<code>` for another meaning: inserts `25` after the percent sign of each escape with this code,
+    /// including already extended ones. Reversible by removing one `25`, so different texts stay different.
     static func makingRoom(for code: String, in text: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)

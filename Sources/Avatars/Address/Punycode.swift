@@ -8,9 +8,9 @@ enum Punycode {
     private static let firstBias = 72
     private static let firstCode = 0x80
 
-    /// Encodes a label; without the `xn--` that stands before it in a name.
+    /// Encodes a label, without the prefix `xn--`.
     ///
-    /// - Returns: nil for a label so long that the algorithm's numbers overflow.
+    /// - Returns: nil if the label is so long that the algorithm overflows.
     static func encode(_ label: String) -> String? {
         let codes = label.unicodeScalars.map { Int($0.value) }
         var output = codes.filter { $0 < firstCode }.map { UInt8($0) }
@@ -38,7 +38,7 @@ enum Punycode {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// A number in digits of growing weight (section 6.3).
+    /// Appends a generalized variable-length integer (section 6.3).
     private static func append(_ delta: Int, bias: Int, to output: inout [UInt8]) {
         var number = delta
         var weight = base
@@ -56,7 +56,7 @@ enum Punycode {
         UInt8(value < 26 ? Int(UInt8(ascii: "a")) + value : Int(UInt8(ascii: "0")) + value - 26)
     }
 
-    /// Section 6.1.
+    /// Bias adaptation (section 6.1).
     private static func adapted(_ delta: Int, count: Int, isFirst: Bool) -> Int {
         var delta = isFirst ? delta / damp : delta / 2
         delta += delta / count

@@ -1,14 +1,14 @@
-/// An http or https URL taken apart and brought to its canonical spelling (RFC 3986, section 3).
+/// The components of an http or https URL in canonical form (RFC 3986, section 3).
 struct URLParts: Equatable, Sendable {
     /// `http:` or `https:`.
     let scheme: String
-    /// As it is requested: ASCII, lower case, IPv6 addresses in brackets.
+    /// The host to request: ASCII, lower case, IPv6 addresses in brackets.
     let host: String
-    /// nil for the scheme's default.
+    /// nil for the scheme's default port.
     let port: UInt16?
-    /// The path's parts in canonical spelling; at least one, which is empty for `/`.
+    /// The canonical path components; at least one, which is empty for `/`.
     let path: [[UInt8]]
-    /// In canonical spelling; nil where the URL has no question mark.
+    /// The canonical query; nil if the URL has no question mark.
     let query: [UInt8]?
 
     init(_ text: String) throws(AvatarAddressError) {
@@ -56,7 +56,7 @@ struct URLParts: Equatable, Sendable {
             }
     }
 
-    /// Takes user info off, which is never sent, and the port apart.
+    /// Drops the user info, which is never sent, and separates the port.
     private static func hostAndPort(
         _ authority: ArraySlice<UInt8>
     ) throws(HostName.Refusal) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>) {
@@ -64,7 +64,7 @@ struct URLParts: Equatable, Sendable {
         var rest = authority
         if let at = authority.firstIndex(of: UInt8(ascii: "@")) {
             rest = authority[(at + 1)...]
-            // Programs disagree on which one ends the user info; then they disagree on the host.
+            // Programs disagree on which @ ends the user info, and so on the host.
             if rest.contains(UInt8(ascii: "@")) { throw .init("an @ in user info must be written as %40") }
         }
         let afterAddress = rest.first == UInt8(ascii: "[") ? rest.firstIndex(of: UInt8(ascii: "]")) : nil

@@ -5,23 +5,23 @@ import PictureJobs
 import SystemPackage
 public import UploadCore
 
-/// A URL that is not asked again for now.
+/// A URL that is temporarily not requested.
 public struct AvatarBlacklistEntry: Equatable, Sendable {
     /// The URL.
     public var url: String
-    /// Why: a short snake_case word.
+    /// The reason as a short snake_case word.
     public var code: String
-    /// Why: for people, one line.
+    /// The reason for display, one line.
     public var message: String
-    /// Until when.
+    /// End of the pause.
     public var until: WallTime
 }
 
 extension AvatarCache {
-    /// Takes a picture that is at hand as the original of an address, and pins that address alone: trimming and
-    /// clearing spare it. Once it returns, the picture survives a power cut.
+    /// Stores a given picture as the original of an address, and pins only that address: trimming and clearing spare
+    /// it. On return, the picture survives a power cut.
     ///
-    /// - Parameter picture: open for reading.
+    /// - Parameter picture: Open for reading.
     /// - Throws: ``AvatarFailure``.
     public func adopt(_ picture: SharedDescriptor, as address: AvatarAddress) async throws(AvatarFailure)
         -> AvatarPicture
@@ -40,12 +40,12 @@ extension AvatarCache {
             let record = AvatarRecord(
                 url: address.url, type: type, entityTag: nil, lastModified: nil, fetchedAt: now.milliseconds,
                 freshUntil: now.advanced(by: Freshness.standard).milliseconds)
-            // Before it is kept, since keeping it may trim.
+            // Pin before keeping, because keeping may trim.
             pinned = address
             try keep(draft, length: length, as: address, record)
             try inStore { () throws(AvatarStoreError) in try store.secure(address) }
         } catch {
-            // The URL had no part in it.
+            // The failure is not the URL's fault.
             blacklist.forget(address)
             if pinned == address { pinned = before }
             throw error
@@ -54,17 +54,17 @@ extension AvatarCache {
         return try await self.picture(address, .original)
     }
 
-    /// Says which address trimming and clearing spare; nil: none.
+    /// Sets the address that trimming and clearing spare; nil for none.
     public func pin(_ address: AvatarAddress?) {
         pinned = address
     }
 
-    /// Everything that is kept, in no order.
+    /// All entries, unordered.
     ///
     /// - Throws: ``AvatarStoreError``.
     public func entries() throws(AvatarStoreError) -> [AvatarEntry] { try store.entries() }
 
-    /// URLs that are not asked again for now, and originals that can't be drawn, ordered by URL.
+    /// URLs that are temporarily not requested, and originals that can't be drawn, ordered by URL.
     public func failures() -> [AvatarBlacklistEntry] {
         let now = clock.now().monotonic
         return (blacklist.list(now: now) + undrawable.list(now: now)).map { address, verdict in
@@ -73,10 +73,10 @@ extension AvatarCache {
         }.sorted { $0.url < $1.url }
     }
 
-    /// Removes what was fetched longer ago than `age`, or everything, and forgets what failed; the pinned address and
-    /// the current picture stay.
+    /// Removes pictures fetched longer ago than `age`, or all, and forgets failures. Keeps the pinned address and the
+    /// current picture.
     ///
-    /// - Returns: what was removed.
+    /// - Returns: The removed entries.
     /// - Throws: ``AvatarStoreError``.
     public func clear(olderThan age: Duration?) throws(AvatarStoreError) -> [AvatarEntry] {
         let spared = spared()
@@ -99,7 +99,7 @@ extension AvatarCache {
         return going
     }
 
-    /// Follows addresses that the store has no more.
+    /// Forgets addresses that were removed from the store.
     func forgetRemoved(_ addresses: [AvatarAddress]) {
         for address in addresses {
             memory.removeAll(of: address)
@@ -112,23 +112,23 @@ extension AvatarCache {
 
     // MARK: Size
 
-    /// What is in the mirror, as far as somebody counted along.
+    /// The size of the mirror at the last count, plus later additions.
     struct MirrorCount {
         var totals: AvatarTotals
-        /// Whether nothing is counted twice.
+        /// Whether the totals are exact, so that nothing is counted twice.
         var isExact = true
         var countedAt: MonotonicTime
     }
 
-    /// What the mirror has grown by.
+    /// The kind of an addition to the mirror.
     enum Growth {
         case picture, replacement, style
     }
 
-    /// How long a count is believed: other programs may change the mirror, too.
+    /// Lifetime of a count: other programs may change the mirror too.
     private static let countLife = Duration.seconds(600)
 
-    /// How much is kept; it is counted anew from time to time only.
+    /// Returns the size of the mirror, counted again only from time to time.
     ///
     /// - Throws: ``AvatarStoreError``.
     public func totals() throws(AvatarStoreError) -> AvatarTotals {
@@ -139,13 +139,13 @@ extension AvatarCache {
         return totals
     }
 
-    /// Trims when the mirror has grown too large.
+    /// Counts an addition, and trims if the mirror became too large.
     func grow(by bytes: UInt64, _ growth: Growth) {
         guard var count = mirrored else { return trim() }
         count.totals.bytes += bytes
         switch growth {
         case .picture: count.totals.count += 1
-        // The one before and its styles are still counted, until the next trimming counts anew.
+        // The replaced picture and its styles stay in the totals until the next trimming counts again.
         case .replacement: count.isExact = false
         case .style: break
         }
@@ -153,8 +153,8 @@ extension AvatarCache {
         if count.totals.bytes > options.maximumSize { trim() }
     }
 
-    /// Removes what is too old, and what has not been used for longest where the mirror is too large. What somebody
-    /// waits for stays until he has it.
+    /// Removes pictures that are too old. If the mirror is too large, also removes the least recently used pictures.
+    /// Pictures with waiters stay until delivered.
     func trim() {
         do {
             let now = clock.now()
@@ -162,7 +162,7 @@ extension AvatarCache {
             let awaited = desk.awaited
             spared.addresses.formUnion(awaited)
             let isTooLarge = mirrored.map { $0.totals.bytes > options.maximumSize } ?? false
-            // Some room, so that the next picture does not make everything be counted again.
+            // Leaves some room, so that the next picture does not cause another full count.
             let room = isTooLarge ? options.maximumSize / 32 : 0
             let outcome = try store.trim(
                 maximumSize: options.maximumSize - room, maximumAge: options.maximumAge, now: now.wall,
@@ -170,17 +170,18 @@ extension AvatarCache {
             mirrored = MirrorCount(totals: outcome.kept, countedAt: now.monotonic)
             isOvergrown = outcome.kept.bytes > options.maximumSize && !awaited.isEmpty
             forgetRemoved(outcome.removed)
-            // What was too much is not fetched again before it is due: it would push out the next one.
+            // Pictures removed for lack of room are not fetched again before they are due: they would evict the next
+            // ones.
             if !outcome.tooOld.isEmpty { wanted?.yield(.forgotten(Set(outcome.tooOld))) }
         } catch {
             logger.warning("the avatar mirror can't be trimmed", metadata: ["error": "\(error)"])
         }
     }
 
-    /// What stays whatever happens.
+    /// Entries that are never removed.
     private struct Spared {
         var addresses: Set<AvatarAddress>
-        /// What the link to the current picture leads to, without symbolic links.
+        /// The target of the link to the current picture, with symbolic links resolved.
         var currentPath: String?
 
         func contains(_ address: AvatarAddress) -> Bool {
@@ -203,7 +204,7 @@ extension AvatarCache {
 }
 
 extension SharedDescriptor {
-    /// Copies everything into an empty file.
+    /// Copies the whole file into an empty file.
     fileprivate func copy(to other: SharedDescriptor) throws(Errno) -> UInt64 {
         var offset: UInt64 = 0
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 1)

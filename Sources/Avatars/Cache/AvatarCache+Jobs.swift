@@ -6,7 +6,7 @@ import Transport
 import UploadCore
 
 extension AvatarCache {
-    /// Does what the desk asks for.
+    /// Performs the desk's actions.
     func perform(_ actions: [AvatarDesk.Action]) {
         for action in actions {
             switch action {
@@ -17,7 +17,7 @@ extension AvatarCache {
             case .fail(let waiters, let failure): answer(waiters, .failure(failure))
             }
         }
-        // What does not fit stayed for those who waited for it, and may go now.
+        // Pictures that exceeded the limit stayed for their waiters, and may go now.
         if isOvergrown, actions.contains(where: \.isAnswer) { trim() }
     }
 
@@ -25,7 +25,8 @@ extension AvatarCache {
 
     private func download(_ address: AvatarAddress, _ job: AvatarDesk.Job) async {
         defer { jobs[job] = nil }
-        // Listed since it was asked for: it waited for its turn, or lost its original.
+        // The URL may have been blacklisted since the request: the download waited for its turn, or the original was
+        // removed.
         if let verdict = blacklist.verdict(on: address, now: clock.now().monotonic), !isKept(address) {
             return perform(desk.downloadFailed(job, AvatarFailure(verdict)))
         }
@@ -42,16 +43,16 @@ extension AvatarCache {
 
     private func isKept(_ address: AvatarAddress) -> Bool { (try? store.original(of: address)) != nil }
 
-    /// Asks the server for an original, or whether the one at hand is still the right one, and keeps what comes.
+    /// Requests an original, or its revalidation, and stores the result.
     ///
-    /// - Returns: whether it is another one than before.
+    /// - Returns: Whether the original changed.
     private func refresh(_ address: AvatarAddress, _ job: AvatarDesk.Job) async throws(AvatarFailure) -> Bool {
         let draft = try inStore { () throws(AvatarStoreError) in try store.makeDraft() }
         let old = try inStore { () throws(AvatarStoreError) in try store.original(of: address) }?.record
-        // What came without TLS may be anybody's picture under the server's tag: the server must not confirm it.
+        // A picture fetched without TLS may be forged, with the server's tag. Do not let the server confirm it.
         let known = address.isSecure && old?.isSecure == false ? nil : old
         let request = AvatarRequest(
-            // Once it came over TLS, nobody gets it asked for without.
+            // After a fetch over TLS, later requests never use plain http.
             url: old.flatMap { $0.isSecure ? $0.url : nil } ?? address.url, entityTag: known?.entityTag,
             lastModified: known?.lastModified, maximumLength: options.maximumPictureLength)
         let answer: AvatarAnswer
@@ -82,7 +83,7 @@ extension AvatarCache {
         }
     }
 
-    /// Makes a draft the original of an address.
+    /// Stores a draft as the original of an address.
     func keep(_ draft: any AvatarDraft, length: UInt64, as address: AvatarAddress, _ record: AvatarRecord)
         throws(AvatarFailure)
     {
@@ -95,15 +96,15 @@ extension AvatarCache {
         grow(by: length, isNew ? .picture : .replacement)
     }
 
-    /// Whether a draft is a picture that is taken.
+    /// Checks that a draft is an acceptable picture.
     ///
-    /// Without a worker, the first bytes are believed: nothing is decoded then.
+    /// Without a worker, only the first bytes are checked, because nothing is decoded then.
     ///
     /// - Parameters:
-    ///   - worker: measures it.
-    ///   - isFromElsewhere: what is no picture may be the page of a network that wants a log-in, and then says
-    ///   nothing of the URL.
-    /// - Returns: its media type.
+    ///   - worker: Measures the picture.
+    ///   - isFromElsewhere: Whether another host answered. A body that is no picture may then be a network's log-in
+    ///     page, and is not the URL's fault.
+    /// - Returns: The media type.
     func check(
         _ file: SharedDescriptor, _ address: AvatarAddress, by worker: any PictureWorking, isFromElsewhere: Bool = false
     ) async throws(AvatarFailure) -> String {
@@ -131,12 +132,12 @@ extension AvatarCache {
         }
     }
 
-    /// Who measures and draws for a job.
+    /// The worker that measures and draws for a job.
     private func worker(for job: AvatarDesk.Job) -> any PictureWorking {
         desk.isUrgent(job) ? pictures : background
     }
 
-    /// Remembers what is the URL's fault.
+    /// Blacklists the URL if it is at fault.
     private func note(_ error: AvatarFetchError, _ address: AvatarAddress) -> AvatarFailure {
         switch error {
         case .failed(let fault, let message):
@@ -149,7 +150,7 @@ extension AvatarCache {
         }
     }
 
-    /// A download failed. An original that is at hand will do, unless its server says that there is none any more.
+    /// Ends a failed download. An existing original still serves, unless its server says that it no longer exists.
     private func end(_ job: AvatarDesk.Job, _ address: AvatarAddress, _ failure: AvatarFailure) {
         if failure != .cancelled {
             onEvent(
@@ -187,7 +188,7 @@ extension AvatarCache {
     private func drawStyled(_ wish: AvatarDesk.Wish, _ job: AvatarDesk.Job) async throws(AvatarFailure) {
         let drawn = try inStore { () throws(AvatarStoreError) in try store.styled(wish.address, wish.style) }
         if drawn != nil { return }
-        // Where another program replaces the original meanwhile, what was drawn is not kept.
+        // If another program replaces the original meanwhile, the drawing is discarded.
         for _ in 0..<2 {
             let original = try inStore { () throws(AvatarStoreError) in try store.original(of: wish.address) }
             guard let original else { return perform(desk.contentRemoved(wish.address)) }
@@ -214,13 +215,13 @@ extension AvatarCache {
         _ = try await worker.perform(
             .draw(steps: style.steps.map(\.description)), on: original, into: draft,
             maximumPixels: options.maximumPixels)
-        // The worker reads what strangers made, and is not to be believed.
+        // The worker decodes untrusted data, so its output is not trusted either.
         guard Self.prefix(of: draft).starts(with: Self.pngSignature) else {
             throw .killedWorker("the picture worker drew what is no PNG")
         }
     }
 
-    /// How a PNG begins (RFC 2083, section 12.12).
+    /// PNG signature (RFC 2083, section 12.12).
     private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
     private func failure(_ error: PictureFailure, drawing wish: AvatarDesk.Wish) -> AvatarFailure {
@@ -239,7 +240,7 @@ extension AvatarCache {
 }
 
 extension AvatarDesk.Action {
-    /// Whether somebody waits no longer.
+    /// Whether the action ends someone's wait.
     fileprivate var isAnswer: Bool {
         switch self {
         case .deliver, .fail: true
@@ -249,10 +250,10 @@ extension AvatarDesk.Action {
 }
 
 extension AvatarRecord {
-    /// Whether the original came over TLS.
+    /// Whether the original was fetched over TLS.
     var isSecure: Bool { url.hasPrefix("https:") }
 
-    /// What a 304 leaves of what was known (RFC 9111, section 4.3.4): fields it does not bear stand.
+    /// Merges a 304 into the old record (RFC 9111, section 4.3.4): fields missing in the reply keep their values.
     fileprivate func refreshing(_ old: AvatarRecord?, by fields: HTTPFields) -> AvatarRecord {
         guard let old else { return self }
         var record = self

@@ -5,18 +5,18 @@ import SystemPackage
 import UploadCore
 
 extension AvatarCache {
-    /// What there is of a picture.
+    /// The result of a look-up.
     enum Finding {
         case picture(AvatarPicture)
-        /// It has to be drawn.
+        /// Only the original is there; the style must be drawn.
         case original
-        /// Its server has to be asked.
+        /// The server must be asked.
         case nothing
     }
 
     /// Looks in memory, then in the store.
     ///
-    /// - Throws: what is known of the address on the blacklist, or a failure of the store.
+    /// - Throws: The address's blacklist entry as a failure, or a failure of the store.
     func lookUp(_ wish: AvatarDesk.Wish) throws(AvatarFailure) -> Finding {
         let now = clock.now()
         if let shown = memory.picture(wish.address, wish.style), now.monotonic < shown.until,
@@ -43,10 +43,10 @@ extension AvatarCache {
         return .original
     }
 
-    /// What is known of an address, and its picture in a style; nil where nothing is kept of it.
+    /// Returns the record of an address, and its picture in a style; nil if the store has nothing.
     ///
-    /// A styled picture counts without its original: that one may have been removed by hand. For an https address, what
-    /// came over http is stale: anybody on the way could have put another picture there.
+    /// A styled picture counts without its original, which may have been removed by hand. For an https address, a
+    /// picture fetched over http is stale: anyone on the path could have replaced it.
     func find(_ wish: AvatarDesk.Wish) throws(AvatarFailure) -> (picture: StoredPicture?, record: AvatarRecord)? {
         guard var found = try stored(wish) else { return nil }
         if wish.address.isSecure, !found.record.isSecure { found.record.freshUntil = 0 }
@@ -67,16 +67,16 @@ extension AvatarCache {
         _ picture: AvatarPicture, _ wish: AvatarDesk.Wish, _ record: AvatarRecord, until: MonotonicTime, _ now: Now
     ) {
         let shown = Shown(picture: picture, until: until, isSecure: record.isSecure)
-        // Text of the address stands in the picture's slot, its index and its path.
+        // The address's text is stored in the picture's slot, its index and its path.
         let cost = picture.bytes.count + 1024 + 3 * wish.address.url.utf8.count
         memory.insert(shown, cost: cost, for: wish.address, wish.style)
         store.touch(wish.address, at: now.wall)
     }
 
-    /// Until when an original is shown without asking its server: while it is fresh, and where asking was put off.
+    /// How long to show an original without asking its server: while it is fresh, or while requests are on hold.
     ///
-    /// Compared with the wall clock, since freshness lasts over restarts. What a clock that was set wrong can do is
-    /// bounded by ``Freshness/longest``.
+    /// Uses the wall clock, because freshness outlasts restarts. ``Freshness/longest`` bounds the effect of a wrong
+    /// clock.
     private func goodUntil(_ record: AvatarRecord, of address: AvatarAddress, _ now: Now) -> MonotonicTime {
         let fresh = now.monotonic + life(of: record.fetchedAt, until: record.freshUntil, now.wall)
         let listed = blacklist.verdict(on: address, now: now.monotonic).map {
@@ -85,8 +85,7 @@ extension AvatarCache {
         return max(fresh, listed ?? now.monotonic, patience[address] ?? now.monotonic)
     }
 
-    /// How long a picture is shown without asking its server, counted from now: while it is fresh, and until it is too
-    /// old to be kept.
+    /// How long from now to show a picture without asking its server: while it is fresh, and not too old to keep.
     func life(of fetchedAt: Int64, until freshUntil: Int64, _ now: WallTime) -> Duration {
         let fresh = Duration.milliseconds(freshUntil.subtractingReportingOverflow(now.milliseconds).0)
         let age = Duration.milliseconds(now.milliseconds.subtractingReportingOverflow(fetchedAt).0)
@@ -94,7 +93,7 @@ extension AvatarCache {
         return max(.zero, min(fresh, kept, Freshness.longest))
     }
 
-    /// A picture of the store with its bytes.
+    /// Reads a stored picture.
     func picture(_ stored: StoredPicture, _ record: AvatarRecord, _ style: PictureStyle) throws(AvatarFailure)
         -> AvatarPicture
     {
@@ -105,7 +104,7 @@ extension AvatarCache {
             freshUntil: WallTime(milliseconds: record.freshUntil))
     }
 
-    /// Hands out a picture that is in the store now.
+    /// Delivers a picture from the store.
     func deliver(_ wish: AvatarDesk.Wish, to waiters: Set<AvatarDesk.Waiter>) {
         do throws(AvatarFailure) {
             answer(waiters, .success(try shown(wish)))
@@ -145,7 +144,7 @@ extension AvatarCache {
 }
 
 extension AvatarPicture {
-    /// Whether its path, where it has one, still leads to a file like it: anybody may remove files of the mirror.
+    /// Whether the picture's path, if any, still leads to a matching file: anyone may remove files of the mirror.
     fileprivate var isInPlace: Bool {
         guard let path else { return true }
         var status = stat()

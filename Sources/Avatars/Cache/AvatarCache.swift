@@ -4,29 +4,29 @@ public import MediaTools
 public import PictureJobs
 import UploadCore
 
-/// Pictures of the web, mirrored and drawn in styles: one download for each URL, one drawing for each style of it,
-/// however many ask.
+/// A mirror of web pictures in several styles. Coalesces requests: one download for each URL, and one drawing for each
+/// of its styles.
 ///
-/// It looks in memory, then for the styled file, then for the original, then asks the server. What the mirror does
-/// blocks, so the actor has a thread of its own.
+/// Looks in memory, then for the styled file, then for the original, then asks the server. The store blocks, so the
+/// actor has a thread of its own.
 public actor AvatarCache {
-    /// A picture that is stale is shown without asking for this long after its server could not be asked.
+    /// How long to show a stale picture without asking again after its server was unreachable.
     static let stalePause = Duration.seconds(30)
 
     typealias Continuation = CheckedContinuation<Result<AvatarPicture, AvatarFailure>, Never>
 
-    /// A picture in memory, and until when it is shown without asking its server.
+    /// A picture in memory, and how long to show it without asking its server.
     struct Shown: Sendable {
         var picture: AvatarPicture
         var until: MonotonicTime
-        /// Whether it came over TLS.
+        /// Whether the picture was fetched over TLS.
         var isSecure: Bool
     }
 
     let store: any AvatarStore
     let fetcher: any AvatarFetching
     let pictures: any PictureWorking
-    /// For what nobody is in a hurry for.
+    /// The worker for requests without urgency.
     let background: any PictureWorking
     let options: AvatarOptions
     let clock: AvatarClock
@@ -36,39 +36,39 @@ public actor AvatarCache {
 
     var desk: AvatarDesk
     var memory: PictureMemory<Shown>
-    /// URLs that are not asked again for now.
+    /// URLs that are temporarily not requested.
     var blacklist: Blacklist
-    /// Originals that are kept and can't be drawn.
+    /// Stored originals that can't be drawn.
     var undrawable: Blacklist
-    /// Where to tell what concerns the wanted pictures, while somebody looks after them.
+    /// Receives signals about wanted pictures while ``run()`` maintains them.
     var wanted: AsyncStream<WantedSignal>.Continuation?
-    /// What is in the mirror; nil until somebody counts it.
+    /// The size of the mirror; nil before the first count.
     var mirrored: MirrorCount?
-    /// Whether the mirror is too large for no other reason than that somebody waits for what is in it.
+    /// Whether the mirror exceeds its limit only because of pictures with waiters.
     var isOvergrown = false
     var pinned: AvatarAddress?
-    /// Until when a stale original is shown without asking its server, which could not be reached.
+    /// Unreachable servers: how long to show a stale original without asking.
     var patience: [AvatarAddress: MonotonicTime] = [:]
     var jobs: [AvatarDesk.Job: Task<Void, Never>] = [:]
     private(set) var waiters: [AvatarDesk.Waiter: Continuation] = [:]
     private var lastWaiter: UInt64 = 0
     private let thread = SerialThread(name: "avatars")
 
-    /// The thread of its own (Actor).
+    /// The actor's own thread.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// A cache over a store.
+    /// Creates a cache over a store.
     ///
     /// - Parameters:
-    ///   - store: where pictures are kept; nobody else changes it meanwhile.
-    ///   - fetcher: asks servers.
-    ///   - pictures: measures and draws.
-    ///   - background: measures and draws what only `wanted.txt` asks for; nil: `pictures` does.
-    ///   - options: limits and places.
-    ///   - clock: what time it is.
-    ///   - pressure: says that memory is short.
-    ///   - onEvent: told what happens; called on the cache's thread, and must not block.
-    ///   - logger: for people.
+    ///   - store: Keeps the pictures. No other code of this process may change it.
+    ///   - fetcher: Sends requests to servers.
+    ///   - pictures: Measures and draws.
+    ///   - background: Measures and draws pictures that only `wanted.txt` needs; nil: `pictures`.
+    ///   - options: Limits and places.
+    ///   - clock: The clock.
+    ///   - pressure: Warns of low memory.
+    ///   - onEvent: Called for each event on the cache's thread; must not block.
+    ///   - logger: The log.
     public init(
         store: any AvatarStore, fetcher: any AvatarFetching, pictures: any PictureWorking,
         background: (any PictureWorking)? = nil, options: AvatarOptions = AvatarOptions(), clock: AvatarClock = .system,
@@ -90,19 +90,19 @@ public actor AvatarCache {
         undrawable = Blacklist(pause: options.retryFailedAfter)
     }
 
-    /// A picture in a style, fetched and drawn where need be.
+    /// Returns a picture in a style; fetches and draws if needed.
     ///
-    /// A stale picture is asked for again first, and given all the same where its server can't be reached. Cancelling
-    /// the task gives up this request alone; a download nobody waits for any more is stopped.
+    /// A stale picture is revalidated first, and returned anyway if its server is unreachable. Cancelling the task
+    /// gives up only this request; a download without waiters is stopped.
     ///
     /// - Throws: ``AvatarFailure``.
     public func picture(_ address: AvatarAddress, _ style: PictureStyle) async throws(AvatarFailure) -> AvatarPicture {
         try await picture(AvatarDesk.Wish(address: address, style: style), isUrgent: true)
     }
 
-    /// A picture as it is kept, stale or not, drawn where need be; never asks the network.
+    /// Returns a stored picture, stale or not; draws if needed. Never uses the network.
     ///
-    /// - Returns: nil where there is nothing to show.
+    /// - Returns: nil if there is no picture to show.
     public func kept(_ address: AvatarAddress, _ style: PictureStyle) async -> AvatarPicture? {
         let wish = AvatarDesk.Wish(address: address, style: style)
         guard let found = try? find(wish) else { return nil }
@@ -117,7 +117,7 @@ public actor AvatarCache {
         case .original: return try await wait { $0.draw(wish, for: $1, isUrgent: isUrgent) }
         case .nothing:
             let picture = try await wait { $0.download(wish, for: $1, isUrgent: isUrgent) }
-            // It may have joined a download that another one had begun over plain http.
+            // The request may have joined a download that began over plain http.
             guard case .nothing? = try? lookUp(wish), wish.address.isSecure else { return picture }
             let isInsecure = (try? store.record(of: wish.address)).flatMap { $0 }?.isSecure == false
             return isInsecure ? try await wait { $0.download(wish, for: $1, isUrgent: isUrgent) } : picture

@@ -2,7 +2,7 @@ import LinuxSystem
 import UploadCore
 
 extension AvatarClock {
-    /// The machine's clocks.
+    /// The system's clocks.
     public static let system = AvatarClock(
         now: {
             Now(

@@ -1,14 +1,14 @@
 import PictureJobs
 
-/// Who waits for which picture, and what has to be done for them: one download for each address, then one drawing for
-/// each style. A value: events go in, actions come out.
+/// Tracks the waiters for pictures, and decides on jobs: one download for each address, then one drawing for each
+/// style. A state machine and a value: events in, actions out.
 struct AvatarDesk {
-    /// Somebody who waits for one picture.
+    /// A caller that waits for one picture.
     struct Waiter: Hashable {
         let number: UInt64
     }
 
-    /// A download or a drawing. What ends under a number that is no longer known changes nothing.
+    /// A download or a drawing. The end of an unknown job changes nothing.
     struct Job: Hashable {
         let number: UInt64
     }
@@ -19,37 +19,37 @@ struct AvatarDesk {
         var style: PictureStyle
     }
 
-    /// What has to be done.
+    /// Output of the desk.
     enum Action: Equatable {
-        /// Bring the original of an address up to date.
+        /// Fetch or revalidate the original of an address.
         case download(AvatarAddress, Job)
-        /// Draw the original that is kept.
+        /// Draw the stored original.
         case draw(Wish, Job)
-        /// Nobody needs this job any more.
+        /// Cancel a job that is no longer needed.
         case stop(Job)
-        /// The picture is in the store, for all of these.
+        /// Deliver the picture in the store to these waiters.
         case deliver(Wish, Set<Waiter>)
-        /// All of these get nothing.
+        /// Report a failure to these waiters.
         case fail(Set<Waiter>, AvatarFailure)
     }
 
-    /// What somebody waits for.
+    /// The request of a waiter.
     private struct Request {
         var wish: Wish
         var isUrgent: Bool
-        /// Whether a download will do as well, where what was to be drawn is gone.
+        /// Whether to download if the original to draw is missing.
         var mayDownload = true
     }
 
     private struct Download {
-        /// nil while it waits for its turn.
+        /// nil while the download waits for its turn.
         var job: Job?
         var isUrgent: Bool
         var waiters: [PictureStyle: Set<Waiter>] = [:]
     }
 
     private struct Drawing {
-        /// nil while it waits for its turn.
+        /// nil while the drawing waits for its turn.
         var job: Job?
         var isUrgent: Bool
         var waiters: Set<Waiter>
@@ -60,7 +60,7 @@ struct AvatarDesk {
         case drawing(Wish)
     }
 
-    /// Each holds two open files.
+    /// Maximum number of concurrent drawings; each holds two open files.
     static let maximumDrawings = 8
 
     private var requests: [Waiter: Request] = [:]
@@ -71,24 +71,24 @@ struct AvatarDesk {
     private var drawingTurns = Turns<Wish>(maximum: AvatarDesk.maximumDrawings)
     private var lastJob: UInt64 = 0
 
-    /// A desk with nobody at it.
+    /// Creates a desk without waiters.
     ///
-    /// - Parameter maximumDownloads: how many run at once; at least 1.
+    /// - Parameter maximumDownloads: Maximum number of concurrent downloads; at least 1.
     init(maximumDownloads: Int) {
         downloadTurns = Turns(maximum: maximumDownloads)
     }
 
-    /// Addresses that somebody waits for.
+    /// Addresses with waiters.
     var awaited: Set<AvatarAddress> { Set(requests.values.map(\.wish.address)) }
 
-    /// Whether nothing is under way.
+    /// Whether no work is in progress.
     var isIdle: Bool { requests.isEmpty && work.isEmpty && downloads.isEmpty && drawings.isEmpty }
 
     // MARK: Waiters
 
-    /// Somebody needs a picture whose original is not there, or not up to date.
+    /// Adds a waiter for a picture whose original is missing or stale.
     ///
-    /// - Parameter isUrgent: goes before those that are not, while downloads wait for their turn.
+    /// - Parameter isUrgent: Whether the download goes before others that wait for their turn.
     mutating func download(_ wish: Wish, for waiter: Waiter, isUrgent: Bool) -> [Action] {
         requests[waiter] = Request(wish: wish, isUrgent: isUrgent)
         if downloads[wish.address] == nil {
@@ -102,17 +102,17 @@ struct AvatarDesk {
         return startJobs()
     }
 
-    /// Somebody needs a picture whose original is there.
+    /// Adds a waiter for a picture whose original is in the store.
     ///
     /// - Parameters:
-    ///   - isUrgent: goes before those that are not, while drawings wait for their turn.
-    ///   - mayDownload: whether it is downloaded where the original turns out to be gone.
+    ///   - isUrgent: Whether the drawing goes before others that wait for their turn.
+    ///   - mayDownload: Whether to download if the original turns out to be missing.
     mutating func draw(_ wish: Wish, for waiter: Waiter, isUrgent: Bool, mayDownload: Bool = true) -> [Action] {
         requests[waiter] = Request(wish: wish, isUrgent: isUrgent, mayDownload: mayDownload)
         return draw(wish, for: [waiter]) + startJobs()
     }
 
-    /// Somebody gave up; the others still get theirs, and what nobody waits for is stopped.
+    /// Removes a waiter. Other waiters still get their pictures; jobs without waiters are stopped.
     mutating func leave(_ waiter: Waiter) -> [Action] {
         guard let wish = requests.removeValue(forKey: waiter)?.wish else { return [] }
         var actions: [Action] = [.fail([waiter], .cancelled)]
@@ -130,10 +130,10 @@ struct AvatarDesk {
 
     // MARK: Jobs
 
-    /// Whether a job still matters to anybody.
+    /// Whether a job still has waiters.
     func isWanted(_ job: Job) -> Bool { work[job] != nil }
 
-    /// Whether somebody is in a hurry for a job.
+    /// Whether a job has an urgent waiter.
     func isUrgent(_ job: Job) -> Bool {
         switch work[job] {
         case .download(let address): downloads[address]?.isUrgent ?? false
@@ -142,9 +142,9 @@ struct AvatarDesk {
         }
     }
 
-    /// The original is up to date, or at least there is one that will do: now it is drawn for everybody.
+    /// Handles a finished download: the original is fresh or at least usable. Draws it for all waiters.
     ///
-    /// - Parameter isNew: whether it is another one than before.
+    /// - Parameter isNew: Whether the original changed.
     mutating func downloadSucceeded(_ job: Job, isNew: Bool) -> [Action] {
         guard let (address, download) = endDownload(job) else { return [] }
         var actions = isNew ? contentChanged(address) : []
@@ -154,9 +154,9 @@ struct AvatarDesk {
         return actions + startJobs()
     }
 
-    /// There is no original.
+    /// Handles a failed download without an original.
     ///
-    /// - Parameter isDrawn: whether a picture is in the store all the same, drawn from an original that is gone.
+    /// - Parameter isDrawn: Whether the store has a styled picture, drawn from an original that is now missing.
     mutating func downloadFailed(
         _ job: Job, _ failure: AvatarFailure, isDrawn: (Wish) -> Bool = { _ in false }
     ) -> [Action] {
@@ -172,7 +172,7 @@ struct AvatarDesk {
         return actions + startJobs()
     }
 
-    /// The styled picture is in the store, or can't be drawn.
+    /// Handles the end of a drawing: the styled picture is in the store, or the drawing failed.
     mutating func drawingEnded(_ job: Job, failure: AvatarFailure? = nil) -> [Action] {
         guard case .drawing(let wish) = work.removeValue(forKey: job),
             let drawing = drawings.removeValue(forKey: wish)
@@ -184,15 +184,14 @@ struct AvatarDesk {
 
     // MARK: The store changed under our feet
 
-    /// An address has another original: what is being drawn from the old one is drawn again.
+    /// Handles a changed original: restarts its drawings.
     mutating func contentChanged(_ address: AvatarAddress) -> [Action] {
         var actions: [Action] = []
         for wish in drawings.keys.filter({ $0.address == address }) { actions += restartDrawing(wish) }
         return actions
     }
 
-    /// An address has no original any more: what was to be drawn from it is downloaded, and a question whether it is
-    /// still the right one is asked anew, without reference to it.
+    /// Handles a removed original: drawings become downloads, and a revalidation starts over as a full request.
     mutating func contentRemoved(_ address: AvatarAddress) -> [Action] {
         var actions: [Action] = []
         if let job = downloads[address]?.job {
@@ -234,11 +233,11 @@ struct AvatarDesk {
         if !isUrgent || drawing.isUrgent { return [] }
         drawings[wish]?.isUrgent = true
         drawingTurns.promote(wish)
-        // What was begun without haste may be behind a long row of others.
+        // The earlier drawing without urgency may wait in a long queue.
         return restartDrawing(wish)
     }
 
-    /// Draws again what is being drawn; what waits for its turn goes on waiting.
+    /// Restarts a running drawing. A drawing that waits for its turn keeps waiting.
     private mutating func restartDrawing(_ wish: Wish) -> [Action] {
         guard let job = drawings[wish]?.job else { return [] }
         work[job] = nil

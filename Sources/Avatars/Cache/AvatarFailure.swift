@@ -1,25 +1,25 @@
 public import UploadCore
 
-/// Why a picture can't be had.
+/// Why a picture is unavailable.
 public enum AvatarFailure: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The URL is to blame, or its server asked for a pause; it is not asked again before `until`.
+    /// The URL is at fault, or its server asked for a pause. No request before `until`.
     case listed(AvatarFault, message: String, until: WallTime)
-    /// Nobody is to be asked there: a private address, or a host that is not listed.
+    /// The address is not allowed: a private address, or a host that is not listed.
     case notAllowed(String)
-    /// The network's or the server's fault; it may work at any moment.
+    /// The network's or the server's fault; a retry may succeed at any time.
     case unreachable(String)
-    /// The picture is there, but nobody can draw it in this style.
+    /// The picture exists, but no worker can draw it in this style.
     case noWorker(String)
-    /// The mirror can't be read or written.
+    /// The mirror is unreadable or not writable.
     case storage(String)
-    /// The one who asked gave up, or the cache ended.
+    /// The caller gave up, or the cache ended.
     case cancelled
 
     init(_ verdict: Blacklist.Verdict) {
         self = .listed(verdict.fault, message: verdict.message, until: verdict.until)
     }
 
-    /// When the URL is asked again, where that was put off.
+    /// When the URL may be requested again, if requests are on hold.
     public var until: WallTime? {
         if case .listed(_, _, let until) = self { until } else { nil }
     }
@@ -36,7 +36,7 @@ public enum AvatarFailure: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What happened, in one line.
+    /// The failure in one line.
     public var description: String {
         switch self {
         case .listed(_, let message, _), .notAllowed(let message), .unreachable(let message), .noWorker(let message),

@@ -2,30 +2,30 @@ import Glibc
 public import PictureJobs
 public import UploadCore
 
-/// How an avatar cache behaves: `[avatar_cache]` of `agent.toml`.
+/// Options of an avatar cache: `[avatar_cache]` of `agent.toml`.
 public struct AvatarOptions: Sendable {
-    /// Bytes that the mirror may take; the least recently used go first.
+    /// Maximum size of the mirror in bytes; the least recently used pictures are evicted first.
     public var maximumSize: UInt64
-    /// Pictures that were fetched longer ago go; nil: none.
+    /// Pictures fetched longer ago are removed; nil: no limit.
     public var maximumAge: Duration?
-    /// How long a URL that failed is not asked again.
+    /// How long a failed URL is not requested again.
     public var retryFailedAfter: Duration
-    /// Longer bodies are refused, in bytes.
+    /// Maximum size of a body in bytes; larger ones are refused.
     public var maximumPictureLength: Int
     /// Pictures with more pixels are refused.
     public var maximumPixels: Int
-    /// Bytes of pictures that are kept in memory.
+    /// Maximum size of pictures in memory, in bytes.
     public var memoryLimit: Int
-    /// Downloads at once.
+    /// Maximum number of concurrent downloads.
     public var maximumDownloads: Int
-    /// Absolute path of the list of pictures that are kept mirrored, `wanted.txt`; nil: none.
+    /// Absolute path of `wanted.txt`, the list of pictures to keep mirrored; nil: none.
     public var wantedFile: String?
-    /// Absolute path of a symbolic link to a picture that stays whatever happens, `current.jpg`; nil: none.
+    /// Absolute path of `current.jpg`, a symbolic link to a picture that is never removed; nil: none.
     public var currentPicture: String?
     /// Named styles.
     public var styles: [String: [PictureStep]]
 
-    /// Options; the defaults are those of `agent.toml`.
+    /// Creates options; the defaults are those of `agent.toml`.
     public init(
         maximumSize: UInt64 = 1 << 30, maximumAge: Duration? = .seconds(30 * 86_400),
         retryFailedAfter: Duration = .seconds(600), maximumPictureLength: Int = 20 << 20,
@@ -44,31 +44,31 @@ public struct AvatarOptions: Sendable {
         self.styles = styles
     }
 
-    /// 32 MiB, or a 64th of the machine's memory where that is less.
+    /// 32 MiB, or 1/64 of the machine's memory if that is less.
     public static let usualMemoryLimit: Int = {
         let memory = sysconf(Int32(_SC_PHYS_PAGES)) * sysconf(Int32(_SC_PAGESIZE))
         return memory > 0 ? min(32 << 20, memory / 64) : 32 << 20
     }()
 }
 
-/// A picture, as somebody asked for it.
+/// A picture in the requested style.
 public struct AvatarPicture: Equatable, Sendable {
-    /// The picture's file.
+    /// The content of the picture's file.
     public var bytes: [UInt8]
     /// Its media type.
     public var type: String
-    /// Absolute path, where it is a file with a name.
+    /// Absolute path, if the picture is a file with a name.
     public var path: String?
-    /// `ETag` of the original, as it came.
+    /// `ETag` of the original, unchanged from the server's reply.
     public var entityTag: String?
-    /// `Last-Modified` of the original, as it came.
+    /// `Last-Modified` of the original, unchanged from the server's reply.
     public var lastModified: String?
-    /// When the original was fetched, or confirmed by the server.
+    /// When the original was fetched or revalidated.
     public var fetchedAt: WallTime
-    /// Until when it is shown without asking the server.
+    /// How long the picture is shown without asking the server.
     public var freshUntil: WallTime
 
-    /// A picture.
+    /// Creates a picture.
     public init(
         bytes: [UInt8], type: String, path: String?, entityTag: String?, lastModified: String?, fetchedAt: WallTime,
         freshUntil: WallTime
@@ -83,24 +83,24 @@ public struct AvatarPicture: Equatable, Sendable {
     }
 }
 
-/// What happens in the cache, for those who show it.
+/// An event of the cache, for observers.
 public enum AvatarEvent: Equatable, Sendable {
-    /// A new original is in the mirror.
+    /// The mirror has a new original.
     case kept(url: String, type: String)
-    /// An original and what was drawn from it are gone.
+    /// An original and its styled pictures were removed.
     case removed(url: String)
-    /// A picture can't be had; `until` says when it is asked for again, where that was put off.
+    /// A picture is unavailable; `until` is the time of the next request if requests are on hold.
     case failed(url: String, code: String, message: String, until: WallTime?)
 }
 
-/// What time it is, and how to wait.
+/// The time, and a way to wait.
 public struct AvatarClock: Sendable {
-    /// Both clocks.
+    /// The present time of both clocks.
     public var now: @Sendable () -> Now
-    /// Waits; throws when the task is cancelled.
+    /// Waits; throws if the task is cancelled.
     public var sleep: @Sendable (Duration) async throws -> Void
 
-    /// A clock.
+    /// Creates a clock.
     public init(now: @escaping @Sendable () -> Now, sleep: @escaping @Sendable (Duration) async throws -> Void) {
         self.now = now
         self.sleep = sleep

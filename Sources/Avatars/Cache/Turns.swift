@@ -1,5 +1,5 @@
-/// Whose turn it is where only so many may run at once: the urgent ones first, each kind in the order it came. Those
-/// that are not urgent leave one place free, so that somebody in a hurry never waits for all of them.
+/// A queue with limited concurrency: urgent elements first, each kind in order of arrival. Elements without urgency
+/// leave one place free, so that an urgent element never waits for all of them.
 struct Turns<Element: Hashable & Sendable>: Sendable {
     private let maximum: Int
     private var urgent: [Element] = []
@@ -7,15 +7,15 @@ struct Turns<Element: Hashable & Sendable>: Sendable {
     private var running: [Element: Bool] = [:]
     private var runningPatient = 0
 
-    /// - Parameter maximum: how many run at once; at least 1.
+    /// - Parameter maximum: Maximum number of running elements; at least 1.
     init(maximum: Int) { self.maximum = max(maximum, 1) }
 
-    /// Something waits for its turn.
+    /// Appends an element to the queue.
     mutating func append(_ element: Element, isUrgent: Bool) {
         if isUrgent { urgent.append(element) } else { patient.append(element) }
     }
 
-    /// Somebody is in a hurry now, whether it waits or runs.
+    /// Makes a waiting or running element urgent.
     mutating func promote(_ element: Element) {
         if running[element] == false {
             running[element] = true
@@ -25,7 +25,7 @@ struct Turns<Element: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// It is over, or was given up.
+    /// Removes a finished or cancelled element.
     mutating func remove(_ element: Element) {
         if let isUrgent = running.removeValue(forKey: element) {
             if !isUrgent { runningPatient -= 1 }
@@ -35,7 +35,7 @@ struct Turns<Element: Hashable & Sendable>: Sendable {
         patient.removeAll { $0 == element }
     }
 
-    /// What runs from now on; nil where nothing may.
+    /// Starts and returns the next element; nil if none may start.
     mutating func next() -> Element? {
         if running.count >= maximum { return nil }
         if !urgent.isEmpty {

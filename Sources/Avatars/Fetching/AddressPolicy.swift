@@ -1,29 +1,30 @@
 import Glibc
 
-/// Which addresses pictures may be fetched from: those of the public internet, unless private ones are asked for.
+/// The addresses pictures may be fetched from: those of the public internet, unless private ones are allowed.
 ///
-/// A URL may come from anybody, and the agent runs inside a network that trusts it: without this, a picture's URL could
-/// make it knock at a router's or a cloud's metadata service's door.
+/// A URL may come from anyone, and the agent runs inside a network that trusts it. Without this policy, a picture's
+/// URL could make the agent contact a router or a cloud's metadata service.
 public struct AddressPolicy: Equatable, Sendable {
-    /// Whether any address will do.
+    /// Whether all addresses are allowed.
     public var allowsPrivate: Bool
 
-    /// A policy.
+    /// Creates a policy.
     public init(allowsPrivate: Bool) {
         self.allowsPrivate = allowsPrivate
     }
 
-    /// Whether a connection may be made to an address.
+    /// Whether a connection to an address is allowed.
     ///
-    /// - Parameter address: as inet_ntop(3) writes it; anything else is not allowed.
+    /// - Parameter address: The form of inet_ntop(3); anything else is refused.
     public func allows(_ address: String) -> Bool {
         allowsPrivate || Self.bytes(of: address).map(Self.isPublic) ?? false
     }
 
-    /// Whether the host of a URL may be asked, as far as its name tells: it is a name other than `localhost`, or an
-    /// allowed address in any of the forms inet_aton(3) reads (`0x7f.1`, `2130706433`).
+    /// Whether the host of a URL is allowed, as far as its name shows: a name other than `localhost`, or an allowed
+    /// address in any form inet_aton(3) reads (`0x7f.1`, `2130706433`).
     ///
-    /// The address of a name is checked when it is connected to; through a proxy, this is all that can be checked.
+    /// The addresses of a name are checked at connection time. Through a proxy, only this check of the name is
+    /// possible.
     public func allows(host: String) -> Bool {
         if allowsPrivate { return true }
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
@@ -37,7 +38,7 @@ public struct AddressPolicy: Equatable, Sendable {
         return inet_aton(host, &four) == 1 ? withUnsafeBytes(of: four) { Array($0) } : bytes(of: host)
     }
 
-    /// 4 or 16 bytes in network order; nil where the text is no address.
+    /// 4 or 16 bytes in network order; nil if the text is no address.
     private static func bytes(of text: String) -> [UInt8]? {
         var four = in_addr()
         if inet_pton(AF_INET, text, &four) == 1 { return withUnsafeBytes(of: four) { Array($0) } }
@@ -47,14 +48,14 @@ public struct AddressPolicy: Equatable, Sendable {
 
     private static func isPublic(_ address: [UInt8]) -> Bool {
         if address.count == 4 { return !specialNetworks4.contains { $0.contains(address) } }
-        // An IPv4 address in another dress is judged by what it is.
+        // An embedded IPv4 address is judged as IPv4.
         for network in translations where network.prefix.contains(address) {
             return isPublic(Array(address[network.offset..<network.offset + 4]))
         }
         return globalUnicast.contains(address) && !specialNetworks6.contains { $0.contains(address) }
     }
 
-    /// The first bits of an address.
+    /// A network: the first bits of an address.
     private struct Network {
         let start: [UInt8]
         let length: Int
@@ -93,8 +94,8 @@ public struct AddressPolicy: Equatable, Sendable {
         Network([240], 4),  // reserved, RFC 1112, and 255.255.255.255, broadcast
     ]
 
-    /// RFC 4291, section 2.4: what is global unicast today; loopback, unspecified, link-local fe80::/10, unique local
-    /// fc00::/7 and multicast ff00::/8 are all outside of it.
+    /// Today's global unicast addresses (RFC 4291, section 2.4). Loopback, unspecified, link-local fe80::/10, unique
+    /// local fc00::/7 and multicast ff00::/8 are all outside.
     private static let globalUnicast = Network([0x20], 3)
 
     /// IANA IPv6 Special-Purpose Address Registry, within global unicast.
@@ -104,7 +105,7 @@ public struct AddressPolicy: Equatable, Sendable {
         Network([0x3F, 0xFF], 20),  // documentation, RFC 9637
     ]
 
-    /// Networks whose addresses hold an IPv4 address, from this byte on.
+    /// Networks whose addresses contain an IPv4 address, with its offset in bytes.
     private static let translations: [(prefix: Network, offset: Int)] = [
         (Network([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 96), 12),  // ::ffff:0:0/96, mapped, RFC 4291
         (Network([0, 0x64, 0xFF, 0x9B], 96), 12),  // 64:ff9b::/96, NAT64, RFC 6052

@@ -1,31 +1,31 @@
 public import HTTPTypes
 public import LinuxSystem
 
-/// Somebody who fetches pictures: ``CurlFetcher``, or one made up for a test.
+/// Fetches pictures: ``CurlFetcher``, or a test's own implementation.
 public protocol AvatarFetching: Sendable {
-    /// Asks for a picture, once.
+    /// Requests a picture once.
     ///
-    /// Redirects are followed and checked here. Cancelling the task ends the transfer.
+    /// Implementations follow and check redirects. Cancelling the task ends the transfer.
     ///
     /// - Parameters:
-    ///   - request: what is asked for.
-    ///   - draft: an empty file, open for writing; what is in it counts only where the answer is a picture.
+    ///   - request: The request.
+    ///   - draft: An empty file, open for writing. Its content counts only if the answer is a picture.
     /// - Throws: ``AvatarFetchError``.
     func fetch(_ request: AvatarRequest, into draft: SharedDescriptor) async throws(AvatarFetchError) -> AvatarAnswer
 }
 
-/// A picture that is asked for.
+/// A request for a picture.
 public struct AvatarRequest: Equatable, Sendable {
     /// Absolute URL.
     public var url: String
-    /// `ETag` of the picture that is at hand, as it came.
+    /// `ETag` of the stored picture, unchanged from the server's reply.
     public var entityTag: String?
-    /// `Last-Modified` of the picture that is at hand, as it came.
+    /// `Last-Modified` of the stored picture, unchanged from the server's reply.
     public var lastModified: String?
-    /// Longer ones are refused, in bytes.
+    /// Maximum length in bytes; longer pictures are refused.
     public var maximumLength: Int
 
-    /// A request.
+    /// Creates a request.
     public init(url: String, entityTag: String? = nil, lastModified: String? = nil, maximumLength: Int) {
         self.url = url
         self.entityTag = entityTag
@@ -34,24 +34,24 @@ public struct AvatarRequest: Equatable, Sendable {
     }
 }
 
-/// What the server answered.
+/// The server's answer.
 public struct AvatarAnswer: Equatable, Sendable {
-    /// Whether there is something new.
+    /// The kind of answer.
     public enum Content: Equatable, Sendable {
-        /// The picture at hand is still the right one.
+        /// The stored picture is still valid.
         case unchanged
-        /// So many bytes are in the draft. Whether they are a picture was not looked at.
+        /// The draft contains this many bytes. They were not checked to be a picture.
         case body(length: UInt64)
     }
 
-    /// Whether there is something new.
+    /// The kind of answer.
     public var content: Content
     /// The header, for freshness and validators.
     public var fields: HTTPFields
-    /// Whether another host than the URL's answered: it may be the page of a network that wants a log-in.
+    /// Whether a host other than the URL's answered. The body may then be a network's log-in page.
     public var isFromElsewhere: Bool
 
-    /// An answer.
+    /// Creates an answer.
     public init(content: Content, fields: HTTPFields, isFromElsewhere: Bool = false) {
         self.content = content
         self.fields = fields
@@ -61,9 +61,9 @@ public struct AvatarAnswer: Equatable, Sendable {
 
 /// Why there is no answer.
 public enum AvatarFetchError: Error, Equatable, Sendable {
-    /// The server, the network or the URL is to blame; the fault tells which.
+    /// The server, the network or the URL is at fault; see the fault.
     case failed(AvatarFault, String)
-    /// The host, or every address it has, is not one to be asked (``AddressPolicy``).
+    /// The host, or every one of its addresses, is not allowed (``AddressPolicy``).
     case notAllowed(String)
     /// The draft can't be written.
     case storage(String)

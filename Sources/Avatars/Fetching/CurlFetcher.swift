@@ -2,10 +2,10 @@ import HTTPTypes
 public import LinuxSystem
 public import Transport
 
-/// Fetches pictures over HTTP: conditional GETs without any credentials, redirects followed by hand so that every hop
-/// is checked.
+/// Fetches pictures over HTTP: conditional GETs without credentials. Follows redirects itself, so that every hop is
+/// checked.
 public struct CurlFetcher: AvatarFetching {
-    /// Most redirects that are followed.
+    /// Maximum number of redirects.
     static let maximumRedirects = 5
 
     private let transport: any HTTPTransport
@@ -13,12 +13,13 @@ public struct CurlFetcher: AvatarFetching {
     private let allowedHosts: [String]
     private let timeouts: TransportRequest.Timeouts
 
-    /// A fetcher.
+    /// Creates a fetcher.
     ///
     /// - Parameters:
-    ///   - transport: best one of its own, whose connections nobody else uses.
-    ///   - policy: the addresses that may be connected to.
-    ///   - allowedHosts: names of hosts, `*.` in front for all below one; empty: any. Redirects obey it as well.
+    ///   - transport: Preferably a separate one, whose connections nothing else uses.
+    ///   - policy: The addresses that may be contacted.
+    ///   - allowedHosts: Host names, with `*.` in front for all hosts below; empty: any host. Applies to redirects
+    ///     too.
     ///   - timeouts: `reply` is the time for a whole picture.
     public init(
         transport: any HTTPTransport, policy: AddressPolicy, allowedHosts: [String] = [],
@@ -105,13 +106,13 @@ public struct CurlFetcher: AvatarFetching {
 
     // MARK: Replies
 
-    /// Where a reply sends us; nil where it is not a redirect.
+    /// The target of a redirect; nil if the reply is no redirect.
     private static func redirect(_ reply: HTTPReply, from hop: HopURL) throws(AvatarFetchError) -> HopURL? {
         guard [301, 302, 303, 307, 308].contains(reply.status) else { return nil }
         guard let location = reply.headers.first(.location), let next = hop.following(location) else {
             throw .failed(.badRedirect, "\(hop.host) redirects to what is no http or https URL")
         }
-        // Whoever sits between could put any picture there, and https was asked for to keep him out.
+        // An attacker on the path could inject any picture, and https was requested to prevent this.
         if hop.isSecure, !next.isSecure {
             throw .failed(.badRedirect, "\(hop.host) redirects from https to plain http")
         }
@@ -125,7 +126,7 @@ public struct CurlFetcher: AvatarFetching {
         let message = "the server answers \(reply.status)"
         switch reply.status {
         case 304 where request.entityTag != nil || request.lastModified != nil: return .unchanged
-        // A proxy or a network that wants a log-in first (RFC 6585, section 6).
+        // A proxy, or a network that requires a log-in first (RFC 6585, section 6).
         case 407, 511: throw .failed(.notItsFault, message)
         default:
             throw .failed(

@@ -3,7 +3,7 @@ import LinuxSystem
 import Synchronization
 import Transport
 
-/// Writes the body of a picture into a draft while it comes; bodies of other replies are not taken.
+/// Streams the body of a picture into a draft. Refuses the bodies of other replies.
 final class DraftSink: ReplySink {
     private let file: SharedDescriptor
     private let written = Atomic<UInt64>(0)

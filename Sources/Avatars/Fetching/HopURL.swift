@@ -1,23 +1,23 @@
-/// The URL of one request, and where a redirect leads from it.
+/// The URL of one request, and the target of a redirect from it.
 struct HopURL: Equatable, Sendable {
     private let parts: URLParts
 
-    /// nil for what is no http or https URL (``AvatarAddress``).
+    /// nil if the text is no http or https URL (``AvatarAddress``).
     init?(_ text: String) {
         guard let parts = try? URLParts(text) else { return nil }
         self.parts = parts
     }
 
-    /// As it is requested.
+    /// The URL to request.
     var text: String { parts.scheme + parts.textBehindScheme }
 
-    /// In lower case; an IPv6 address in its brackets.
+    /// Lower case; an IPv6 address in brackets.
     var host: String { parts.host }
 
-    /// Whether nobody on the way can read or change what is said.
+    /// Whether the request uses TLS.
     var isSecure: Bool { parts.scheme == "https:" }
 
-    /// What a `Location` means here (RFC 3986, section 5.2); nil where that is no http or https URL.
+    /// Resolves a `Location` (RFC 3986, section 5.2); nil if the result is no http or https URL.
     func following(_ location: String) -> HopURL? {
         let reference = location.prefix { $0 != "#" }
         if let colon = reference.firstIndex(of: ":"), Self.isScheme(reference[..<colon]) {

@@ -1,7 +1,7 @@
 import SystemPackage
 
 extension AvatarStoreError {
-    /// An error of the system, with what to do about it.
+    /// Creates an error from a system error, with advice.
     init(_ failure: String, in directory: String, _ error: Errno) {
         self.init("\(failure) in \(directory): \(error); \(Self.advice(on: error, in: directory))")
     }

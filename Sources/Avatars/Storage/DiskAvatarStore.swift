@@ -5,25 +5,25 @@ import Synchronization
 import SystemPackage
 public import UploadCore
 
-/// Keeps pictures as a directory that mirrors their servers (docs/avatars.md): originals as files people can open,
-/// styled pictures in `.styles`, and what is known of them in `.records`.
+/// Keeps pictures in a directory that mirrors their servers (docs/avatars.md): originals as ordinary files, styled
+/// pictures in `.styles`, and records in `.records`.
 ///
-/// Files without a record, which somebody put there by hand, are never shown, counted or removed; only the picture of
-/// that very URL takes their place. Several processes may use one directory.
+/// Files without a record were put there by hand. They are never shown, counted or removed; only the picture of
+/// exactly that URL replaces them. Several processes may use one directory.
 public final class DiskAvatarStore: AvatarStore {
-    /// Uses closer together than this are one: noting them costs a write.
+    /// Minimum interval between two recorded uses: recording costs a write.
     private static let useGranularity: Int64 = 60_000
     private static let usesRemembered = 10_000
 
     private let path: String
     private let opened: Mutex<MirrorDirectory>
-    /// When uses were last noted, milliseconds since 1970.
+    /// When uses were last recorded, milliseconds since 1970.
     private let uses = Mutex<[AvatarAddress: Int64]>([:])
 
-    /// Opens a mirror, makes its directory where it is missing, and removes what a kill has left unfinished.
+    /// Opens a mirror, creates its directory if missing, and removes leftovers of a kill.
     ///
-    /// - Parameter directory: absolute, or relative to the current directory; may itself be a symbolic link.
-    /// - Throws: ``AvatarStoreError`` where the directory can't be made or written to.
+    /// - Parameter directory: Absolute, or relative to the current directory; may be a symbolic link.
+    /// - Throws: ``AvatarStoreError`` if the directory can't be created or written to.
     public init(directory: String) throws(AvatarStoreError) {
         do {
             path = try Self.absolute(directory)
@@ -33,7 +33,7 @@ public final class DiskAvatarStore: AvatarStore {
         }
     }
 
-    /// The original of an address and what is known of it.
+    /// The original of an address and its record.
     public func original(
         of address: AvatarAddress
     ) throws(AvatarStoreError) -> (picture: StoredPicture, record: AvatarRecord)? {
@@ -45,7 +45,7 @@ public final class DiskAvatarStore: AvatarStore {
         }
     }
 
-    /// What is known of an address.
+    /// The record of an address.
     public func record(of address: AvatarAddress) throws(AvatarStoreError) -> AvatarRecord? {
         let mirror = current
         return try reading(address) { () throws(Errno) in
@@ -53,7 +53,7 @@ public final class DiskAvatarStore: AvatarStore {
         }
     }
 
-    /// The styled picture, drawn from the original that is kept now.
+    /// The styled picture drawn from the present original.
     public func styled(_ address: AvatarAddress, _ style: PictureStyle) throws(AvatarStoreError) -> StoredPicture? {
         let mirror = current
         return try reading(address) { () throws(Errno) in
@@ -66,7 +66,7 @@ public final class DiskAvatarStore: AvatarStore {
         }
     }
 
-    /// An empty file; when the directory was removed or replaced meanwhile, it is made or opened again.
+    /// Creates an empty file. If the directory was removed or replaced meanwhile, creates or opens it again.
     public func makeDraft() throws(AvatarStoreError) -> any AvatarDraft {
         do throws(Errno) {
             if !current.isInPlace(at: path) {
@@ -79,14 +79,14 @@ public final class DiskAvatarStore: AvatarStore {
         }
     }
 
-    /// Makes a draft the original of an address; what was drawn from the one before goes.
+    /// Makes a draft the original of an address. Removes pictures drawn from the previous original.
     public func keep(
         _ draft: any AvatarDraft, asOriginalOf address: AvatarAddress, _ record: AvatarRecord
     ) throws(AvatarStoreError) -> StoredPicture {
         let draft = try own(draft)
         return try changing("the picture of \(address.url) can't be kept") { mirror throws(Errno) in
             let before = try mirror.record(of: address)
-            // What was drawn from the one before stays named until it is gone.
+            // The record names pictures drawn from the previous original until they are removed.
             let kept = MirrorRecord(
                 record: record, original: try MirrorRecord.Stamp.mark(draft.file.rawValue),
                 styled: before?.styled ?? [:])
@@ -98,7 +98,7 @@ public final class DiskAvatarStore: AvatarStore {
                 try Self.restore(before, of: address, in: mirror)
                 throw error
             }
-            // The picture is kept, and nothing shows the former ones, whatever becomes of them.
+            // The picture is kept, and the record no longer shows the previous ones, so a failure here does no harm.
             try? Self.dropStyles(kept, of: address, usedAt: usedAt, in: mirror)
             return try self.found(address.parts, kept.original, in: mirror)
         }
@@ -133,7 +133,7 @@ public final class DiskAvatarStore: AvatarStore {
         }
     }
 
-    /// Changes what is known of the original.
+    /// Replaces the record of the original.
     public func update(_ record: AvatarRecord, of address: AvatarAddress) throws(AvatarStoreError) {
         try changing("what is known of \(address.url) can't be written") { mirror throws(Errno) in
             guard let (before, usedAt) = try mirror.record(named: MirrorRecord.name(for: address)) else { return }
@@ -143,7 +143,7 @@ public final class DiskAvatarStore: AvatarStore {
         }
     }
 
-    /// Writes the original, its record and the way to both to the disk (man 2 fsync).
+    /// Writes the original, its record and their directories to the disk (man 2 fsync).
     public func secure(_ address: AvatarAddress) throws(AvatarStoreError) {
         try changing("the picture of \(address.url) can't be written to the disk") { mirror throws(Errno) in
             guard let kept = try mirror.record(of: address), let found = try mirror.find(address.parts, kept.original)
@@ -153,7 +153,7 @@ public final class DiskAvatarStore: AvatarStore {
         }
     }
 
-    /// Notes that a picture was used now; of several uses in a minute the first alone.
+    /// Records that a picture was used now, at most once a minute.
     public func touch(_ address: AvatarAddress, at time: WallTime) {
         let isNoted = uses.withLock { uses in
             if let last = uses[address], abs(time.milliseconds - last) < Self.useGranularity { return true }
@@ -161,11 +161,11 @@ public final class DiskAvatarStore: AvatarStore {
             uses[address] = time.milliseconds
             return false
         }
-        // The order of trimming is all that depends on it.
+        // A failure only affects the order of trimming.
         if !isNoted { try? current.setUse(of: address, time) }
     }
 
-    /// Removes the original and what was drawn from it.
+    /// Removes the original and its styled pictures.
     public func remove(_ address: AvatarAddress) throws(AvatarStoreError) {
         try changing("the picture of \(address.url) can't be removed") { mirror throws(Errno) in
             try Self.remove(address, try mirror.record(of: address), from: mirror)
@@ -176,7 +176,7 @@ public final class DiskAvatarStore: AvatarStore {
 // MARK: - The whole
 
 extension DiskAvatarStore {
-    /// Everything that is kept.
+    /// All entries.
     public func entries() throws(AvatarStoreError) -> [AvatarEntry] {
         let mirror = current
         do {
@@ -186,8 +186,8 @@ extension DiskAvatarStore {
         }
     }
 
-    /// Removes what is too old, then what was used least recently until all fit; and records that a kill, or somebody
-    /// who removed files by hand, left without a picture.
+    /// Removes pictures that are too old, then the least recently used ones until the rest fits. Also removes records
+    /// without a picture, left by a kill or by someone who removed files by hand.
     public func trim(
         maximumSize: UInt64, maximumAge: Duration?, now: WallTime, sparing isSpared: (AvatarAddress) -> Bool
     ) throws(AvatarStoreError) -> AvatarTrim {
@@ -196,7 +196,7 @@ extension DiskAvatarStore {
             for name in survey.unreadable { try mirror.removeRecord(named: name) }
             let claimed = Set(survey.entries.map(\.address.place))
             for address in survey.dangling {
-                // Where names collide, what stands there belongs to the other.
+                // If places collide, the file belongs to the other address.
                 if claimed.contains(address.place) {
                     try mirror.removeRecord(named: MirrorRecord.name(for: address))
                 } else {
@@ -213,9 +213,9 @@ extension DiskAvatarStore {
 
     private struct Survey {
         var entries: [AvatarEntry] = []
-        /// Records of which no picture is there.
+        /// Addresses of records without a picture.
         var dangling: [AvatarAddress] = []
-        /// Names of files that are no records.
+        /// Names of unreadable records.
         var unreadable: [[UInt8]] = []
     }
 
@@ -225,7 +225,7 @@ extension DiskAvatarStore {
             guard let (kept, usedAt) = try mirror.record(named: name),
                 let address = try? AvatarAddress(kept.record.url), MirrorRecord.name(for: address) == name
             else {
-                // A newer program knows what its own are good for.
+                // Keep records of a newer program, which can read them.
                 if !mirror.isFromNewerProgram(recordNamed: name) { survey.unreadable.append(name) }
                 continue
             }
@@ -244,7 +244,8 @@ extension DiskAvatarStore {
         return survey
     }
 
-    /// Whether anything drawn from the original that is meant is there: it is shown though that one was removed by hand.
+    /// Whether any picture drawn from the recorded original exists. It is shown even if the original was removed by
+    /// hand.
     private static func hasStyle(
         _ kept: MirrorRecord, of address: AvatarAddress, in mirror: MirrorDirectory
     ) throws(Errno) -> Bool {
@@ -254,7 +255,7 @@ extension DiskAvatarStore {
         return false
     }
 
-    /// Puts the record back that was there before a picture could not come to its place.
+    /// Restores the previous record after a picture could not be moved to its place.
     private static func restore(
         _ before: MirrorRecord?, of address: AvatarAddress, in mirror: MirrorDirectory
     ) throws(Errno) {
@@ -273,7 +274,7 @@ extension DiskAvatarStore {
         try mirror.write(bare, of: address, usedAt: usedAt, isNew: false)
     }
 
-    /// Pictures first and the record last: what a kill leaves is still named by it.
+    /// Removes pictures first and the record last, so that after a kill the record still names the leftovers.
     private static func remove(
         _ address: AvatarAddress, _ kept: MirrorRecord?, from mirror: MirrorDirectory
     ) throws(Errno) {
@@ -290,7 +291,7 @@ extension DiskAvatarStore {
     private enum Look<Found> {
         case found(Found)
         case absent
-        /// The record names a file that is not there: it is being replaced right now, or somebody removed it.
+        /// The record names a missing file: it is being replaced right now, or was removed by hand.
         case unsettled
     }
 
@@ -307,7 +308,7 @@ extension DiskAvatarStore {
         }
     }
 
-    /// Looks once more while nobody replaces anything.
+    /// Repeats the look-up under the lock, while no process replaces files.
     private func settled<Found>(_ look: () throws(Errno) -> Look<Found>) throws(Errno) -> Look<Found> {
         let first = try look()
         guard case .unsettled = first else { return first }
@@ -357,16 +358,16 @@ extension DiskAvatarStore {
 }
 
 extension AvatarAddress {
-    /// The place as names of files.
+    /// The place as file names.
     fileprivate var parts: [[UInt8]] { place.map { Array($0.utf8) } }
 }
 
 extension PictureStyle {
-    /// What a picture was drawn by, as records hold it.
+    /// The steps of the style, as stored in records.
     fileprivate var spelling: [String] { steps.map(\.description) }
 }
 
-/// A file in the workshop of a mirror.
+/// A file in the workshop directory of a mirror.
 private final class DiskDraft: AvatarDraft {
     let file: SharedDescriptor
     let mirror: MirrorDirectory
@@ -380,11 +381,11 @@ private final class DiskDraft: AvatarDraft {
     }
 
     func put(at place: [[UInt8]], in mirror: MirrorDirectory) throws(Errno) {
-        // The directory was removed and made anew; the file went with the old one.
+        // The directory was removed and created again; this file was lost with the old one.
         if self.mirror !== mirror { throw .noSuchFileOrDirectory }
         try mirror.put(name, at: place)
     }
 
-    // Once it is kept, it has left the workshop, and its name there is never given again.
+    // A kept file has left the workshop, and its name there is never reused.
     deinit { try? mirror.workshop.unlink(name) }
 }

@@ -5,8 +5,8 @@ import Synchronization
 import SystemPackage
 public import UploadCore
 
-/// Keeps pictures in files that have no name and live in memory (man 2 memfd_create): for programs that want no
-/// directory, and for tests. Everything is gone with the store.
+/// Keeps pictures in unnamed files in memory (man 2 memfd_create), for programs without a directory and for tests. All
+/// pictures vanish with the store.
 public final class MemoryAvatarStore: AvatarStore {
     private struct Entry {
         var record: AvatarRecord
@@ -17,22 +17,22 @@ public final class MemoryAvatarStore: AvatarStore {
 
     private let kept = Mutex<[AvatarAddress: Entry]>([:])
 
-    /// An empty store.
+    /// Creates an empty store.
     public init() {}
 
-    /// The original of an address and what is known of it.
+    /// The original of an address and its record.
     public func original(
         of address: AvatarAddress
     ) throws(AvatarStoreError) -> (picture: StoredPicture, record: AvatarRecord)? {
         kept.withLock { $0[address].map { ($0.picture, $0.record) } }
     }
 
-    /// What is known of an address.
+    /// The record of an address.
     public func record(of address: AvatarAddress) throws(AvatarStoreError) -> AvatarRecord? {
         kept.withLock { $0[address]?.record }
     }
 
-    /// The styled picture, drawn from the original that is kept now.
+    /// The styled picture drawn from the present original.
     public func styled(_ address: AvatarAddress, _ style: PictureStyle) throws(AvatarStoreError) -> StoredPicture? {
         kept.withLock { $0[address]?.styled[style] }
     }
@@ -66,7 +66,7 @@ public final class MemoryAvatarStore: AvatarStore {
         let picture = try Self.picture(of: draft)
         kept.withLock {
             guard $0[address]?.picture.file === original.file else { return }
-            // Of two chains that bore one name, the former is never asked for again.
+            // If the name now means another chain of steps, the old picture is never requested again.
             for former in $0[address]?.styled.keys.filter({ $0.name == style.name }) ?? [] {
                 $0[address]?.styled[former] = nil
             }
@@ -75,25 +75,25 @@ public final class MemoryAvatarStore: AvatarStore {
         return picture
     }
 
-    /// Changes what is known of the original.
+    /// Replaces the record of the original.
     public func update(_ record: AvatarRecord, of address: AvatarAddress) throws(AvatarStoreError) {
         kept.withLock { $0[address]?.record = record }
     }
 
-    /// Nothing: memory survives no power cut.
+    /// Does nothing: memory survives no power cut.
     public func secure(_ address: AvatarAddress) throws(AvatarStoreError) {}
 
-    /// Notes that a picture was used now.
+    /// Records that a picture was used now.
     public func touch(_ address: AvatarAddress, at time: WallTime) {
         kept.withLock { $0[address]?.usedAt = time }
     }
 
-    /// Removes the original and what was drawn from it.
+    /// Removes the original and its styled pictures.
     public func remove(_ address: AvatarAddress) throws(AvatarStoreError) {
         kept.withLock { $0[address] = nil }
     }
 
-    /// Everything that is kept.
+    /// All entries.
     public func entries() throws(AvatarStoreError) -> [AvatarEntry] {
         kept.withLock { entries in
             entries.map { address, entry in
@@ -105,7 +105,7 @@ public final class MemoryAvatarStore: AvatarStore {
         }
     }
 
-    /// Removes what is too old, then what was used least recently until all fit.
+    /// Removes pictures that are too old, then the least recently used ones until the rest fits.
     public func trim(
         maximumSize: UInt64, maximumAge: Duration?, now: WallTime, sparing isSpared: (AvatarAddress) -> Bool
     ) throws(AvatarStoreError) -> AvatarTrim {

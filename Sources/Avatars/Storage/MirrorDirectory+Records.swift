@@ -4,15 +4,15 @@ import SystemPackage
 import UploadCore
 
 extension MirrorDirectory {
-    /// Longest text that is read as a record: two URLs and what servers send as validators fit many times over.
+    /// Maximum size of a record: far more than two URLs and a server's validators need.
     private static let longestRecord: UInt64 = 1 << 20
 
-    /// The record of an address; nil where there is none that can be read.
+    /// The record of an address; nil if missing or unreadable.
     func record(of address: AvatarAddress) throws(Errno) -> MirrorRecord? {
         try record(named: MirrorRecord.name(for: address))?.record
     }
 
-    /// A record by the name of its file, and when its pictures were used last.
+    /// A record by its file name, and the time of the last use.
     func record(named name: [UInt8]) throws(Errno) -> (record: MirrorRecord, usedAt: WallTime)? {
         do {
             let file = SharedDescriptor(try root.open(Self.recordPath(name), flags: O_RDONLY | O_NOFOLLOW))
@@ -28,7 +28,7 @@ extension MirrorDirectory {
         }
     }
 
-    /// Whether a record that can't be read was written by a program that is newer than this one.
+    /// Whether an unreadable record was written by a newer program.
     func isFromNewerProgram(recordNamed name: [UInt8]) -> Bool {
         guard let file = try? SharedDescriptor(root.open(Self.recordPath(name), flags: O_RDONLY | O_NOFOLLOW)),
             let status = try? FileStatus(of: file.rawValue), status.kind == .regular,
@@ -46,14 +46,14 @@ extension MirrorDirectory {
 
     /// Writes the record of an address. The lock must be held.
     ///
-    /// - Parameter usedAt: when its pictures were used last.
+    /// - Parameter usedAt: Time of the last use.
     func write(_ record: MirrorRecord, of address: AvatarAddress, usedAt: WallTime, isNew: Bool) throws(Errno) {
         guard let text = try? record.text() else { throw .invalidArgument }
         let (temporary, file) = try makeFile()
         do {
             try writeAll(text, to: file.rawValue)
-            // man 2 fdatasync: else a power cut could leave its name with nothing in it, and its pictures to nobody.
-            // File systems do the same by themselves where a file is replaced (man 5 ext4, auto_da_alloc).
+            // man 2 fdatasync: without it, a power cut could leave an empty record, and pictures without a record. If
+            // a file is replaced, file systems flush by themselves (man 5 ext4, auto_da_alloc).
             if isNew { try retryingOnInterrupt { fdatasync(file.rawValue) } }
             try FileTimes.set(usedAt, on: file.rawValue)
             try workshop.move(temporary, to: MirrorRecord.name(for: address), in: try root.directory(Self.records))
@@ -63,7 +63,7 @@ extension MirrorDirectory {
         }
     }
 
-    /// Writes a record and its directory to the disk.
+    /// Flushes a record and its directory to the disk.
     func flushRecord(of address: AvatarAddress) throws(Errno) {
         let file = try root.open(Self.recordPath(MirrorRecord.name(for: address)), flags: O_RDONLY | O_NOFOLLOW)
         try retryingOnInterrupt { fsync(file.rawValue) }
@@ -79,7 +79,7 @@ extension MirrorDirectory {
         }
     }
 
-    /// Notes when an address was used, in the time of its record; nothing where there is none.
+    /// Records a use of an address, as the modification time of its record. Throws if there is no record.
     func setUse(of address: AvatarAddress, _ time: WallTime) throws(Errno) {
         let file = try root.open(
             Self.recordPath(MirrorRecord.name(for: address)), flags: O_RDONLY | O_NOFOLLOW)

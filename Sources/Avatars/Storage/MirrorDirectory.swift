@@ -4,10 +4,10 @@ import LinuxSystem
 import Synchronization
 import SystemPackage
 
-/// The mirror's directory on disk: finds, places and removes files below it, and never follows a symbolic link.
+/// The mirror's directory on disk: finds, places and removes files, and never follows a symbolic link.
 ///
-/// Several processes may work in one directory. Whatever changes it is done with its lock held; reading takes none,
-/// since files come to their places whole and are told by their stamps.
+/// Several processes may work in one directory. All changes need the lock. Reads need no lock, because files appear
+/// atomically and are identified by their stamps.
 final class MirrorDirectory: Sendable {
     static let records = Array(".records".utf8)
     static let styles = Array(".styles".utf8)
@@ -15,19 +15,19 @@ final class MirrorDirectory: Sendable {
     private static let lockFile = Array(".lock".utf8)
     private static let workshopLockFile = Array("lock".utf8)
     private static let slash = UInt8(ascii: "/")
-    /// How long to wait for another process that holds the lock, which it does for moments.
+    /// How long to wait for the lock, which other processes hold only briefly.
     private static let patience = Duration.seconds(10)
 
     let root: Directory
-    /// Where this process writes files before they come to their places.
+    /// The directory where this process writes files before it moves them to their places.
     let workshop: Directory
     private let workshopPath: [UInt8]
-    /// A file in the workshop that is locked (man 2 flock) for as long as the workshop is in use, so that others can tell
-    /// it from what a kill has left. It is open for writing, as NFS wants it for locks.
+    /// A file in the workshop, locked (man 2 flock) while the workshop is in use. The lock distinguishes the workshop
+    /// from leftovers of a kill. The file is open for writing, because NFS requires that for locks.
     private let workshopLock: SharedDescriptor
     private let counter = Atomic<UInt64>(0)
 
-    /// Opens the directory, makes it where it is missing, and removes what processes that were killed have left.
+    /// Opens the directory, creates it if missing, and removes leftovers of killed processes.
     ///
     /// - Throws: `Errno`.
     init(path: String) throws(Errno) {
@@ -54,7 +54,7 @@ final class MirrorDirectory: Sendable {
         try? root.removeDirectory(workshopPath)
     }
 
-    /// Whether this is still the directory of its path, with all that is needed in it.
+    /// Whether the path still leads to this directory, and its subdirectories exist.
     func isInPlace(at path: String) -> Bool {
         guard let open = try? FileStatus(of: root.rawValue), let named = try? FileStatus(path: path) else {
             return false
@@ -66,9 +66,9 @@ final class MirrorDirectory: Sendable {
 
     // MARK: Lock
 
-    /// Runs what changes the directory while no other process does.
+    /// Runs a change of the directory while no other process makes one.
     ///
-    /// - Throws: `Errno`; `.wouldBlock` where another process holds the lock for too long.
+    /// - Throws: `Errno`; `.wouldBlock` if another process holds the lock for too long.
     func withLock<Result>(_ body: () throws(Errno) -> Result) throws(Errno) -> Result {
         try Self.withLock(on: root, body)
     }
@@ -77,7 +77,7 @@ final class MirrorDirectory: Sendable {
         on root: Directory, _ body: () throws(Errno) -> Result
     ) throws(Errno) -> Result {
         let file = try root.open(lockFile, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
-        // Whoever may open it may hold the lock; earlier versions let everybody.
+        // Any process that can open the file can hold the lock, and earlier versions gave it a wider mode.
         if try FileStatus(of: file.rawValue).permissions != 0o600 { _ = fchmod(file.rawValue, 0o600) }
         let start = ContinuousClock.now
         while flock(file.rawValue, LOCK_EX | LOCK_NB) != 0 {
@@ -90,11 +90,12 @@ final class MirrorDirectory: Sendable {
         return try body()
     }
 
-    /// Removes the workshops that nobody holds.
+    /// Removes workshops that no process holds.
     private static func removeAbandoned(in workshops: Directory) throws(Errno) {
         for entry in try workshops.entries() {
             guard let workshop = try? workshops.directory(entry.name) else { continue }
-            // Without the file, its maker was killed before it could make it: it would hold the lock that is held here.
+            // If the lock file is missing, the workshop's owner was killed before it could create the file: a live
+            // owner would hold the directory's lock now.
             let lock = try? SharedDescriptor(workshop.open(workshopLockFile, flags: O_RDWR | O_NOFOLLOW))
             if let lock, flock(lock.rawValue, LOCK_EX | LOCK_NB) != 0 { continue }
             for file in try workshop.entries() { try workshop.unlink(file.name) }
@@ -104,7 +105,7 @@ final class MirrorDirectory: Sendable {
 
     // MARK: Files
 
-    /// A new file in the workshop, open for reading and writing.
+    /// Creates a file in the workshop, open for reading and writing.
     func makeFile() throws(Errno) -> (name: [UInt8], file: SharedDescriptor) {
         let number = counter.wrappingAdd(1, ordering: .relaxed).newValue
         let name = Array(String(number).utf8)
@@ -112,9 +113,9 @@ final class MirrorDirectory: Sendable {
         return (name, SharedDescriptor(file))
     }
 
-    /// Opens the file at a place that bears a stamp; nil where there is none, or another.
+    /// Opens the file with a stamp at a place; nil if there is none, or only another file.
     ///
-    /// - Returns: the file, and its path below the directory.
+    /// - Returns: The file, and its path below the directory.
     func find(
         _ place: [[UInt8]], _ stamp: MirrorRecord.Stamp
     ) throws(Errno) -> (file: SharedDescriptor, path: [UInt8])? {
@@ -131,8 +132,8 @@ final class MirrorDirectory: Sendable {
         return nil
     }
 
-    /// Moves a file of the workshop to a place, over what stands there. Where a directory is needed and a file stands,
-    /// or the other way round, the file's name gets the suffix `%file`. The lock must be held.
+    /// Moves a file from the workshop to a place, and replaces the file there. If a directory and a file need the same
+    /// name, the file's name gets the suffix `%file`. The lock must be held.
     func put(_ name: [UInt8], at place: [[UInt8]]) throws(Errno) {
         guard let last = place.last else { throw .invalidArgument }
         let parent = try makeDirectory(place.dropLast())
@@ -143,24 +144,24 @@ final class MirrorDirectory: Sendable {
             if error != .isDirectory { throw error }
             return try workshop.move(name, to: suffixed, in: parent)
         }
-        // From a time when a directory stood there.
+        // Left from the time when a directory had this name.
         try? parent.unlink(suffixed)
     }
 
-    /// Writes a file and the directories on the way to it to the disk.
+    /// Flushes a file and its parent directories to the disk.
     func flush(_ file: SharedDescriptor, at place: [[UInt8]]) throws(Errno) {
         try retryingOnInterrupt { fsync(file.rawValue) }
         for length in (1..<place.count).reversed() { try Self.flush(root.directory(Self.path(place[..<length]))) }
         try Self.flush(root)
     }
 
-    /// Writes the names in a directory to the disk.
+    /// Flushes the names in a directory to the disk.
     static func flush(_ directory: Directory) throws(Errno) {
         let raw = directory.rawValue
         try retryingOnInterrupt { fsync(raw) }
     }
 
-    /// Removes the file at a place, and directories that are empty then. The lock must be held.
+    /// Removes the file at a place, and the directories that are then empty. The lock must be held.
     func remove(_ place: [[UInt8]]) throws(Errno) {
         guard let last = place.last else { return }
         var parents = place.dropLast()
@@ -182,7 +183,7 @@ final class MirrorDirectory: Sendable {
         }
     }
 
-    /// Opens a directory, and makes what is missing of it.
+    /// Opens a directory, and creates missing parts of its path.
     private func makeDirectory(_ place: ArraySlice<[UInt8]>) throws(Errno) -> Directory {
         do {
             return try root.directory(Self.path(place))
@@ -209,7 +210,8 @@ final class MirrorDirectory: Sendable {
 
     private static func path(_ place: some Sequence<[UInt8]>) -> [UInt8] { Array(place.joined(separator: [slash])) }
 
-    /// Whether an error says that there is no such file: its name, or one on the way, is missing or something else.
+    /// Whether an error means that the file does not exist: its name or a parent is missing, or is another kind of
+    /// object.
     private static func meansAbsent(_ error: Errno) -> Bool {
         switch error {
         case .noSuchFileOrDirectory, .notDirectory, .isDirectory, .tooManySymbolicLinkLevels, .noSuchAddressOrDevice:

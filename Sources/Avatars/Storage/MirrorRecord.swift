@@ -7,18 +7,18 @@ import PictureJobs
 import SystemPackage
 import UploadCore
 
-/// What stands in `.records/<hash>.json`: the one truth about what the mirror keeps of an address.
+/// The content of `.records/<hash>.json`: the authoritative state of an address in the mirror.
 ///
-/// It names files before they come to their places, and by what tells them from all others. So after a kill a picture is
-/// either the one that is meant, or none, and nothing of ours is ever without a record.
+/// A record is written before its files come to their places, and identifies them by stamps. After a kill, a picture
+/// is therefore either the recorded one or ignored, and no file of the mirror is ever without a record.
 struct MirrorRecord: Codable, Equatable, Sendable {
-    /// Tells one file from any other that ever bore its name.
+    /// Distinguishes a file from every other file that ever had its name.
     struct Stamp: Codable, Equatable, Sendable {
         var size: UInt64
-        /// Nanoseconds since 1970. It is set to the nanosecond when a file is kept, and a later write changes it.
+        /// Nanoseconds since 1970. Set to the nanosecond when a file is kept; every later write changes it.
         var modified: Int64
 
-        /// What stands on an open file.
+        /// Reads the stamp of an open file.
         init(of descriptor: Int32) throws(Errno) {
             self.init(try FileStatus(of: descriptor))
         }
@@ -33,31 +33,31 @@ struct MirrorRecord: Codable, Equatable, Sendable {
             var now = timespec()
             clock_gettime(CLOCK_REALTIME, &now)
             try FileTimes.set(now, on: descriptor)
-            // File systems round; what they kept is what counts.
+            // File systems may round the time, so read the result back.
             return try Stamp(of: descriptor)
         }
     }
 
     /// A styled picture.
     struct Styled: Codable, Equatable, Sendable {
-        /// What it was drawn by; a name may stand for other steps tomorrow.
+        /// The steps of the drawing. A style's name may stand for other steps later.
         var steps: [String]
-        /// What it was drawn from. With any other original, all it is good for is to be removed.
+        /// The original the picture was drawn from. If the original differs, this picture can only be removed.
         var original: Stamp
         var stamp: Stamp
     }
 
-    /// Changes when a field changes meaning; another one is as good as no record.
+    /// Changes when a field changes its meaning. A record with another version is ignored.
     var version = Self.currentVersion
-    /// What the cache knows.
+    /// The cache's metadata.
     var record: AvatarRecord
-    /// The original that this is the record of.
+    /// Stamp of the original.
     var original: Stamp
     /// Styled pictures by the names of their styles.
     var styled: [String: Styled]
 
     private static let currentVersion = 1
-    /// Of a picture; more is damage, and would overflow sums.
+    /// Maximum size of a picture. A larger value is damage, and could overflow sums.
     private static let largestSize: UInt64 = 1 << 40
 
     init(record: AvatarRecord, original: Stamp, styled: [String: Styled] = [:]) {
@@ -66,10 +66,10 @@ struct MirrorRecord: Codable, Equatable, Sendable {
         self.styled = styled
     }
 
-    /// Names of the styles that are drawn from this original, ordered.
+    /// Names of the styles drawn from this original, ordered.
     var styles: [String] { styled.filter { $0.value.original == original }.keys.sorted() }
 
-    /// Reads the text of a record; nil for anything else.
+    /// Parses a record; nil if invalid.
     init?(_ text: [UInt8]) {
         guard let read = try? JSONDecoder().decode(MirrorRecord.self, from: Data(text)),
             read.version == Self.currentVersion,
@@ -78,14 +78,14 @@ struct MirrorRecord: Codable, Equatable, Sendable {
         self = read
     }
 
-    /// Whether a text is the record of a later version.
+    /// Whether a text is a record of a newer version.
     static func isNewer(_ text: [UInt8]) -> Bool {
         struct Versioned: Decodable { let version: Int }
         guard let read = try? JSONDecoder().decode(Versioned.self, from: Data(text)) else { return false }
         return read.version > currentVersion
     }
 
-    /// The text that ``init(_:)`` reads.
+    /// The text that ``init(_:)`` parses.
     ///
     /// - Throws: `EncodingError`.
     func text() throws -> [UInt8] {
@@ -94,7 +94,7 @@ struct MirrorRecord: Codable, Equatable, Sendable {
         return Array(try encoder.encode(self)) + [UInt8(ascii: "\n")]
     }
 
-    /// Where the record of an address stands in the directory of records. Unlike a place, it is never shared.
+    /// File name of an address's record. Unlike a place, no two addresses share it.
     static func name(for address: AvatarAddress) -> [UInt8] {
         Array((SHA256Hasher.hash(Array(address.key.utf8)).hexadecimal + ".json").utf8)
     }
@@ -102,16 +102,16 @@ struct MirrorRecord: Codable, Equatable, Sendable {
 
 /// Times of files.
 enum FileTimes {
-    /// Sets the time of the last change and leaves the last access (man 2 futimens).
+    /// Sets the modification time and keeps the access time (man 2 futimens).
     static func set(_ time: timespec, on descriptor: Int32) throws(Errno) {
         let omitted = timespec(tv_sec: 0, tv_nsec: outbox_utime_omit)
         try retryingOnInterrupt { [omitted, time].withUnsafeBufferPointer { futimens(descriptor, $0.baseAddress) } }
     }
 
-    /// Sets the time of the last change.
+    /// Sets the modification time.
     static func set(_ time: WallTime, on descriptor: Int32) throws(Errno) {
         let (seconds, rest) = time.milliseconds.quotientAndRemainder(dividingBy: 1000)
-        // A time before 1970 is a clock that was never set.
+        // A time before 1970 comes from a clock that was never set.
         try set(timespec(tv_sec: max(Int(seconds), 0), tv_nsec: max(Int(rest), 0) * 1_000_000), on: descriptor)
     }
 }

@@ -1,6 +1,6 @@
 import PictureJobs
 
-/// Where styled pictures stand: `.styles/<style>/<host>[_port]/<path>.png`.
+/// Places of styled pictures: `.styles/<style>/<host>[_port]/<path>.png`.
 enum StylePlace {
     /// The place of a styled picture below the mirror's directory.
     static func parts(of address: AvatarAddress, styleName: String) -> [[UInt8]] {
@@ -9,9 +9,9 @@ enum StylePlace {
         return parts
     }
 
-    /// The directory of a style: its name, with what a file can't be called percent-encoded.
+    /// The directory of a style: its name, with characters not allowed in a file name percent-encoded.
     ///
-    /// Names of users may hold anything; different names get different directories.
+    /// Users may choose any names. Different names get different directories.
     private static func directory(of name: String) -> [UInt8] {
         var result: [UInt8] = []
         for byte in name.utf8 {

@@ -1,16 +1,16 @@
 import UploadCore
 
-/// What goes when a store has grown too large or too old; a rule without a disk.
+/// Decides which entries to remove from a store that is too large or too old. Does no I/O.
 struct Trimming: Sendable {
-    /// Bytes that may stay, originals and styled pictures together.
+    /// Maximum bytes of originals and styled pictures together.
     let maximumSize: UInt64
-    /// Originals fetched, or confirmed, longer ago than this go; nil: no limit.
+    /// Originals fetched or revalidated longer ago are removed; nil: no limit.
     let maximumAge: Duration?
     let now: WallTime
-    /// What stays whatever happens. It counts with the rest.
+    /// Addresses that are never removed. Their sizes count like all others.
     let pinned: Set<AvatarAddress>
 
-    /// What goes: those too old, then those used least recently until the others fit.
+    /// Returns the entries to remove: those too old, then the least recently used ones until the rest fits.
     func outcome(of entries: [AvatarEntry]) -> AvatarTrim {
         var tooOld: [AvatarAddress] = []
         var tooMuch: [AvatarAddress] = []

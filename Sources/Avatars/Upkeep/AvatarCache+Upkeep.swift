@@ -6,8 +6,8 @@ import SystemPackage
 import UploadCore
 
 extension AvatarCache {
-    /// Keeps `wanted.txt` mirrored, removes what is too old or too much, and gives memory back when it runs short, until
-    /// the task is cancelled. It sleeps until there is something to do.
+    /// Keeps the pictures of `wanted.txt` mirrored, trims the mirror, and frees memory when it runs low, until the
+    /// task is cancelled. Sleeps while there is nothing to do.
     public func run() async {
         logger.info("the avatar cache watches for low memory", metadata: ["by": "\(pressure.description)"])
         trim()
@@ -18,7 +18,7 @@ extension AvatarCache {
         }
     }
 
-    /// The network is another one than before: what it stood in the way of is tried again at once.
+    /// Handles a changed network: retries everything that failed for lack of network.
     public func networkChanged() {
         patience = [:]
         wanted?.yield(.networkChanged)
@@ -41,21 +41,21 @@ extension AvatarCache {
 
     // MARK: wanted.txt
 
-    /// What concerns the wanted pictures.
+    /// A signal to the maintenance of wanted pictures.
     enum WantedSignal: Sendable {
         case listRead(Result<WantedList, Errno>)
         case due
         case ended(AvatarDesk.Wish, number: UInt64, WantedPlan.Outcome)
         case lowMemory
         case networkChanged
-        /// The mirror has no more of these, or forgot that they failed.
+        /// These addresses were removed from the mirror, or their failures were forgotten.
         case forgotten(Set<AvatarAddress>)
     }
 
-    /// How long nothing is prefetched when memory is short.
+    /// How long to pause prefetching after memory ran low.
     private static let shortageBreak = Duration.seconds(60)
 
-    /// Looks after the pictures that a file wants.
+    /// Maintains the pictures listed in a file.
     private func mirror(_ path: String) async {
         let (signals, mailbox) = AsyncStream.makeStream(of: WantedSignal.self)
         wanted = mailbox
@@ -102,7 +102,7 @@ extension AvatarCache {
             let picture = try await picture(wish, isUrgent: false)
             let life = life(
                 of: picture.fetchedAt.milliseconds, until: picture.freshUntil.milliseconds, clock.now().wall)
-            // Stale all the same: its server could not be asked, unless it wants to be asked each time and was.
+            // Still stale: the server could not be asked, unless it requires a request each time and was asked.
             let isConfirmed = picture.fetchedAt.milliseconds >= begun.milliseconds
             return life > .zero || isConfirmed ? .fresh(life) : .interrupted
         } catch {
@@ -115,8 +115,7 @@ extension AvatarCache {
         }
     }
 
-    /// How long a picture that is in the mirror, style and all, stays fresh; nil where there is something to do. Nothing
-    /// is read for it.
+    /// Remaining freshness of a mirrored picture in its style; nil if work is needed. Does not read the picture.
     private func mirroredLife(of wish: AvatarDesk.Wish) -> Duration? {
         guard let found = try? find(wish), found.picture != nil else { return nil }
         let life = life(of: found.record.fetchedAt, until: found.record.freshUntil, clock.now().wall)
@@ -127,12 +126,12 @@ extension AvatarCache {
         do throws(Errno) {
             return .success(WantedList(try text(of: path), styles: styles))
         } catch {
-            // Without a file, nothing is wanted.
+            // A missing file means that no picture is wanted.
             return error == .noSuchFileOrDirectory ? .success(WantedList()) : .failure(error)
         }
     }
 
-    /// What the file wants now; a line that can't be read is told once.
+    /// The wishes of the file. An unreadable line is reported once.
     private func wishes(
         of reading: Result<WantedList, Errno>, _ path: String, _ keeper: inout WantedKeeper
     ) -> [AvatarDesk.Wish] {
@@ -140,7 +139,7 @@ extension AvatarCache {
         switch reading {
         case .success(let read): list = read
         case .failure(let error):
-            // One that can't be read for now wants what it wanted before.
+            // An unreadable file keeps its previous wishes.
             logger.warning(
                 "the list of wanted pictures can't be read", metadata: ["path": "\(path)", "error": "\(error)"])
             return keeper.wishes
@@ -156,7 +155,7 @@ extension AvatarCache {
     }
 
     private static func text(of path: String) throws(Errno) -> String {
-        // A FIFO must not hold up the cache.
+        // A FIFO must not block the cache.
         let file = try SharedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK)
         let status = try FileStatus(of: file.rawValue)
         guard status.kind == .regular, status.size <= UInt64(WantedList.maximumLength) else { throw .fileTooLarge }

@@ -1,6 +1,6 @@
 import UploadCore
 
-/// What is due when, the earliest first, equal times in the order they came: a binary heap.
+/// A priority queue by time, as a binary heap. Equal times keep their order of insertion.
 struct DueQueue<Element> {
     private struct Item {
         let element: Element
@@ -13,7 +13,7 @@ struct DueQueue<Element> {
     private var items: [Item] = []
     private var inserted: UInt64 = 0
 
-    /// The earliest.
+    /// The earliest element.
     var first: (element: Element, due: MonotonicTime)? { items.first.map { ($0.element, $0.due) } }
 
     /// Number of elements.
@@ -29,7 +29,7 @@ struct DueQueue<Element> {
         }
     }
 
-    /// Removes the earliest, where there is one.
+    /// Removes the earliest element, if any.
     mutating func removeFirst() {
         guard let last = items.popLast(), !items.isEmpty else { return }
         items[0] = last

@@ -3,11 +3,11 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// Tells when one file of a directory may have changed: written, replaced, made or removed (man 7 inotify).
+/// Reports possible changes of one file: written, replaced, created or removed (man 7 inotify).
 ///
-/// The directory is watched, since a file that is renamed over another is not the one that was watched. Where that is
-/// not possible, or the directory goes away, it is looked at once a minute. So is whether the directory is still the one
-/// that is watched: nothing is told of one that is removed for as long as somebody has it open.
+/// Watches the directory, because a file renamed over the watched one would go unnoticed. If the watch fails or the
+/// directory vanishes, checks the file once a minute. Also checks once a minute whether the directory is still the
+/// watched one: a removed directory causes no event while a process has it open.
 struct FileChanges {
     private let directory: String
     private let name: [UInt8]
@@ -18,12 +18,12 @@ struct FileChanges {
         name = Array(path[end...].utf8.drop { $0 == UInt8(ascii: "/") })
     }
 
-    /// What is read of the file each time, on a thread that ends when nobody listens any more. Of several that nobody
-    /// took, the newest alone is given.
+    /// Returns a stream of the file's values, read on a thread that ends with its last listener. If several values are
+    /// pending, only the newest is delivered.
     ///
     /// - Parameters:
-    ///   - interval: how often it is looked whether the directory is still the same, in milliseconds.
-    ///   - read: may block.
+    ///   - interval: Interval between checks of the directory, in milliseconds.
+    ///   - read: Reads the file; may block.
     func stream<Value: Sendable>(
         interval: Int32 = 60_000, reading read: @escaping @Sendable () -> Value
     ) -> AsyncStream<Value> {
@@ -47,7 +47,7 @@ struct FileChanges {
         while true {
             if watch == nil {
                 watch = open()
-                // Whatever happened while nothing was watched.
+                // Changes may have happened while nothing was watched.
                 changed()
             }
             var entries = [
@@ -69,7 +69,7 @@ struct FileChanges {
         case changed, nothing, lost
     }
 
-    /// Tells a directory from the next of its name.
+    /// Distinguishes a directory from a later one with the same name.
     private struct Identity: Equatable {
         let device: UInt64
         let inode: UInt64
@@ -91,12 +91,12 @@ struct FileChanges {
         let mask =
             IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
             | IN_ONLYDIR
-        // Before it is watched: one that comes in between is found to be another.
+        // Read before the watch is added: if the directory is replaced in between, the next check notices.
         guard let identity, inotify_add_watch(raw, directory, UInt32(bitPattern: Int32(mask))) >= 0 else { return nil }
         return Watch(events: descriptor, directory: identity)
     }
 
-    /// Reads all events that wait.
+    /// Reads all pending events.
     private func look(at watch: SharedDescriptor) -> Finding {
         var finding = Finding.nothing
         let lostFlags = UInt32(bitPattern: Int32(IN_IGNORED | IN_MOVE_SELF | IN_DELETE_SELF))

@@ -3,39 +3,39 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// Somebody who says that the machine runs out of memory.
+/// Warns when the machine runs low on memory.
 public protocol MemoryPressureSource: Sendable {
-    /// How it knows, for the log.
+    /// The method of detection, for the log.
     var description: String { get }
 
-    /// Tells each time memory is short, until whoever listens goes away.
+    /// Yields whenever memory is low, until the listener goes away.
     func warnings() -> AsyncStream<Void>
 }
 
-/// The kernel's own word for it (Documentation/accounting/psi.rst), or, where it can't be had, a look at the available
-/// memory once a minute.
+/// Uses the kernel's pressure stall information (Documentation/accounting/psi.rst) if available, otherwise checks the
+/// available memory once a minute.
 public struct KernelMemoryPressure: MemoryPressureSource {
-    /// Some task waited for memory for 200 ms within 2 s. Windows that are a multiple of 2 s need no privilege.
+    /// A task waited for memory for 200 ms within 2 s. Windows that are multiples of 2 s need no privilege.
     private static let trigger = "some 200000 2000000"
-    /// Memory is short where less than one part in this many is available.
+    /// Memory is low if less than 1/20 is available.
     private static let shortage: UInt64 = 20
 
     private let pressureFile: String
     private let memoryFile: String
     private let trigger: SharedDescriptor?
 
-    /// Registers a trigger with the kernel, where that is possible.
+    /// Registers a trigger with the kernel if possible.
     ///
     /// - Parameters:
-    ///   - pressureFile: of the machine, or of a control group.
-    ///   - memoryFile: where `MemTotal` and `MemAvailable` stand (man 5 proc).
+    ///   - pressureFile: The file of the machine, or of a control group.
+    ///   - memoryFile: The file with `MemTotal` and `MemAvailable` (man 5 proc).
     public init(pressureFile: String = "/proc/pressure/memory", memoryFile: String = "/proc/meminfo") {
         self.pressureFile = pressureFile
         self.memoryFile = memoryFile
         trigger = Self.register(pressureFile)
     }
 
-    /// How it knows.
+    /// The method of detection.
     public var description: String {
         trigger != nil ? "a trigger on \(pressureFile)" : "a look at \(memoryFile) every 60 s"
     }
@@ -60,20 +60,20 @@ public struct KernelMemoryPressure: MemoryPressureSource {
         return stream
     }
 
-    /// Waits for the kernel, or a minute.
+    /// Waits for the kernel, or for a minute.
     ///
-    /// - Parameter trigger: nil from then on where the kernel has let it go.
-    /// - Returns: whether memory is short; nil at the end.
+    /// - Parameter trigger: Set to nil if the kernel dropped the trigger.
+    /// - Returns: Whether memory is low; nil at the end.
     private func wait(for ending: SharedDescriptor, or trigger: inout SharedDescriptor?) -> Bool? {
         var entries = [
             pollfd(fd: ending.rawValue, events: Int16(POLLIN), revents: 0),
-            // A negative descriptor is left out (man 2 poll).
+            // A negative descriptor is ignored (man 2 poll).
             pollfd(fd: trigger?.rawValue ?? -1, events: Int16(POLLPRI), revents: 0),
         ]
         _ = poll(&entries, nfds_t(entries.count), trigger == nil ? 60_000 : -1)
         if entries[0].revents != 0 { return nil }
         guard trigger != nil else { return isShort }
-        // POLLERR: the control group is gone, and poll would return at once for ever.
+        // POLLERR: the control group was removed, and poll would always return at once.
         if Int32(entries[1].revents) & Int32(POLLERR) != 0 {
             trigger = nil
             return isShort
@@ -82,7 +82,7 @@ public struct KernelMemoryPressure: MemoryPressureSource {
     }
 
     private static func register(_ path: String) -> SharedDescriptor? {
-        // The trigger lives as long as the file is open; its text ends with a NUL.
+        // The trigger lives as long as the file is open. Its text ends with a NUL byte.
         guard let file = try? SharedDescriptor(opening: path, flags: O_RDWR | O_NONBLOCK) else { return nil }
         do {
             try writeAll(Array(trigger.utf8) + [0], to: file.rawValue)
@@ -92,7 +92,7 @@ public struct KernelMemoryPressure: MemoryPressureSource {
         }
     }
 
-    /// Whether less than a twentieth of the memory is available now.
+    /// Whether less than 1/20 of the memory is available now.
     var isShort: Bool {
         guard let file = try? SharedDescriptor(opening: memoryFile, flags: O_RDONLY) else { return false }
         let text = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) { buffer in

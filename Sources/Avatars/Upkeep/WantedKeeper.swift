@@ -1,11 +1,11 @@
 import UploadCore
 
-/// What runs for the wanted pictures, beside the plan that says what should.
+/// The running tasks for wanted pictures, and the plan that decides on them.
 struct WantedKeeper {
     var plan: WantedPlan
-    /// What was wanted when the file could be read last.
+    /// The wishes of the last successful read of the file.
     var wishes: [AvatarDesk.Wish] = []
-    /// Lines that were complained about.
+    /// Lines already reported.
     var told: Set<WantedList.Problem> = []
 
     private var tasks: [AvatarDesk.Wish: (number: UInt64, task: Task<Void, Never>)] = [:]
@@ -17,7 +17,7 @@ struct WantedKeeper {
         self.plan = plan
     }
 
-    /// A number that tells one look after a picture from the next.
+    /// A number that identifies one task.
     mutating func nextNumber() -> UInt64 {
         lastNumber += 1
         return lastNumber
@@ -33,20 +33,20 @@ struct WantedKeeper {
         plan.ended(wish, outcome, now: now)
     }
 
-    /// Gives up what is no longer wanted.
+    /// Cancels tasks that are no longer wanted.
     mutating func stop(_ wishes: [AvatarDesk.Wish]) {
         for wish in wishes { tasks.removeValue(forKey: wish)?.task.cancel() }
     }
 
-    /// Gives up what is under way; it ends as interrupted, and comes again later.
+    /// Cancels all tasks. They end as interrupted and run again later.
     func stopAll() {
         for (_, task) in tasks.values { task.cancel() }
     }
 
-    /// The alarm went off.
+    /// Handles the alarm.
     mutating func alarmRang() { alarmTime = nil }
 
-    /// Wakes when the plan has something to do, and not before.
+    /// Sets the alarm to the time when the plan next has work.
     mutating func setAlarm(
         now: MonotonicTime, _ clock: AvatarClock, _ mailbox: AsyncStream<AvatarCache.WantedSignal>.Continuation
     ) {
@@ -56,13 +56,13 @@ struct WantedKeeper {
         alarmTime = due
         alarm = due.map { due in
             Task {
-                // Cancelled: another alarm took its place.
+                // If cancelled, another alarm has replaced this one.
                 if (try? await clock.sleep(max(due - now, .zero))) != nil { mailbox.yield(.due) }
             }
         }
     }
 
-    /// The end of everything.
+    /// Cancels all tasks and the alarm.
     mutating func end() {
         stopAll()
         alarm?.cancel()

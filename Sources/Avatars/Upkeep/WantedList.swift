@@ -1,35 +1,35 @@
 import PictureJobs
 
-/// What `wanted.txt` says: one URL per line, optionally a style after a space. Empty lines and those that begin with #
-/// mean nothing.
+/// The content of `wanted.txt`: one URL per line, optionally followed by a space and a style. Empty lines and lines
+/// that begin with # are ignored.
 struct WantedList: Equatable, Sendable {
-    /// A line that can't be read.
+    /// An invalid line.
     struct Problem: Hashable, Sendable {
-        /// Counted from 1.
+        /// Line number, starting at 1.
         var line: Int
-        /// What is wrong with it.
+        /// The error.
         var message: String
     }
 
-    /// Longer files are not read, in bytes.
+    /// Maximum size of the file in bytes; longer files are not read.
     static let maximumLength = 8 << 20
-    /// So many pictures are kept mirrored; each costs about a kilobyte of memory, which other users of the directory must
-    /// not be able to use up.
+    /// Maximum number of pictures. Each costs about a kilobyte of memory, which other users of the directory must not
+    /// exhaust.
     static let mostWishes = 20_000
-    /// So many lines are complained about.
+    /// Maximum number of reported lines.
     static let mostProblems = 100
 
-    /// The pictures, in the order of the lines, each once.
+    /// The pictures in the order of the lines, without duplicates.
     var wishes: [AvatarDesk.Wish] = []
-    /// Lines that can't be read.
+    /// Invalid lines.
     var problems: [Problem] = []
 
-    /// Nothing is wanted.
+    /// Creates an empty list.
     init() {}
 
-    /// Reads the file's text.
+    /// Parses the file's text.
     ///
-    /// - Parameter styles: the named ones.
+    /// - Parameter styles: The named styles.
     init(_ text: String, styles: [String: [PictureStep]]) {
         var seen: Set<AvatarDesk.Wish> = []
         var rest = text[...]

@@ -1,30 +1,30 @@
 import UploadCore
 
-/// Which wanted pictures have to be looked after, and when. A value: it is told what happens and what time it is.
+/// Decides which wanted pictures need a task, and when. A value without clock: callers pass in events and the time.
 struct WantedPlan {
-    /// How looking after one ended.
+    /// The outcome of a task.
     enum Outcome: Equatable, Sendable {
-        /// It is mirrored, and the server need not be asked for this long.
+        /// The picture is mirrored, and stays fresh for this long.
         case fresh(Duration)
-        /// It can't be had, and is not to be tried for this long.
+        /// The picture is unavailable. Don't retry for this long.
         case failed(Duration)
-        /// It was no fault of the picture's: it will do later.
+        /// The task failed through no fault of the picture; retry later.
         case interrupted
     }
 
-    /// Pause after a first interruption; it doubles up to `longestPause`.
+    /// Pause after the first interruption; doubles up to `longestPause`.
     static let firstPause = Duration.seconds(60)
     /// The longest pause after interruptions.
     static let longestPause = Duration.seconds(3600)
-    /// No picture is looked at more often, whatever its server says about freshness.
+    /// Minimum interval between two tasks for a picture, even if its server says less.
     static let shortestLife = Duration.seconds(60)
 
     private struct Entry {
-        /// nil while it is being looked after.
+        /// nil while a task runs.
         var due: MonotonicTime?
         var pause = WantedPlan.firstPause
         var isInterrupted = false
-        /// Whether it was removed while it is being looked after.
+        /// Whether the picture was removed while its task runs.
         var isForgotten = false
     }
 
@@ -34,16 +34,16 @@ struct WantedPlan {
     private var running = 0
     private var heldUntil: MonotonicTime?
 
-    /// Nothing is wanted.
+    /// Creates an empty plan.
     ///
-    /// - Parameter maximumRunning: how many are looked after at once.
+    /// - Parameter maximumRunning: Maximum number of concurrent tasks.
     init(maximumRunning: Int) {
         self.maximumRunning = maximumRunning
     }
 
-    /// Everything that is wanted now; what was wanted before keeps its time.
+    /// Replaces the wishes. Wishes that stay keep their due times.
     ///
-    /// - Returns: what is being looked after and no longer wanted.
+    /// - Returns: Removed wishes with a running task.
     mutating func replace(_ wishes: [AvatarDesk.Wish], now: MonotonicTime) -> [AvatarDesk.Wish] {
         let wanted = Set(wishes)
         var stopped: [AvatarDesk.Wish] = []
@@ -59,13 +59,13 @@ struct WantedPlan {
         return stopped
     }
 
-    /// What has to be looked after now; it counts as running until ``ended(_:_:now:)``.
+    /// Returns the wishes to start now. They count as running until ``ended(_:_:now:)``.
     mutating func start(now: MonotonicTime) -> [AvatarDesk.Wish] {
         var started: [AvatarDesk.Wish] = []
         if let heldUntil, now < heldUntil { return [] }
         while running < maximumRunning, let (wish, due) = queue.first, due <= now {
             queue.removeFirst()
-            // Otherwise it is an older time of a picture that has another one now.
+            // Skip outdated queue items: the picture has another due time now.
             guard entries[wish]?.due == due else { continue }
             entries[wish]?.due = nil
             running += 1
@@ -74,7 +74,7 @@ struct WantedPlan {
         return started
     }
 
-    /// Looking after one is over.
+    /// Handles the end of a task.
     mutating func ended(_ wish: AvatarDesk.Wish, _ outcome: Outcome, now: MonotonicTime) {
         guard var entry = entries[wish], entry.due == nil else { return }
         running -= 1
@@ -98,7 +98,7 @@ struct WantedPlan {
     /// Starts nothing before this time.
     mutating func hold(until time: MonotonicTime) { heldUntil = time }
 
-    /// The mirror has no more of these addresses, or forgot that they failed: they are due at once.
+    /// Makes addresses due at once, because they were removed from the mirror or their failures were forgotten.
     mutating func forget(_ addresses: Set<AvatarAddress>, now: MonotonicTime) {
         for (wish, entry) in entries where addresses.contains(wish.address) {
             guard let due = entry.due else {
@@ -111,7 +111,7 @@ struct WantedPlan {
         }
     }
 
-    /// What stood in the way may be gone: what was interrupted is due at once.
+    /// Makes interrupted pictures due at once, because the obstacle may be gone.
     mutating func retryInterrupted(now: MonotonicTime) {
         for (wish, entry) in entries where entry.isInterrupted && entry.due.map({ now < $0 }) ?? false {
             entries[wish]?.due = now
@@ -120,18 +120,18 @@ struct WantedPlan {
         }
     }
 
-    /// When ``start(now:)`` may have something to give; nil where it won't before something ends or changes.
+    /// When ``start(now:)`` may next return wishes; nil if something must end or change first.
     var nextDue: MonotonicTime? {
         guard running < maximumRunning, let due = queue.first?.due else { return nil }
         return heldUntil.map { max($0, due) } ?? due
     }
 
-    /// Times that are queued, older ones of the same picture among them.
+    /// Number of queued items, including outdated ones.
     var queuedTimes: Int { queue.count }
 
     private mutating func insert(_ wish: AvatarDesk.Wish, due: MonotonicTime) {
         queue.insert(wish, due: due)
-        // Most of what is in it are older times then.
+        // Otherwise most items are outdated, so rebuild the queue.
         if queuedTimes <= 2 * entries.count + 64 { return }
         queue = DueQueue()
         for (wish, entry) in entries { if let due = entry.due { queue.insert(wish, due: due) } }

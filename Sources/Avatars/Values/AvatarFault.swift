@@ -1,32 +1,32 @@
-/// Why a picture could not be had, as far as it matters for when to ask again.
+/// The cause of a failed fetch, as far as it decides when to retry.
 public enum AvatarFault: Equatable, Sendable {
-    /// The server has no such picture, or does not give it away: 404, 410 and the other 4xx that stay.
+    /// The server has no such picture or refuses it: 404, 410 and other permanent 4xx.
     case status(Int)
-    /// What came is none of the formats that are taken, or can't be decoded.
+    /// The body is no supported picture format, or can't be decoded.
     case notAPicture
     /// More bytes than allowed.
     case tooLarge
     /// More pixels than allowed.
     case tooManyPixels
-    /// The picture worker died or hung over it.
+    /// The picture worker died or hung while processing the picture.
     case killedWorker
-    /// More redirects than allowed, or to what is neither http nor https.
+    /// Too many redirects, or a redirect to a URL that is neither http nor https.
     case badRedirect
-    /// The server can't answer now: 408, 425, 429 and 5xx; with the pause it asked for.
+    /// The server is temporarily unable to answer: 408, 425, 429 and 5xx; with the pause it requested.
     case serverBusy(retryAfter: Duration?)
-    /// Nothing the URL could help: offline, no such host, a time-out, a refused address, no worker, cancelled.
+    /// Not the URL's fault: offline, unknown host, timeout, refused address, no worker, cancelled.
     case notItsFault
 
     /// The fault of a reply that is neither 2xx nor 304.
     ///
     /// - Parameters:
-    ///   - status: its status.
-    ///   - retryAfter: its `Retry-After`.
+    ///   - status: Status of the reply.
+    ///   - retryAfter: `Retry-After` of the reply.
     public init(status: Int, retryAfter: Duration?) {
         switch status {
         case 408, 425, 429, 500...: self = .serverBusy(retryAfter: retryAfter)
         case 400..<500: self = .status(status)
-        // A redirect without a place to go, or a reply nobody asked for.
+        // A redirect without a target, or an unexpected reply.
         default: self = .badRedirect
         }
     }

@@ -1,22 +1,22 @@
 public import UploadCore
 
-/// URLs that are not asked for again for a while, since asking would answer the same.
+/// URLs that are temporarily not requested, because the answer would be the same.
 ///
-/// A value: it decides by the clock that never steps, and shows the other one. It is not kept over restarts.
+/// A value. Decides by the monotonic clock, and only displays the wall clock. Lost at restart.
 public struct Blacklist: Sendable {
-    /// Why a URL is not asked for, and how long.
+    /// Why a URL is not requested, and for how long.
     public struct Verdict: Equatable, Sendable {
-        /// What went wrong.
+        /// The fault.
         public var fault: AvatarFault
-        /// For people, one line.
+        /// The failure for display, one line.
         public var message: String
-        /// Until when, for people.
+        /// End of the entry, for display.
         public var until: WallTime
     }
 
-    /// How long a URL that failed stays.
+    /// How long a failed URL stays on the list.
     public var pause: Duration
-    /// How many URLs are remembered at most; of more, those are forgotten whose time is over first.
+    /// Maximum number of entries; beyond that, those that end first are dropped.
     public static let capacity = 10_000
 
     private struct Entry {
@@ -26,16 +26,17 @@ public struct Blacklist: Sendable {
 
     private var entries: [AvatarAddress: Entry] = [:]
 
-    /// An empty list.
+    /// Creates an empty list.
     ///
-    /// - Parameter pause: how long a URL that failed stays (`avatar_cache.retry_failed_after`).
+    /// - Parameter pause: How long a failed URL stays on the list (`avatar_cache.retry_failed_after`).
     public init(pause: Duration) { self.pause = pause }
 
-    /// Notes a failure.
+    /// Records a failure.
     ///
-    /// What the URL can't help lists nothing. A busy server that named a time is left alone for that long, but never
-    /// longer than any other failure.
+    /// A failure that is not the URL's fault creates no entry. A busy server's requested pause is respected, but
+    /// limited to the pause of other failures.
     ///
+    /// - Returns: End of the new entry; nil if the URL is not listed.
     /// - Returns: until when the URL is listed now; nil where it is not.
     @discardableResult
     public mutating func note(
@@ -55,28 +56,28 @@ public struct Blacklist: Sendable {
         return until
     }
 
-    /// Why a URL is not to be asked for now; nil where it may.
+    /// The entry of a URL; nil if the URL may be requested.
     public func verdict(on address: AvatarAddress, now: MonotonicTime) -> Verdict? {
         entries[address].flatMap { now < $0.ends ? $0.verdict : nil }
     }
 
-    /// Everything that is listed now, ordered by URL.
+    /// All present entries, ordered by URL.
     public mutating func list(now: MonotonicTime) -> [(address: AvatarAddress, verdict: Verdict)] {
         entries = entries.filter { now < $0.value.ends }
         return entries.map { ($0.key, $0.value.verdict) }.sorted { $0.0.url < $1.0.url }
     }
 
-    /// Lets a URL be asked for at once: it was fetched after all, or somebody wants it forgotten.
+    /// Removes a URL: it was fetched successfully, or a user cleared it.
     public mutating func forget(_ address: AvatarAddress) { entries[address] = nil }
 
-    /// Lets all URLs be asked for at once.
+    /// Removes all URLs.
     public mutating func forgetAll() { entries = [:] }
 
     private mutating func makeRoom(at now: MonotonicTime) {
         entries = entries.filter { now < $0.value.ends }
         let surplus = entries.count - Self.capacity
         if surplus <= 0 { return }
-        // A tenth at once, so that a flood of failures does not sort the list each time.
+        // Removes a tenth at once, so that a flood of failures does not sort the list each time.
         let first = entries.sorted { $0.value.ends < $1.value.ends }.prefix(surplus + Self.capacity / 10)
         for (address, _) in first { entries[address] = nil }
     }

@@ -2,20 +2,20 @@ public import HTTPTypes
 import Transport
 public import UploadCore
 
-/// How long a picture is shown without asking its server (RFC 9111, section 4.2), as a private cache sees it.
+/// How long a picture is shown without asking its server (RFC 9111, section 4.2), for a private cache.
 public struct Freshness: Equatable, Sendable {
-    /// Where the server says nothing.
+    /// The lifetime if the server specifies none.
     public static let standard = Duration.seconds(86_400)
-    /// The longest that is believed.
+    /// The maximum lifetime.
     public static let longest = Duration.seconds(365 * 86_400)
 
-    /// From the reply's arrival on; zero: the server is asked each time.
+    /// Lifetime from the reply's arrival on; zero: ask the server each time.
     public let lifetime: Duration
 
-    /// What a reply's header says: `max-age`, else `Expires` less `Date`, else a day; less `Age`.
+    /// Reads a reply's header: `max-age`, else `Expires` minus `Date`, else a day; minus `Age`.
     ///
-    /// `Date` is compared with `Expires` alone, never with this machine's clock: that one may be off by years, and
-    /// then nothing would be fresh. `no-store` is taken as `no-cache`, since a mirror that must not store is none.
+    /// `Date` is only compared with `Expires`, never with this machine's clock: that clock may be off by years, and
+    /// then no picture would be fresh. `no-store` counts as `no-cache`, because a mirror has to store.
     public init(_ headers: HTTPFields) {
         var directives = CacheDirectives(headers[values: .cacheControl])
         if !headers.contains(.cacheControl), let pragma = HTTPField.Name("Pragma") {
@@ -35,10 +35,10 @@ public struct Freshness: Equatable, Sendable {
         lifetime = max(min(total, Self.longest) - .seconds(age), .zero)
     }
 
-    /// Until when, for a reply that came at this time.
+    /// The end of freshness for a reply received at this time.
     public func until(receivedAt time: WallTime) -> WallTime { time.advanced(by: lifetime) }
 
-    /// What is no date means "already expired" (section 5.3).
+    /// An invalid date means "already expired" (section 5.3).
     private static func between(_ date: String?, _ expires: String) -> Duration {
         guard let end = HTTPDate.secondsSince1970(expires), let begin = date.flatMap(HTTPDate.secondsSince1970)
         else { return .zero }
@@ -46,29 +46,30 @@ public struct Freshness: Equatable, Sendable {
     }
 }
 
-/// The directives of `Cache-Control` that concern this cache (RFC 9111, section 5.2.2).
+/// The directives of `Cache-Control` that matter to this cache (RFC 9111, section 5.2.2).
 struct CacheDirectives: Equatable, Sendable {
     /// `no-cache` or `no-store`.
     private(set) var forbidsReuse = false
-    /// Seconds of `max-age`; 0 where it is there and makes no sense, which is to be taken as stale (section 4.2.1).
+    /// Seconds of `max-age`; 0 if the value is invalid, which must count as stale (section 4.2.1).
     private(set) var maximumAge: Int64?
 
     init(_ values: [String]) {
         for directive in values.flatMap({ Self.split($0) }) {
             let parts = directive.split(separator: "=", maxSplits: 1)
             switch parts.first.map({ Self.trimmed($0).lowercased() }) {
-            // With field names behind it, it means those alone; asking once more is right for those as well.
+            // With field names, the directive covers only these fields. Asking the server again is correct for them
+            // too.
             case "no-cache", "no-store": forbidsReuse = true
             case "max-age":
                 let text = parts.count == 2 ? Self.trimmed(parts[1]).filter { $0 != "\"" } : ""
-                // The shortest of several: they disagree, and that one is right for all.
+                // If several values disagree, the shortest satisfies all.
                 maximumAge = min(maximumAge ?? .max, Self.seconds(text) ?? 0)
             default: break
             }
         }
     }
 
-    /// Whole seconds, not negative; more than fit are a lot (section 1.2.2).
+    /// Whole seconds, not negative. Larger numbers are limited to 2³¹ − 1 (section 1.2.2).
     static func seconds(_ text: String) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return nil }

@@ -1,8 +1,8 @@
 public import PictureJobs
 
-/// Pictures at hand, up to a limit of what they cost together; what was asked for least recently goes first.
+/// An LRU cache of pictures with a limit on their total cost.
 ///
-/// A value: whoever holds it decides what a picture is and what it costs.
+/// A value; the owner defines pictures and costs.
 public struct PictureMemory<Picture: Sendable>: Sendable {
     private struct Slot {
         var address: AvatarAddress
@@ -14,11 +14,11 @@ public struct PictureMemory<Picture: Sendable>: Sendable {
         var older = -1
     }
 
-    /// What all pictures may cost together; a lower limit takes effect at once.
+    /// Limit of the total cost. Lowering it evicts at once.
     public var costLimit: Int {
         didSet { evict() }
     }
-    /// What all pictures cost together.
+    /// Total cost of all pictures.
     public private(set) var cost = 0
     /// Number of pictures.
     public private(set) var count = 0
@@ -29,12 +29,12 @@ public struct PictureMemory<Picture: Sendable>: Sendable {
     private var newest = -1
     private var oldest = -1
 
-    /// An empty memory.
+    /// Creates an empty cache.
     ///
-    /// - Parameter costLimit: in the unit of the costs, usually bytes.
+    /// - Parameter costLimit: In the unit of the costs, usually bytes.
     public init(costLimit: Int) { self.costLimit = costLimit }
 
-    /// The picture of an address in a style, which is the most recently used one from now on.
+    /// Returns the picture of an address in a style, and marks it as most recently used.
     public mutating func picture(_ address: AvatarAddress, _ style: PictureStyle) -> Picture? {
         guard let slot = places[address]?[style] else { return nil }
         if slot != newest {
@@ -44,7 +44,7 @@ public struct PictureMemory<Picture: Sendable>: Sendable {
         return slots[slot].picture
     }
 
-    /// Takes a picture in, in place of one that is there; one that costs more than the limit is not kept.
+    /// Inserts or replaces a picture. A picture that costs more than the limit is not kept.
     public mutating func insert(_ picture: Picture, cost: Int, for address: AvatarAddress, _ style: PictureStyle) {
         remove(address, style)
         if cost > costLimit { return }
@@ -64,17 +64,17 @@ public struct PictureMemory<Picture: Sendable>: Sendable {
         evict()
     }
 
-    /// Forgets an address in one style.
+    /// Removes an address in one style.
     public mutating func remove(_ address: AvatarAddress, _ style: PictureStyle) {
         if let slot = places[address]?[style] { release(slot) }
     }
 
-    /// Forgets an address in all styles.
+    /// Removes an address in all styles.
     public mutating func removeAll(of address: AvatarAddress) {
         for slot in places[address]?.values.map({ $0 }) ?? [] { release(slot) }
     }
 
-    /// Forgets everything.
+    /// Removes all pictures.
     public mutating func removeAll() {
         self = PictureMemory(costLimit: costLimit)
     }

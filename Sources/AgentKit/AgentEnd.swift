@@ -16,8 +16,7 @@ final class AgentEnd: Sendable {
 
     private let told = Mutex(false)
 
-    /// Whether a signal asked for the end. A service group that is about to end ignores signals, so this flag
-    /// remembers them.
+    /// Whether a signal asked for the end. Needed because a service group ignores signals while ending.
     var isToldToEnd: Bool {
         get { told.withLock(\.self) }
         set { told.withLock { $0 = newValue } }

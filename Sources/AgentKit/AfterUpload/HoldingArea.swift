@@ -4,8 +4,8 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// A directory in the outbox where a file is checked once more before it is moved or deleted for good. No other
-/// program finds the file there by its old name, so the checked file is the one that leaves.
+/// A directory in the outbox where a file is checked once more before it is moved or deleted for good. Other programs
+/// can't find the file by its old name there, so exactly the checked file leaves.
 ///
 /// A file keeps its relative path below this directory. Files that a kill leaves here return to their old place.
 ///
@@ -19,7 +19,7 @@ struct HoldingArea: Sendable {
     /// The outbox.
     let root: PinnedDirectory
 
-    /// Returns where a file is held.
+    /// Returns the path of a file in the holding area.
     static func place(of path: RelativePath) -> RelativePath { directory.appending(path.bytes) }
 
     /// Moves a file into the holding area, if it has this identity and nobody writes to it.
@@ -29,7 +29,7 @@ struct HoldingArea: Sendable {
     func take(_ path: RelativePath, _ identity: FileIdentity) throws(Errno) -> Bool {
         let outbox = try root.open()
         guard let status = try Self.status(of: path, in: outbox), FileIdentity(status) == identity else { return false }
-        // A kill may have left another file with this name.
+        // A kill may leave another file with this name in the holding area.
         _ = try putBack(path)
         let area = try makeArea(in: outbox)
         try area.createDirectories(path.parent.bytes, mode: 0o700, isTrusted: try trust(in: outbox))
@@ -171,7 +171,7 @@ struct HoldingArea: Sendable {
 
     private static let copies = 10_000
 
-    /// Opens the holding area and creates it if it is missing. Only its owner has access.
+    /// Opens the holding area. Creates a missing one. Only its owner has access.
     private func makeArea(in outbox: Directory) throws(Errno) -> Directory {
         let area = try outbox.createDirectories(
             Self.directory.bytes, mode: 0o700, isTrusted: try trust(in: outbox))

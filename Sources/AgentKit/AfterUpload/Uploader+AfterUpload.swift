@@ -174,7 +174,7 @@ extension Uploader {
         }
     }
 
-    /// Puts back all held files, because the agent is ending.
+    /// Puts back all held files before the agent ends.
     func putBackHeldFiles() {
         for (path, retirement) in book.retiring {
             if case .held = retirement { book.retiring[path] = nil }

@@ -29,8 +29,8 @@ struct ConfigurationDocument {
         }
     }
 
-    /// Finds input that would break the parser. It reads a NUL, raw or escaped, as the end of a string, recurses with
-    /// the depth of nesting, and aborts the program at a `[` without a name.
+    /// Finds input that would break the parser. The parser reads a NUL, raw or escaped, as the end of a string. It
+    /// recurses with the depth of nesting, and aborts the program at a `[` without a name.
     static func objection(to text: [UInt8], lines: KeyLines? = nil) -> (reason: String, line: Int?)? {
         guard text.count <= largestFile else { return ("is larger than \(Units.spell(UInt64(largestFile)))", nil) }
         guard let string = String(validating: text, as: UTF8.self) else {

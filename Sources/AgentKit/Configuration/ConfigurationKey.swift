@@ -2,8 +2,8 @@ import PictureJobs
 
 /// A key of `agent.toml`: the only definition of its name, type, destination and meaning.
 ///
-/// The list ``all`` is used to read the file, to override it from the environment, to suggest names for misspelt
-/// keys, to print the effective configuration and to check the documentation.
+/// The list ``all`` drives everything else: reading the file, overriding from the environment, suggestions for
+/// misspelt keys, printing the effective configuration, and checking the documentation.
 struct ConfigurationKey: Sendable {
     /// The table of the key; empty for the top level.
     let table: String

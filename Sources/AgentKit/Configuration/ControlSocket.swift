@@ -5,7 +5,7 @@ extension Configuration {
     static let longestSocketPath = 107
 
     /// Returns the path of the control socket: the configured path, or else `<state>/control.sock`. If that is too
-    /// long for a socket, returns a short path under `runtimeDirectory` that is unique to the state directory.
+    /// long for a socket, returns a short path under `runtimeDirectory`, derived from the state directory.
     ///
     /// - Parameter runtimeDirectory: `$XDG_RUNTIME_DIR`. The fallback is `/tmp/outbox-<user id>`, which the agent
     ///   creates with mode 0700 and refuses if another user owns the directory.

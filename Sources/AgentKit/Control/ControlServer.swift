@@ -49,7 +49,7 @@ struct ControlServer: Service {
         self.logger = logger
     }
 
-    /// Checks whether the socket is available, so that an agent that can't be controlled does not start.
+    /// Checks whether the socket is available. An agent without control socket must not start.
     func prepare() throws(AgentFailure) {
         try socket.prepare()
     }

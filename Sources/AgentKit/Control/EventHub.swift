@@ -12,7 +12,7 @@ final class EventHub: Sendable {
         case state(FileReport)
         /// A path made progress.
         case progress(FileReport)
-        /// A path is no longer listed, because it was renamed or its entry was removed.
+        /// A path left the list: the file was renamed, or the entry was removed.
         case gone(RelativePath)
         /// A source's state, details of the state, or progress changed.
         case source(SourceReport)
@@ -168,7 +168,7 @@ final class EventHub: Sendable {
     enum Signal: Sendable {
         /// There may be new events.
         case news
-        /// There may be no news, but the connection must show that it is alive.
+        /// Time to show that the connection is alive, even without news.
         case heartbeat
     }
 

@@ -7,7 +7,7 @@ enum ActionTarget: Hashable, Sendable {
     /// Every path with this content.
     case upload(ContentKey)
     /// Everything. Pausing and resuming everything survive restarts and apply to new files. Cancelling affects all
-    /// paths that are not final, retrying all that failed or wait.
+    /// unfinished paths, retrying affects failed and waiting paths.
     case all
 }
 

@@ -152,7 +152,7 @@ final class HashCheckpointFile {
 
     /// Takes a sealed record off the front.
     ///
-    /// - Returns: the record without its seal; `nil` if it is truncated or has a wrong seal.
+    /// - Returns: the record without its seal; `nil` for a truncated record or a wrong seal.
     private func take(_ count: Int, from rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard rest.count >= count else { return nil }
         let piece = rest.prefix(count - 8)

@@ -11,7 +11,7 @@ import UploadCore
 final class HashPool: Sendable {
     struct Job: Sendable {
         var path: RelativePath
-        /// The file after settling, when nobody was writing to it.
+        /// The settled file, without any writers.
         var identity: FileIdentity
         /// Called when the type of an accepted file is known, before the rest of the file is read.
         var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
@@ -121,8 +121,8 @@ struct FileHasher {
 
     /// Hashes a file.
     ///
-    /// - Parameter found: the file when it had settled. If a writer came since and paused, the file may look
-    ///   unchanged from the first byte to the last, so the comparison with this earlier state is needed.
+    /// - Parameter found: the file when it had settled. Compared with the opened file: if a writer came since and
+    ///   paused, the file would stay unchanged from the first byte to the last.
     func hash(_ path: RelativePath, foundAs found: FileIdentity) -> HashFinding {
         do {
             let (file, before) = try files.open(path)

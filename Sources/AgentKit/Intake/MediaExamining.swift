@@ -14,7 +14,7 @@ protocol MediaExamining: Sendable {
     /// Draws the thumbnail of a content, either completely or not at all. Does nothing if the thumbnail exists.
     ///
     /// - Parameter duration: of a video, if known.
-    /// - Returns: whether the result is final: the thumbnail exists, or this content can't have one.
+    /// - Returns: whether the result is final: the thumbnail exists, or can't be drawn from this content.
     func drawThumbnail(
         of file: SharedDescriptor, _ type: MediaType, key: ContentKey, duration: Double?
     ) async -> Bool

@@ -51,7 +51,7 @@ struct OutboxFiles: Sendable {
         }
     }
 
-    /// Whether no file has this name any more. A directory in its place counts as another object.
+    /// Whether no file has this name any more. A directory with this name does not count as the file.
     func isGone(_ path: RelativePath) -> Bool { look(at: path).isGone }
 
     /// Lists everything below a directory except directories, as far as listing succeeds.

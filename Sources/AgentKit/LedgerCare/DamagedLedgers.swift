@@ -39,8 +39,8 @@ struct DamagedLedgers: Sendable {
 
     /// Removes all but the newest damaged ledgers.
     ///
-    /// - Parameter latest: the ledger that was moved aside last. Its name need not be the latest one, since clocks
-    ///   can be set back.
+    /// - Parameter latest: the ledger that was moved aside last. Clocks can be set back, so its name may not be the
+    ///   latest one.
     func trim(keeping latest: String) {
         let others = names().map { "\(directory)/\($0)" }.filter { $0 != latest }
         for path in others.dropLast(Self.kept - 1) { unlink(path) }

@@ -6,7 +6,7 @@ import SystemPackage
 /// Opens the ledger, so that damage to its file costs neither files nor the agent. A suspicious file is inspected
 /// before LMDB maps it. A damaged file is replaced by its readable records.
 ///
-/// Lost records are found again: a scan of the outbox finds the files, and the server is asked what it has.
+/// Lost records are found again: a scan of the outbox finds the files, and the server reports its contents.
 final class LedgerCare: Sendable {
     private let state: String
     private let logger: Logger
@@ -30,7 +30,7 @@ final class LedgerCare: Sendable {
         }
     }
 
-    /// Inspects the ledger if that is due, rebuilds it if it is damaged, and opens it.
+    /// Inspects the ledger when due, rebuilds a damaged ledger, and opens the result.
     ///
     /// - Parameter onTrouble: see `Ledger`.
     /// - Throws: `newerSchema`; `unreadable` or `storage` if neither the old nor a new file can be used.

@@ -1,6 +1,6 @@
 /// How the last run left the ledger, as recorded in `<state>/ledger-mark`.
 struct LedgerMark: Equatable, Sendable {
-    /// Phases of a run. Each word has at most 8 bytes, so that it can be overwritten in place.
+    /// Phases of a run. Each word fits into 8 bytes, so that a new phase overwrites the old one in place.
     enum Phase: String, Sendable {
         /// The run was opening the ledger.
         case opening
@@ -8,7 +8,7 @@ struct LedgerMark: Equatable, Sendable {
         case running
         /// The run closed the ledger.
         case closed
-        /// The run crashed. The signal handler writes this phase.
+        /// An error signal ended the run. The signal handler writes this phase.
         case crashed
         /// Another program changed the file, or LMDB found invalid pages.
         case suspect

@@ -23,7 +23,7 @@ struct LedgerTraces: Equatable, Sendable {
 
     /// Inspects a state directory, given the mark of the last run.
     init(state: String, mark: LedgerMark?) {
-        // Anything that is not a regular file, such as a directory, is no loss: opening it reports the problem.
+        // A directory or other special file does not count as a loss: opening the ledger reports the problem.
         let status = try? FileStatus(path: state + "/ledger.lmdb")
         hasLedger = status.map { $0.kind != .regular || $0.size > 0 } ?? false
         proofs = []

@@ -6,10 +6,10 @@ import UploadCore
 // Recovery after the ledger was lost or damaged. Sidecars then hold the only record of the user's wishes
 // (docs/ledger.md).
 extension Uploader {
-    /// How long `status` and `doctor` report that the ledger was rebuilt.
+    /// How long `status` and `doctor` report that the ledger was replaced.
     private static let noticeTime = Duration.seconds(24 * 3600)
 
-    /// Finds out whether the ledger was rebuilt since the last scan of the outbox.
+    /// Finds out whether the ledger was replaced since the last full scan of the outbox.
     func beginRecovery() throws(LedgerError) {
         guard let notice = try parts.ledger.setting(Setting.recovery) else { return }
         book.isRecovering = true
@@ -31,7 +31,7 @@ extension Uploader {
         return word.fileState == .paused ? [.setPaused(true)] : []
     }
 
-    /// Stops reporting the rebuilt ledger after a day.
+    /// Stops reporting the replaced ledger after a day.
     func forgetNotice() {
         if now.monotonic - startedAt > Self.noticeTime { problems["ledger_lost"] = nil }
     }

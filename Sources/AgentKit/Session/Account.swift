@@ -1,8 +1,8 @@
 import Ledger
 import UploadCore
 
-/// The account that owns the uploads. A server's confirmation for one account is meaningless for another, so an agent
-/// works for one account from its start to its end.
+/// The account that owns the uploads. A confirmation for one account proves nothing for another. An agent therefore
+/// works for one account from start to end.
 struct Account: Sendable {
     /// The name given at `login`; `default` if no name was ever given.
     let name: String

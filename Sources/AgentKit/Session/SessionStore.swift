@@ -21,7 +21,7 @@ public struct SessionStore: Sendable {
         state = stateDirectory
     }
 
-    /// Returns the stored session; `nil` if there is none or the stored one is invalid.
+    /// Returns the stored session; `nil` if the session is missing or invalid.
     public func load() -> StoredSession? {
         guard let token = read(Self.token) else { return nil }
         return try? StoredSession(token: token, user: storedUser)

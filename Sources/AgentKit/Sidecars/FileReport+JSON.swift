@@ -49,8 +49,8 @@ extension FileReport {
 
     /// Whether a text is the sidecar of a file. Distinguishes the agent's sidecars from foreign files.
     ///
-    /// In a renamed directory, a sidecar still names the old path. Its file name is the same, so the sidecar is
-    /// accepted.
+    /// In a renamed directory, a sidecar still names the old path. The unchanged file name suffices to accept the
+    /// sidecar.
     static func isSidecar(_ text: [UInt8], of path: RelativePath) -> Bool {
         let opening = beginning(of: .root).dropLast()
         guard text.starts(with: opening) else { return false }

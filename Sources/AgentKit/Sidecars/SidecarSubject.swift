@@ -37,8 +37,8 @@ enum SidecarSubject: Hashable, Sendable {
         return .file(directory.appending(Self.sourceName))
     }
 
-    /// Whether the sidecar may have another name even though the usual one is free: the sidecar that took the usual
-    /// name may be gone.
+    /// Whether the sidecar may have another name than the usual one, even if the usual one is free: another sidecar
+    /// may have taken the usual name and vanished since.
     var mayHaveGivenWay: Bool {
         guard case .file(let path) = self else { return false }
         return path.name.elementsEqual(Self.sourceName)

@@ -48,23 +48,23 @@ actor SidecarWriter {
         self.logger = logger
     }
 
-    /// Requests that a path's sidecar is written when it is due.
+    /// Requests writing a path's sidecar when due.
     nonisolated func note(_ report: FileReport) {
         // Also removes the `settling` sidecar.
         if report.state == .rejected && !writesRejected { return remove(report.path) }
         order(.write(.file(report)), for: .file(report.path))
     }
 
-    /// Requests that the sidecar of a path in a final state is checked, and written if a crash prevented that.
+    /// Requests checking the sidecar of a path in a final state. A sidecar that a crash prevented is written now.
     nonisolated func repair(_ report: FileReport) {
         if report.state == .rejected && !writesRejected { return remove(report.path) }
         order(.repair(.file(report)), for: .file(report.path))
     }
 
-    /// Requests that a path's sidecar is removed.
+    /// Requests removing a path's sidecar.
     nonisolated func remove(_ path: RelativePath) { order(.remove, for: .file(path)) }
 
-    /// Requests that a stray is removed, unless a report about its path arrives first.
+    /// Requests removing a stray, unless a report about its path arrives first.
     nonisolated func discard(_ stray: StraySidecar) {
         if let subject = stray.subject { return order(.discard(stray), for: subject) }
         thread.run { [store] in store.remove(stray) }
@@ -86,18 +86,18 @@ actor SidecarWriter {
     /// Whether the path has a sidecar under any name.
     nonisolated func isThere(for path: RelativePath) -> Bool { store.sidecar(of: .file(path), holds: ["\"version\""]) }
 
-    /// Requests that a source's sidecar is written when it is due. Rejected sources get one too, since the author of
-    /// a `source.toml` needs the reason.
+    /// Requests writing a source's sidecar when due. Rejected sources get one too, since the author of a
+    /// `source.toml` needs the reason.
     nonisolated func note(source report: SourceReport) {
         order(.write(.source(report)), for: .source(report.directory))
     }
 
-    /// Requests that the sidecar of a source in a final state is checked, and written if a crash prevented that.
+    /// Requests checking the sidecar of a source in a final state. A sidecar that a crash prevented is written now.
     nonisolated func repair(source report: SourceReport) {
         order(.repair(.source(report)), for: .source(report.directory))
     }
 
-    /// Requests that the sidecar of a source is removed.
+    /// Requests removing a source's sidecar.
     nonisolated func remove(source directory: RelativePath) { order(.remove, for: .source(directory)) }
 
     private nonisolated func order(_ order: Order, for subject: SidecarSubject) {
@@ -165,7 +165,7 @@ actor SidecarWriter {
             pacing.failed(sidecar, now: clock.now.monotonic)
             return false
         } catch {
-            // If the directory is gone, its files are gone as well.
+            // A missing directory needs no sidecars: its files are gone too.
             guard [.noSuchFileOrDirectory, .notDirectory].contains(error) else {
                 warn(subject, error)
                 pacing.failed(sidecar, now: clock.now.monotonic)

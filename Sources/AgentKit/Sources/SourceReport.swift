@@ -8,7 +8,7 @@ public struct SourceReport: Equatable, Sendable {
     public var id: String
     /// The directory, relative to the outbox.
     public var directory: RelativePath
-    /// The post's title: the directory's name where `source.toml` has none.
+    /// The post's title; the directory's name if `source.toml` has no title.
     public var title: String
     /// The cover file of the post, relative to the directory; `nil` without one.
     public var cover: RelativePath?

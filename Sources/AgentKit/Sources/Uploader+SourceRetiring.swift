@@ -3,8 +3,8 @@ import Logging
 import SystemPackage
 import UploadCore
 
-// What happens to a confirmed source if files leave the outbox (`intake.after_upload`): its files leave one by one
-// like all files, and `source.toml` follows last.
+// What happens to a confirmed source if files leave the outbox (`intake.after_upload`): the files leave one by one,
+// and `source.toml` follows last.
 extension Uploader {
     /// Retires all files of a source, unless the source must keep them.
     func retireFiles(of directory: RelativePath) {

@@ -5,7 +5,7 @@ import UploadCore
 
 // Restores sources from the ledger at start and removes finished ones.
 extension Uploader {
-    /// Restores the sources in the ledger. They learn of their files later, once those are restored.
+    /// Restores the sources in the ledger. `startSources` passes the files to them later.
     ///
     /// - Parameter isOtherServer: whether the account's last run used another server. This server then knows no
     ///   earlier revision.
@@ -126,8 +126,8 @@ extension Uploader {
         }
     }
 
-    /// Tells sources which failed or cancelled files are gone, so that the sources need not wait for them. The
-    /// records of these files stay for their retention.
+    /// Reports vanished files that failed or were cancelled to their sources, so that the sources stop waiting for
+    /// them. The records of these files stay for their retention.
     private func forgetGoneFiles(_ summary: ScanSummary) {
         for directory in sources.directories {
             guard let machine = sources[directory]?.machine else { continue }

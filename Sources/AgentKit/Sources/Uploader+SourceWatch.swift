@@ -53,7 +53,8 @@ extension Uploader {
         return sources.directory(above: directory.parent) == nil ? directory : nil
     }
 
-    /// Looks for a `source.toml` above an accepted file that the watch has not reported yet.
+    /// Looks for a `source.toml` in the directories above an accepted file, in case the watch has not reported the
+    /// source yet.
     func lookForSource(above path: RelativePath) {
         var directory = path.parent
         while !directory.bytes.isEmpty, sources.directory(above: directory) == nil {
@@ -78,8 +79,8 @@ extension Uploader {
     /// How long a source waits for the watch to report existing files. The watch reports polled files within seconds.
     private static let watchPatience = Duration.seconds(60)
 
-    /// Whether a source that is about to be taken has files that the watch has not reported. On a busy machine or a
-    /// slow disk, a quiet watch proves little. The unreported files are examined again.
+    /// Whether a source has files that the watch has not reported. Checked just before the source is taken. On a busy
+    /// machine or a slow disk, a quiet watch proves little. The unreported files are examined again.
     func holdsUnheard(_ directory: RelativePath) -> Bool {
         let now = self.now.monotonic
         guard let entry = sources[directory], entry.machine.isAboutToBeTaken(at: now),
@@ -137,7 +138,7 @@ extension Uploader {
         var events: [SourceEvent] = []
         var underWay: [RelativePath] = []
         for path in parts.files.names(below: directory, atMost: Self.mostNames) {
-            // The file was given up when its directory was removed, and is back.
+            // The agent gave the file up when its directory was removed. Now the file is back.
             if let drop = self.record(of: path), drop.wasRemoved { handle(.retry(path)) }
             guard let drop = self.record(of: path), drop.hasFile, source(of: drop) == directory,
                 let name = path.relative(to: directory)
@@ -216,8 +217,7 @@ extension Uploader {
         perform(actions, of: directory)
     }
 
-    /// Whether a source that was given up with its directory is still paused when it returns. It is if the user
-    /// paused this very directory.
+    /// Whether a source that vanished with its directory returns paused: the user paused this very directory.
     private func isPausedStill(_ record: SourceRecord, _ mark: SourceRecord.DirectoryMark?) -> Bool {
         record.isPaused && record.wasRemoved && mark != nil && mark == record.mark
     }
@@ -333,7 +333,7 @@ extension Uploader {
         }
     }
 
-    /// Merges a source that moved into another source with that source.
+    /// Turns a source that moved into another source into a part of the outer source.
     private func joinOuter(_ directory: RelativePath) {
         dissolve(directory)
         reconsider(SourcePlaces.description(of: directory))

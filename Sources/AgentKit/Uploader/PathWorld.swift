@@ -68,7 +68,7 @@ struct PathWorld: PathFacts {
         return word.fileState == .paused && !wasHeldByPost(path) ? .paused : nil
     }
 
-    /// Whether a file may have been shown as paused only because its post held it.
+    /// Whether the post may be the reason for the state `paused` in the file's sidecar.
     private func wasHeldByPost(_ path: RelativePath) -> Bool {
         var directory = path.parent
         while !directory.bytes.isEmpty {

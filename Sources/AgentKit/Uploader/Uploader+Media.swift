@@ -3,7 +3,7 @@ import LinuxSystem
 import Synchronization
 import UploadCore
 
-// Sizes and thumbnails of pictures and videos. They are determined in parallel to the upload, which never waits for
+// Sizes and thumbnails of pictures and videos. The agent determines them beside the upload, which never waits for
 // them.
 //
 // A file is measured while it is hashed. If the measurement is quick enough, the registration carries the result.

@@ -16,7 +16,7 @@ extension Uploader {
         outboxWasExchanged()
     }
 
-    /// Logs that waiting paths count as being elsewhere until they are found.
+    /// Logs how many waiting paths are not in this outbox. The agent waits for them.
     func outboxWasExchanged() {
         sourcesElsewhere.formUnion(sources.directories)
         guard !book.elsewhere.isEmpty else { return }

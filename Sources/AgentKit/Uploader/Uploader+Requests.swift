@@ -160,7 +160,7 @@ extension Uploader {
         }
     }
 
-    /// Returns what the server is told of a content. The facts are those of the content's first path.
+    /// Returns the description of a content for its registration. The facts come from the content's first path.
     private func describe(_ key: ContentKey) -> UploadDescription? {
         guard let upload = machine.record(of: key) else { return nil }
         guard let path = machine.waiters(of: key).min(), let record = book.drops[path] else { return nil }

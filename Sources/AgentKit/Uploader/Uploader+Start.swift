@@ -18,7 +18,7 @@ extension Uploader {
         static let rules = "intake/rules"
         static let allPaused = "paused"
         static let outbox = "outbox"
-        /// Why the ledger was rebuilt. Kept until the first full scan of the outbox after that.
+        /// Why the ledger was replaced. Kept until the first full scan of the outbox after that.
         static let recovery = "recovery"
         /// `sidecars.directory` when sidecars were last moved there.
         static let sidecarRoot = "sidecars/root"

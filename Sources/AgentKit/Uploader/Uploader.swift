@@ -70,7 +70,7 @@ actor Uploader {
     /// Contents whose size and thumbnail are still missing.
     var examinations = Examinations()
     let earlyLooks = EarlyLooks()
-    /// Files that leave the outbox as soon as their thumbnails are drawn.
+    /// Files whose missing thumbnails delay their leaving the outbox.
     var waitsForThumbnail: Set<RelativePath> = []
     /// Set from any thread, so that no queue delays the end.
     private let isEnding = Atomic(false)
@@ -102,7 +102,7 @@ actor Uploader {
     var tokenPoll: Task<Void, Never>?
     /// Confirmed posts whose directories left the outbox.
     var departedPosts = RecentTable<SourceRecord.DirectoryMark, SourceRecord>(generation: 64)
-    /// Directories of sources that were in the previous outbox and are not found in this one yet.
+    /// Directories of sources in the previous outbox, not found in the present outbox yet.
     var sourcesElsewhere: Set<RelativePath> = []
     /// Paths whose sidecars are written once their files are back.
     var withheldSidecars: Set<RelativePath> = []

@@ -1,8 +1,8 @@
 import UploadCore
 
 extension ControlClient {
-    /// Longest wait that the agent accepts in one request. Waiting in several shorter parts would make the agent
-    /// continue for a client killed after the first part, since a client that was told to ask again may return.
+    /// Longest wait that the agent accepts in one request. With several shorter waits, the agent would continue even
+    /// if the client was killed after the first one: an agent that answers "ask again" expects the client to return.
     private static let longestWait = Duration.seconds(300)
 
     /// Returns the place of a picture in the mirror, as soon as the picture is there.

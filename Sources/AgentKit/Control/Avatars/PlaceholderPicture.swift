@@ -36,8 +36,8 @@ struct PlaceholderPicture: Equatable, Sendable {
     /// A grey figure on a light background.
     static let builtIn = PlaceholderPicture(bytes: builtInBytes, type: "image/png")
 
-    /// Loads the configured picture. Returns the built-in picture if there is none, or if it is unusable; the latter
-    /// is logged.
+    /// Loads the configured picture. Without one, returns the built-in picture. Logs a warning and does the same if
+    /// the file is unusable.
     static func load(path: String?, logger: Logger) -> PlaceholderPicture {
         guard let path else { return builtIn }
         do throws(Unusable) {

@@ -118,6 +118,39 @@ struct EnvironmentTests {
         #expect(try value([1]) == [1])
     }
 
+    @Test func aMetaPageThatCannotBeWrittenKeepsNobodyFromReading() throws {
+        try put([1], [1])
+        #expect(try FullDevice.replaceSynchronousDescriptors(of: directory.path("db")) == 1)
+        let error = #expect(throws: LMDBError.self) { try put([1], [2]) }
+        #expect(error?.code == ENOSPC)
+        #expect(try value([1]) == [1])
+        try put([1], [3])
+        #expect(try value([1]) == [3])
+    }
+
+    @Test func readersThatMeetAFailedMetaPageTogetherAllGetTheirAnswer() async throws {
+        try put([1], [1])
+        let environment = environment
+        let table = table
+        for _ in 0..<5 {
+            #expect(try FullDevice.replaceSynchronousDescriptors(of: directory.path("db")) == 1)
+            #expect(throws: LMDBError.self) { try put([1], [2]) }
+            await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        (0..<100).allSatisfy { _ in
+                            let value = try? environment.read { transaction throws(LMDBError) in
+                                try transaction.get(table, [1]) { Array($0) }
+                            }
+                            return value == [1]
+                        }
+                    }
+                }
+                for await sound in group { #expect(sound) }
+            }
+        }
+    }
+
     @Test func aClosedEnvironmentThrows() throws {
         environment.close()
         #expect(throws: LMDBError.self) { try value([1]) }

@@ -56,11 +56,24 @@ final class Environment: @unchecked Sendable {
         gate.deallocate()
     }
 
-    /// Runs `body` on a consistent view of the tables. Blocks only while the map grows.
+    /// Runs `body` on a consistent view of the tables. Blocks only while the map grows or the file is reopened.
     ///
     /// Keep `body` short: "Avoid long-lived transactions. Read transactions prevent reuse of pages freed by newer
     /// write transactions, thus the database can grow quickly" (lmdb.h).
     func read<Result>(
+        _ body: (borrowing ReadTransaction) throws(LMDBError) -> Result
+    ) throws(LMDBError) -> Result {
+        do throws(LMDBError) {
+            return try readOnce(body)
+        } catch {
+            // Only mdb_txn_begin answers MDB_PANIC, so `body` has not run.
+            guard error.code == MDBCode.panic else { throw error }
+        }
+        try leavePanic()
+        return try readOnce(body)
+    }
+
+    private func readOnce<Result>(
         _ body: (borrowing ReadTransaction) throws(LMDBError) -> Result
     ) throws(LMDBError) -> Result {
         pthread_rwlock_rdlock(gate)
@@ -128,6 +141,24 @@ final class Environment: @unchecked Sendable {
         try refuseInsideWrite()
         pthread_rwlock_wrlock(gate)
         defer { pthread_rwlock_unlock(gate) }
+        closeHandle()
+        try openOrRemember()
+    }
+
+    /// Reopens the file after a commit whose meta page could not be written, unless another thread already did.
+    ///
+    /// LMDB refuses reads as well until then, although all that was committed before is sound. The writer reopens the
+    /// file before its next attempt, which may be seconds away.
+    private func leavePanic() throws(LMDBError) {
+        try refuseInsideWrite()
+        pthread_rwlock_wrlock(gate)
+        defer { pthread_rwlock_unlock(gate) }
+        do throws(LMDBError) {
+            mdb_txn_abort(try begin(flags: UInt32(MDB_RDONLY)))
+            return
+        } catch {
+            guard error.code == MDBCode.panic else { throw error }
+        }
         closeHandle()
         try openOrRemember()
     }

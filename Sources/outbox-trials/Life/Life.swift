@@ -20,6 +20,7 @@ struct Life {
     private(set) var acts = 0
     private var counts: [Act: Int] = [:]
     private var history: [String] = []
+    private let diary: LifeLog
     private let board: FaultBoard
     private var random: SeededRandom
     private var names = 0
@@ -31,6 +32,7 @@ struct Life {
 
     init(_ context: TrialContext) throws {
         random = context.random
+        diary = try LifeLog(in: context.place)
         server = try FaultServer(uploadDelay: .milliseconds(5))
         agent = try context.agent(
             remote: server.url,
@@ -81,6 +83,8 @@ struct Life {
         guard let act = Act.allCases.randomElement(using: &random) else { return }
         counts[act, default: 0] += 1
         history.append(act.rawValue)
+        let begun = ContinuousClock.now
+        defer { diary.add(act: acts, at: begun, history.last ?? "") }
         switch act {
         case .drop, .dropAgain, .dropLarge, .copy, .overwrite, .replace: try write(act)
         case .rename, .renameAgain, .move, .renameDirectory, .remove: try change(act)
@@ -106,6 +110,9 @@ struct Life {
     /// Moves the wall clock past every retention: what ended while the clock was ahead is kept until then.
     func passRetention() { board.moveClocks(wall: 3 * 86_400) }
 
+    /// Writes beside the log of the acts what the server was asked.
+    func writeServerLog() throws { try diary.write(server) }
+
     // MARK: Files
 
     private mutating func newName() -> String {
@@ -124,8 +131,9 @@ struct Life {
                 try agent.drop(path + ".part", bytes)
                 try Files.rename(agent.path(path + ".part"), to: agent.path(path))
             }
-            model.stands(Digest.md5(bytes), at: path)
-            log(path)
+            let key = Digest.md5(bytes)
+            model.stands(key, at: path)
+            log("\(path), \(key)")
         case .copy:
             let originals = model.paths.filter { model.files[$0]?.isCancelled == false }
             guard let path = originals.randomElement(using: &random), let file = model.files[path],
@@ -134,14 +142,15 @@ struct Life {
             let copy = newName()
             try agent.drop(copy, bytes)
             model.stands(file.key, at: copy)
-            log("\(path) to \(copy)")
+            log("\(path) to \(copy), \(file.key)")
         default:
             let size = act == .dropLarge ? 2_000_000...6_000_000 : 500...900_000
             let path = newName()
             let bytes = [UInt8].jpeg(Int.random(in: size, using: &random), seed: random.next())
             try agent.drop(path, bytes)
-            model.stands(Digest.md5(bytes), at: path)
-            log(path)
+            let key = Digest.md5(bytes)
+            model.stands(key, at: path)
+            log("\(path), \(key)")
         }
     }
 
@@ -185,8 +194,11 @@ struct Life {
                 files["\(number).jpg"] = .jpeg(Int.random(in: 500...900_000, using: &random), seed: random.next())
             }
             try agent.writeSource(directory, "title = \"\(directory)\"\n", files)
-            model.stands(post: files.mapValues { Digest.md5($0) }, in: directory)
-            log(directory)
+            let keys = files.mapValues { Digest.md5($0) }
+            model.stands(post: keys, in: directory)
+            log(
+                "\(directory), "
+                    + keys.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
         case .hidePost:
             guard let directory = model.posts.keys.sorted().randomElement(using: &random) else { return }
             try Files.rename(agent.path(directory), to: agent.directory.path("hidden-\(directory)"))
@@ -252,7 +264,9 @@ struct Life {
             try agent.launch()
         case .takeOutboxAway:
             try Files.rename(agent.outbox, to: agent.outbox + ".away")
-            try await Task.sleep(for: .milliseconds(Int.random(in: 10...4000, using: &random)))
+            let pause = Int.random(in: 10...4000, using: &random)
+            log("\(pause) ms")
+            try await Task.sleep(for: .milliseconds(pause))
             try Files.rename(agent.outbox + ".away", to: agent.outbox)
         case .failServer:
             let faults: [FaultServer.Fault] = [
@@ -261,10 +275,14 @@ struct Life {
             guard let fault = faults.randomElement(using: &random) else { return }
             let share = Int.random(in: 1...3, using: &random)
             server.setFaults { _, number in number % share == 0 ? fault : nil }
+            log("\(fault) for one request in \(share)")
         case .healServer, .healServerAgain: server.setFaults { _, _ in nil }
         case .fillDisk: board.failing = true
         case .freeDisk, .freeDiskAgain: board.failing = false
-        case .stepClock: board.moveClocks(wall: [-86_400, 0, 3600, 86_400].randomElement(using: &random) ?? 0)
+        case .stepClock:
+            let step: Int64 = [-86_400, 0, 3600, 86_400].randomElement(using: &random) ?? 0
+            board.moveClocks(wall: step)
+            log("\(step) s")
         default: try await Task.sleep(for: .milliseconds(Int.random(in: 500...4000, using: &random)))
         }
     }

@@ -20,6 +20,7 @@ struct RandomLife: Trial {
                 try await life.act()
             } catch {
                 findings.expect(false, "act \(life.acts): \(error)")
+                try life.writeServerLog()
                 return findings.outcome("ended by act \(life.acts), \(life.recent)")
             }
         }
@@ -31,6 +32,7 @@ struct RandomLife: Trial {
         stored.finished = stored.finished.filter { !life.model.returned.contains($0) } + life.model.returned
         let verdict = try life.model.judge.verdict(stored: stored) { try life.agent.sidecar($0) }
         findings.add(verdict)
+        try life.writeServerLog()
         return findings.outcome("\(life.summary): \(verdict.summary)")
     }
 

@@ -62,6 +62,17 @@ struct PathWorld: PathFacts {
         return asked { () throws(LedgerError) in try ledger.confirmation(of: key, scope: scope) }
     }
 
+    func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool {
+        do throws(LedgerError) {
+            if !unsaved.covers(path) { _ = try ledger.drop(at: path) }
+            if let key, unsaved.confirmation(of: key) == nil { _ = try ledger.confirmation(of: key, scope: scope) }
+            return true
+        } catch {
+            trouble.note(error)
+            return false
+        }
+    }
+
     func sidecarWish(of path: RelativePath) -> SidecarWish? {
         guard let (word, written) = sidecars.lastWord(of: .file(path)) else { return nil }
         if word.isCancelledByUser { return .cancelled(size: word.size, written: written) }

@@ -225,8 +225,12 @@ actor Uploader {
     }
 
     func ledgerFailed(_ error: LedgerError) {
-        parts.logger.error("the ledger can't be read", metadata: ["reason": "\(error)"])
-        problems["ledger"] = "\(error)"
+        let reason = "\(error)"
+        // Logged once for each reason, not for each file of a scan.
+        if problems["ledger"] != reason {
+            parts.logger.error("the ledger can't be read", metadata: ["reason": "\(reason)"])
+        }
+        problems["ledger"] = reason
     }
 
     private func end(

@@ -12,6 +12,8 @@ extension PathBook {
         let look = facts.look(at: path)
         // The file vanished before any report. Thousands of short-lived files thus cost no record and no sidecar.
         if look == .nothing { return }
+        // `ready` follows and asks again.
+        guard facts.canAnswer(about: path, nil) else { return }
         if let identity = look.identity {
             let known = record(of: path)
             if known == nil, recoverWish(of: path, identity) { return }
@@ -24,6 +26,8 @@ extension PathBook {
 
     mutating func ready(_ path: RelativePath, _ identity: FileIdentity, _ objection: FileError?) {
         isThere(path)
+        // Without its record the file looks like a new one, even if it is uploaded or the user cancelled it.
+        guard drops[path] != nil || facts.canAnswer(about: path, nil) else { return add(.settle(path)) }
         if recoverWish(of: path, identity) { return }
         guard mayTake(path, identity) else { return }
         // Scans and polls report a file again if its hash takes longer than their interval.
@@ -95,17 +99,23 @@ extension PathBook {
         if case .content = finding {} else { earlyFacts[path] = nil }
         switch finding {
         case .content(let identity, let type, let content, let digests):
+            // Without its confirmation the content would be uploaded a second time.
+            guard facts.canAnswer(about: path, content.key) else { return settleAgain(path) }
             let trusted = isPortrait(path) ? identity : racyFiles.judge(path, identity, hash.begun)
             accept(path, trusted, type, content, digests, hash)
         case .rejected(let identity, let type, let error): settle(path, as: .rejected, identity, type: type, error)
         case .unreadable(let error): settle(path, as: .failed, record(of: path)?.identity, type: nil, error)
-        case .changed:
-            if drops[path]?.key == nil { drops[path]?.state = .settling }
-            if drops[path] != nil { add(.report(path)) }
-            add(.settle(path))
+        case .changed: settleAgain(path)
         // The watch finds out whether the file or its file system is gone.
         case .missing: add(.settle(path))
         }
+    }
+
+    /// Lets a file settle and hashes it again.
+    private mutating func settleAgain(_ path: RelativePath) {
+        if drops[path]?.key == nil { drops[path]?.state = .settling }
+        if drops[path] != nil { add(.report(path)) }
+        add(.settle(path))
     }
 
     /// Gives the result of a hash to the other names of the file.

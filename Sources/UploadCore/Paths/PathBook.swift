@@ -253,6 +253,7 @@ private struct NoFacts: PathFacts {
     func storedRecord(of path: RelativePath) -> DropRecord? { nil }
     func forEachStoredRecord(within directory: RelativePath, _ body: (DropRecord) -> Void) {}
     func confirmation(of key: ContentKey) -> Confirmation? { nil }
+    func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool { false }
     func anyStoredRecord(of key: ContentKey) -> DropRecord? { nil }
     func sidecarWish(of path: RelativePath) -> SidecarWish? { nil }
     func waiters(of key: ContentKey) -> [RelativePath] { [] }

@@ -9,6 +9,9 @@ package protocol PathFacts: Sendable {
     func forEachStoredRecord(within directory: RelativePath, _ body: (DropRecord) -> Void)
     /// Returns the server's confirmation of a content.
     func confirmation(of key: ContentKey) -> Confirmation?
+    /// Returns whether `storedRecord` of a path and, if a key is given, `confirmation` of that content can be answered.
+    /// If not, `nil` from them does not mean that nothing is known.
+    func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool
     /// Returns the ledger's record of any path that has this content, including pending changes.
     func anyStoredRecord(of key: ContentKey) -> DropRecord?
     /// Returns the user's wish as the path's sidecar states it. Called only after the ledger was lost.

@@ -322,6 +322,7 @@ struct PathStageFacts: PathFacts {
 
     func anyStoredRecord(of key: ContentKey) -> DropRecord? { ledger.values.first { $0.key == key } }
     func confirmation(of key: ContentKey) -> Confirmation? { confirmations[key] }
+    func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool { true }
     func sidecarWish(of path: RelativePath) -> SidecarWish? { nil }
     func waiters(of key: ContentKey) -> [RelativePath] { (waiters[key] ?? [:]).keys.sorted() }
     func hasUpload(of key: ContentKey) -> Bool { waiters[key] != nil }

@@ -1,13 +1,13 @@
 import PictureJobs
 
-/// Why a job is not done.
+/// Why a job failed.
 enum JobFailure: Error {
-    /// The picture is to blame.
+    /// The picture is at fault.
     case refused(PictureRefusal)
-    /// It is not.
+    /// The picture is not at fault.
     case failed(String)
 
-    /// The outcome to be answered.
+    /// The outcome to send.
     var outcome: PictureAnswer.Outcome {
         switch self {
         case .refused(let refusal): .refused(refusal)
@@ -15,7 +15,7 @@ enum JobFailure: Error {
         }
     }
 
-    /// A refusal.
+    /// Creates a refusal.
     static func refused(_ reason: PictureRefusal.Reason, _ message: String) -> JobFailure {
         .refused(PictureRefusal(reason, message))
     }

@@ -11,9 +11,9 @@
         private let file: SharedDescriptor
         private let output: SharedDescriptor?
 
-        /// Takes a job.
+        /// Creates a task.
         ///
-        /// - Throws: ``JobFailure`` where its descriptors are not those it needs.
+        /// - Throws: ``JobFailure`` if the number of descriptors does not fit the job.
         init(_ job: PictureJob, _ descriptors: [SharedDescriptor]) throws(JobFailure) {
             let expected = job.operation == .measure ? 1 : 2
             guard descriptors.count == expected, let file = descriptors.first else {
@@ -24,11 +24,11 @@
             output = descriptors.dropFirst().first
         }
 
-        /// Does it.
+        /// Performs the job.
         ///
-        /// - Returns: what is known of the picture itself.
+        /// - Returns: Facts about the source picture.
         func perform() throws(JobFailure) -> PictureFacts {
-            // libvips also notes what it then got over, and adds to it.
+            // libvips appends to its error buffer, even for errors it recovered from.
             vips_error_clear()
             switch job.operation {
             case .measure:
@@ -63,7 +63,7 @@
             do {
                 try writeAll(bytes, to: output.rawValue)
             } catch {
-                // Half a picture is of no use to anybody.
+                // Discard a partly written picture.
                 ftruncate(output.rawValue, 0)
                 throw .failed("cannot write the output: \(error)")
             }

@@ -60,9 +60,10 @@ struct Program {
         }
 
         private static func setSignals() {
-            // Who stops the agent may mean its whole process group; a job under way is ended by the agent, or done.
+            // A signal for the agent may go to its whole process group. The agent itself ends a running job or lets it
+            // finish.
             for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_IGN) }
-            // What ends a job that takes too long must not be blocked or ignored by inheritance.
+            // SIGPROF ends a job that takes too long; an inherited mask or handler must not prevent that.
             signal(SIGPROF, SIG_DFL)
             var none = sigset_t()
             sigemptyset(&none)

@@ -5,14 +5,14 @@
     import PictureJobs
     import SystemPackage
 
-    /// Answers jobs, one after the other, until the agent closes its end of the socket.
+    /// Performs jobs one after the other, until the agent closes its end of the socket.
     struct Worker {
         /// The worker's end of a socket pair.
         let socket: Int32
 
-        /// Says hello and works.
+        /// Sends the hello, then performs jobs.
         ///
-        /// - Throws: `Errno` where the socket fails; an agent that is gone is no error.
+        /// - Throws: `Errno` if the socket fails. An agent that has ended is no error.
         func run(_ hello: PictureHello) throws(Errno) {
             do throws(Errno) {
                 try send(hello)
@@ -23,12 +23,12 @@
         }
 
         private func send(_ value: some Encodable) throws(Errno) {
-            // Messages are kept short, so that every answer fits.
+            // Messages are short, so that every answer fits.
             guard let packet = try? PictureWire.packet(of: value) else { throw .messageTooLong }
             try DescriptorPacket.send(packet, to: socket)
         }
 
-        /// By the time a job is answered its descriptors are closed.
+        /// The job's descriptors are closed before the answer is sent.
         private func nextAnswer() throws(Errno) -> PictureAnswer? {
             try DescriptorPacket.receive(from: socket, longest: PictureWire.longestPacket).map(answer)
         }

@@ -6,17 +6,17 @@ import PictureJobs
 import SystemPackage
 public import UploadCore
 
-/// Finds out what intake wants to know of a file: its size in pixels, its length in time, what it looks like. None of it
-/// is needed for the upload, so nothing here fails: what is not known is nil.
+/// Determines what intake wants to know about a file: size in pixels, duration, and a thumbnail. Uploads need none of
+/// these, so nothing here fails: unknown values are nil.
 public final class MediaExaminer: Sendable {
-    /// The side of a thumbnail.
+    /// Side of a thumbnail, in pixels.
     public static let thumbnailSide = 150
     private static let thumbnailQuality = 85
-    /// The largest picture a thumbnail is made of: phones take 200 million pixels.
+    /// Maximum pixels of a picture for a thumbnail: phones take pictures of 200 million pixels.
     private static let mostPixels = 250_000_000
-    /// A size is told from the header alone, so it is told whatever it is.
+    /// Maximum pixels of a picture to measure. Practically unlimited, because only the header is read.
     private static let mostPixelsMeasured = 1 << 40
-    /// Formats the picture worker reads; BMP, JPEG XL and camera raw files have no size and no thumbnail.
+    /// Formats the picture worker reads. BMP, JPEG XL and camera raw files get no size and no thumbnail.
     private static let pictures: Set<String> = [
         "image/jpeg", "image/png", "image/gif", "image/webp", "image/heic", "image/heif", "image/heic-sequence",
         "image/avif", "image/tiff",
@@ -28,9 +28,9 @@ public final class MediaExaminer: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - pictures: measures and draws pictures; give it one that works in the background.
-    ///   - videos: looks into videos.
-    ///   - thumbnails: absolute path of the directory for thumbnails, made when needed; nil: none are made.
+    ///   - pictures: Measures and draws pictures; should work in the background.
+    ///   - videos: Examines videos.
+    ///   - thumbnails: Absolute path of the directory for thumbnails, created when needed; nil: no thumbnails.
     public convenience init(pictures: any PictureWorking, videos: VideoTools, thumbnails: String?, logger: Logger) {
         self.init(
             pictures: pictures, videos: videos, thumbnails: thumbnails.map { ThumbnailFolder(path: $0) }, logger: logger
@@ -44,18 +44,18 @@ public final class MediaExaminer: Sendable {
         self.logger = logger
     }
 
-    /// Whether thumbnails are made.
+    /// Whether thumbnails are drawn.
     public var drawsThumbnails: Bool { thumbnails != nil }
 
-    /// Whether anything can be found out about files of this type.
+    /// Whether files of this type can be examined.
     public static func takes(_ type: MediaType) -> Bool { pictures.contains(type.mime) || VideoTools.takes(type) }
 
     /// Width, height and duration.
     ///
     /// - Parameters:
-    ///   - file: open for reading; its offset is not used.
-    ///   - type: as its first bytes tell.
-    /// - Returns: what is known, and whether asking again would answer the same.
+    ///   - file: Open for reading; its offset is not used.
+    ///   - type: The type detected from the first bytes.
+    /// - Returns: The known facts, and whether another attempt would give the same answer.
     public func facts(of file: SharedDescriptor, _ type: MediaType) async -> (facts: MediaFacts, isFinal: Bool) {
         if VideoTools.takes(type) { return await videoFacts(of: file, type) }
         guard Self.pictures.contains(type.mime) else { return (MediaFacts(), true) }
@@ -79,14 +79,14 @@ public final class MediaExaminer: Sendable {
         }
     }
 
-    /// Makes `<thumbnails>/<key>.jpg`, 150×150, cropped around the centre: whole or not at all. Where it is there
-    /// already, nothing is done.
+    /// Creates `<thumbnails>/<key>.jpg`, 150×150, cropped around the centre, atomically. Does nothing if the thumbnail
+    /// exists.
     ///
     /// - Parameters:
-    ///   - file: open for reading; its offset is not used.
-    ///   - type: as its first bytes tell.
-    ///   - key: the content's key.
-    ///   - duration: of a video, where it is known.
+    ///   - file: Open for reading; its offset is not used.
+    ///   - type: The type detected from the first bytes.
+    ///   - key: The content's key.
+    ///   - duration: Duration of a video in seconds, if known.
     public func makeThumbnail(
         of file: SharedDescriptor, _ type: MediaType, key: ContentKey, duration: Double? = nil
     ) async -> ThumbnailOutcome {
@@ -109,10 +109,10 @@ public final class MediaExaminer: Sendable {
         }
     }
 
-    /// The contents that have a thumbnail, in no order.
+    /// The keys of all contents with a thumbnail, unordered.
     public func thumbnailKeys() async -> [ContentKey] { await thumbnails?.keys ?? [] }
 
-    /// Removes a thumbnail; one that is not there is no error.
+    /// Removes a thumbnail. A missing thumbnail is no error.
     public func removeThumbnail(of key: ContentKey) async {
         await thumbnails?.remove(key)
     }
@@ -126,7 +126,7 @@ public final class MediaExaminer: Sendable {
         }
     }
 
-    /// The picture a thumbnail is made of: the file itself, or one out of a video.
+    /// The picture for a thumbnail: the file itself, or a frame of a video.
     private func picture(
         of file: SharedDescriptor, _ type: MediaType, duration: Double?
     ) async throws(ThumbnailFailure) -> SharedDescriptor {
@@ -140,7 +140,7 @@ public final class MediaExaminer: Sendable {
         }
     }
 
-    /// A file that is nowhere but in memory (man 2 memfd_create); its length is bounded by whoever writes it.
+    /// A file in memory (man 2 memfd_create). The writing program's limits bound its length.
     private static func memoryFile() throws(ThumbnailFailure) -> SharedDescriptor {
         do {
             let raw = try retryingOnInterrupt { outbox_memory_file("outbox-frame") }
@@ -156,7 +156,7 @@ public final class MediaExaminer: Sendable {
 }
 
 extension PictureFailure {
-    /// Whether asking again would answer the same, as far as is known.
+    /// Whether another attempt would probably give the same answer.
     public var isFinal: Bool {
         switch self {
         case .refused, .killedWorker: true
@@ -164,7 +164,7 @@ extension PictureFailure {
         }
     }
 
-    /// For people, one line.
+    /// The failure for display, one line.
     public var message: String {
         switch self {
         case .refused(let refusal): refusal.message
@@ -176,7 +176,7 @@ extension PictureFailure {
 }
 
 extension VideoFailure {
-    /// For people, one line.
+    /// The failure for display, one line.
     public var message: String {
         switch self {
         case .refused(let reason), .missing(let reason), .failed(let reason): reason

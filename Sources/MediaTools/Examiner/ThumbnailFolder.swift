@@ -4,41 +4,42 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// Why there is no thumbnail.
+/// Why a thumbnail could not be made.
 struct ThumbnailFailure: Error, Equatable {
-    /// For people, one line.
+    /// The reason for display, one line.
     var message: String
     /// Whether another attempt would fail as well.
     var isFinal: Bool
 }
 
-/// A thumbnail that is being drawn.
+/// An unfinished thumbnail.
 struct ThumbnailDraft: Sendable {
-    /// Where it is drawn, open for reading and writing.
+    /// The file to draw into, open for reading and writing.
     let file: SharedDescriptor
-    /// Its name for the time being, where it needs one.
+    /// Temporary name, if the file needs one.
     fileprivate let name: [UInt8]?
 }
 
-/// `<state>/thumbnails`: one `<key>.jpg` for each content, whole or not there. Files are touched on a thread of its own.
+/// `<state>/thumbnails`: one `<key>.jpg` for each content, created atomically. File operations run on a thread of
+/// their own.
 actor ThumbnailFolder {
     private let path: String
     private let thread = SerialThread(name: "thumbnails")
-    /// Whether the file system has files without a name, as far as is known (man 2 open, O_TMPFILE).
+    /// Whether the file system supports unnamed files, as far as known (man 2 open, O_TMPFILE).
     private var hasNamelessFiles: Bool
     private var lastDraft = 0
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     /// - Parameters:
-    ///   - path: absolute.
-    ///   - hasNamelessFiles: false where the file system is known to have none, such as NFS.
+    ///   - path: Absolute path of the directory.
+    ///   - hasNamelessFiles: False if the file system is known not to support unnamed files, such as NFS.
     init(path: String, hasNamelessFiles: Bool = true) {
         self.path = path
         self.hasNamelessFiles = hasNamelessFiles
     }
 
-    /// Whether there is a thumbnail. One that a power cut left unfinished counts as none and is removed.
+    /// Whether a thumbnail exists. A thumbnail truncated by a power cut counts as missing and is removed.
     func has(_ key: ContentKey) -> Bool {
         guard let folder = try? Directory(path: path),
             let file = try? folder.open(name(of: key), flags: O_RDONLY)
@@ -48,14 +49,15 @@ actor ThumbnailFolder {
         return false
     }
 
-    /// A file for a thumbnail that has no name yet, and goes if it never gets one. Where the file system has no such
-    /// files it has a name of its own until ``keep(_:as:)`` or ``discard(_:)``. The directory is made where it is missing.
+    /// Creates an unnamed file for a thumbnail, which vanishes unless it gets a name. If the file system does not
+    /// support unnamed files, the file has a temporary name until ``keep(_:as:)`` or ``discard(_:)``. Creates the
+    /// directory if missing.
     func newDraft() throws(ThumbnailFailure) -> ThumbnailDraft {
         do {
             try Directory.create(path)
             if let file = try namelessFile() { return ThumbnailDraft(file: file, name: nil) }
             lastDraft += 1
-            // Counted from 1 in each life of the agent, so that what a power cut left is used again.
+            // Starts at 1 in each run of the agent, so that files left by a power cut are reused.
             let name = Array(".draft-\(lastDraft)".utf8)
             let file = try Directory(path: path).open(name, flags: O_RDWR | O_CREAT | O_TRUNC, mode: 0o600)
             return ThumbnailDraft(file: SharedDescriptor(file), name: name)
@@ -64,7 +66,7 @@ actor ThumbnailFolder {
         }
     }
 
-    /// man 2 open: EOPNOTSUPP comes from the file system, EISDIR from a layer that has never heard of O_TMPFILE.
+    /// man 2 open: EOPNOTSUPP comes from the file system, EISDIR from a layer without support for O_TMPFILE.
     private func namelessFile() throws(Errno) -> SharedDescriptor? {
         if !hasNamelessFiles { return nil }
         do throws(Errno) {
@@ -76,9 +78,9 @@ actor ThumbnailFolder {
         }
     }
 
-    /// Gives a finished thumbnail its name, for good: once this returns, not even a power cut takes it away.
+    /// Gives a finished thumbnail its final name. Durable on return.
     ///
-    /// - Throws: ``ThumbnailFailure``, also where it is no whole JPEG, whatever its maker says.
+    /// - Throws: ``ThumbnailFailure``, also if the file is no complete JPEG.
     func keep(_ draft: ThumbnailDraft, as key: ContentKey) throws(ThumbnailFailure) {
         guard isWhole(draft.file) else {
             throw ThumbnailFailure(message: "what was drawn is no whole JPEG", isFinal: true)
@@ -97,7 +99,7 @@ actor ThumbnailFolder {
         }
     }
 
-    /// A thumbnail that is there already stays.
+    /// Links the file under its final name. An existing thumbnail stays.
     private func link(_ file: SharedDescriptor, as key: ContentKey) throws(Errno) {
         do throws(Errno) {
             try retryingOnInterrupt {
@@ -108,7 +110,7 @@ actor ThumbnailFolder {
         }
     }
 
-    /// The contents that have one, in no order.
+    /// The keys of all contents with a thumbnail, unordered.
     var keys: [ContentKey] {
         let entries = (try? Directory(path: path).entries()) ?? []
         return entries.compactMap { entry in
@@ -117,19 +119,19 @@ actor ThumbnailFolder {
         }
     }
 
-    /// Removes what came to nothing.
+    /// Removes an unused draft.
     func discard(_ draft: ThumbnailDraft) {
         if let name = draft.name { try? Directory(path: path).unlink(name) }
     }
 
-    /// Removes a thumbnail; one that is not there is no error.
+    /// Removes a thumbnail. A missing thumbnail is no error.
     func remove(_ key: ContentKey) {
         try? Directory(path: path).unlink(name(of: key))
     }
 
     private func name(of key: ContentKey) -> [UInt8] { Array("\(key).jpg".utf8) }
 
-    /// A JPEG begins with its SOI marker and ends with EOI (ITU-T T.81, annex B); what was not written back reads as zeros.
+    /// A JPEG begins with SOI and ends with EOI (ITU-T T.81, annex B). Blocks lost in a power cut read as zeros.
     private func isWhole(_ file: SharedDescriptor) -> Bool {
         guard let size = try? FileStatus(of: file.rawValue).size, size > 4 else { return false }
         func marker(at offset: UInt64) -> [UInt8] {

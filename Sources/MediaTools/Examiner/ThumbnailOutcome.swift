@@ -1,9 +1,9 @@
-/// What became of a thumbnail.
+/// The result of making a thumbnail.
 public enum ThumbnailOutcome: Equatable, Sendable {
-    /// It is there.
+    /// The thumbnail exists.
     case there
-    /// There will be none of this content; for people, why.
+    /// This content can't have a thumbnail; the reason for display.
     case none(String)
-    /// There is none yet, and another time there may be; for people, why.
+    /// No thumbnail now; a later attempt may succeed. The reason for display.
     case notNow(String)
 }

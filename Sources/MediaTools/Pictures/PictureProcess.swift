@@ -4,15 +4,15 @@ import PictureJobs
 import Synchronization
 import SystemPackage
 
-/// One process of the picture worker, on a thread of its own that starts it, listens to it and reaps it.
+/// One process of the picture worker. A thread of its own starts the process, listens to it and reaps it.
 final class PictureProcess: Sendable {
-    /// What became of it; handed over on its thread.
+    /// An event of the process; reported on its thread.
     enum Report: Sendable {
-        /// It said hello.
+        /// The process is ready.
         case ready(PictureHello)
-        /// It answered; the memory it has now, in bytes.
+        /// The process answered; with its present memory in bytes.
         case answered(PictureAnswer, memory: Int)
-        /// It is no more. Nothing follows.
+        /// The process ended. No report follows.
         case ended(String, isProgramsFault: Bool)
     }
 
@@ -22,27 +22,27 @@ final class PictureProcess: Sendable {
         case over
     }
 
-    /// man 3 sysexits: what the worker exits with where libvips is missing.
+    /// man 3 sysexits: the worker's exit code without libvips.
     private static let unavailable: Int32 = 69
-    /// What a dynamic linker exits with that misses a library.
+    /// The dynamic linker's exit code if a library is missing.
     private static let notLinked: Int32 = 127
 
     private let program: String
     private let state = Mutex<State>(.new)
 
-    /// - Parameter program: absolute path of `outbox-media`.
+    /// - Parameter program: Absolute path of `outbox-media`.
     init(program: String) {
         self.program = program
     }
 
-    /// Its process id, nil while it does not run.
+    /// Process id; nil while the process does not run.
     var pid: pid_t? {
         if case .running(let process, _) = state.withLock({ $0 }) { process.pid } else { nil }
     }
 
-    /// Starts it.
+    /// Starts the process.
     ///
-    /// - Parameter report: called on its thread.
+    /// - Parameter report: Called on the process's thread.
     func start(_ report: @escaping @Sendable (Report) -> Void) {
         startThread(name: "picture worker") {
             do {
@@ -58,9 +58,9 @@ final class PictureProcess: Sendable {
         }
     }
 
-    /// Sends a job; never waits, since it has no other.
+    /// Sends a job. Never blocks, because the process has no other job.
     ///
-    /// - Returns: false where it has ended.
+    /// - Returns: False if the process has ended.
     func send(_ job: PictureJob, _ descriptors: [SharedDescriptor]) -> Bool {
         guard case .running(_, let socket) = state.withLock({ $0 }) else { return false }
         do {
@@ -71,13 +71,13 @@ final class PictureProcess: Sendable {
         }
     }
 
-    /// Closes its socket for it, so that it ends once it has nothing to do.
+    /// Shuts down the socket for writing. The process ends after its present job.
     func retire() {
         guard case .running(_, let socket) = state.withLock({ $0 }) else { return kill() }
         shutdown(socket.rawValue, Int32(SHUT_WR))
     }
 
-    /// Kills it.
+    /// Kills the process.
     func kill() {
         state.withLock { state in
             if case .running(let process, _) = state { process.kill() } else { state = .over }
@@ -126,7 +126,7 @@ final class PictureProcess: Sendable {
                 trouble = "it said what was not understood"
             }
         }
-        // It may be on its way out, with something to say about why.
+        // The process may be about to end and report the reason.
         if trouble == nil {
             _ = waitUntilReadable([process.pollDescriptor], deadline: monotonicNanoseconds() + 1_000_000_000)
         }
@@ -139,7 +139,7 @@ final class PictureProcess: Sendable {
         report(.ended(what + said, isProgramsFault: isProgramsFault))
     }
 
-    /// The next packet; nil once the worker closed its end.
+    /// Receives the next packet; nil after the worker closed its end.
     private func receive(from socket: SharedDescriptor, isReady: Bool, pid: pid_t) throws -> Report? {
         let packet: DescriptorPacket?
         do {
@@ -159,7 +159,7 @@ final class PictureProcess: Sendable {
         return .ready(hello)
     }
 
-    /// The memory of a process (man 5 proc, statm); 0 where that can't be read.
+    /// Resident memory of a process (man 5 proc, statm); 0 if unreadable.
     private static func residentBytes(of pid: pid_t) -> Int {
         guard let file = try? SharedDescriptor(opening: "/proc/\(pid)/statm", flags: O_RDONLY) else { return 0 }
         var bytes = [UInt8](repeating: 0, count: 128)
@@ -171,17 +171,17 @@ final class PictureProcess: Sendable {
 }
 
 extension PictureFacts {
-    /// Whether a worker in its right mind can have said so: it refuses longer sides.
+    /// Whether the values are plausible: an intact worker refuses longer sides.
     fileprivate var isPossible: Bool { (1...65535).contains(width) && (1...65535).contains(height) }
 }
 
-/// What the picture worker may use, and how long a job may take.
+/// Resource limits of the picture worker, and time limits of its jobs.
 enum PictureLimits {
-    /// Of one process. The worker sets itself tighter ones once its libraries are loaded, and counts processor time job
-    /// by job.
+    /// Limits of one process. The worker lowers them itself after loading its libraries, and limits processor time per
+    /// job.
     static let process = ProcessLimits(processorSeconds: nil, addressSpace: 3 << 30, fileSize: 256 << 20)
 
-    /// From when a worker has the job to its answer, on the clock on the wall.
+    /// Elapsed time from sending a job to its answer.
     static func time(for operation: PictureJob.Operation) -> Duration {
         switch operation {
         case .measure: .seconds(5)

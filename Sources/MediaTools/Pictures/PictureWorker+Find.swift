@@ -1,11 +1,11 @@
 import Glibc
 
 extension PictureWorker {
-    /// Where the worker's program is: `$OUTBOX_MEDIA`; else beside the running program; else `../libexec/outbox` from
-    /// there.
+    /// Finds the worker program: `$OUTBOX_MEDIA`, otherwise beside the running program, otherwise in
+    /// `../libexec/outbox` from there.
     ///
-    /// - Returns: an absolute path; where there is no such program, the one beside the running program, which a start
-    ///   then names as missing.
+    /// - Returns: An absolute path. If there is no such program, the path beside the running program, so that a failed
+    ///   start names that path.
     public static func find(environment: [String: String]) -> String {
         find(environment: environment, beside: runningProgram()) { access($0, X_OK) == 0 }
     }

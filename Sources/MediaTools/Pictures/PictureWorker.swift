@@ -7,11 +7,10 @@ import Synchronization
 import SystemPackage
 import UploadCore
 
-/// Has pictures measured and drawn by processes of `outbox-media`, which may die over them.
+/// Measures and draws pictures in processes of `outbox-media`, which may die without harm to the agent.
 ///
-/// A few processes at most are kept, started when there is work; each does one job at a time. One that dies or takes too
-/// long over a job costs that job and nothing else. Jobs wait in a queue of any length, so callers limit themselves: a
-/// waiting job holds its descriptors.
+/// Starts a few processes when there is work; each does one job at a time. A process that dies or hangs costs only its
+/// present job. The queue is unbounded, so callers must limit themselves: a waiting job holds its descriptors.
 public final class PictureWorker: PictureWorking {
     private struct Waiting {
         let continuation: CheckedContinuation<Result<PictureFacts, PictureFailure>, Never>
@@ -34,11 +33,11 @@ public final class PictureWorker: PictureWorking {
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// Nothing is started yet.
+    /// Creates a worker without starting a process.
     ///
     /// - Parameters:
-    ///   - program: absolute path of `outbox-media`, see ``find(environment:)``.
-    ///   - processes: the most at once; nil: one for each processor, at most four.
+    ///   - program: Absolute path of `outbox-media`, see ``find(environment:)``.
+    ///   - processes: Maximum number of processes; nil: one per processor, at most four.
     public convenience init(program: String, processes: Int? = nil, logger: Logger) {
         let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
         self.init(
@@ -63,7 +62,7 @@ public final class PictureWorker: PictureWorking {
         for job in waiting.values { job.continuation.resume(returning: .failure(.cancelled)) }
     }
 
-    /// Does a job for somebody who waits: before those that wait in ``background``.
+    /// Performs a job for a waiting caller, before the jobs of ``background``.
     public func perform(
         _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
         maximumPixels: Int
@@ -71,15 +70,15 @@ public final class PictureWorker: PictureWorking {
         try await perform(operation, on: picture, into: output, maximumPixels: maximumPixels, .interactive)
     }
 
-    /// The same worker for jobs that may take their time.
+    /// The same worker for jobs without urgency.
     public var background: some PictureWorking { BackgroundPictures(worker: self) }
 
-    /// Starts a first process, so that the first job finds it ready.
+    /// Starts a first process, so that the first job does not wait for the start.
     public func warmUp() {
         handle { $0.pool.warmUp(now: $1) }
     }
 
-    /// Ends all processes; jobs fail as cancelled. Returns once none is left.
+    /// Ends all processes; jobs fail as cancelled. Returns after the last process has ended.
     public func shutdown() async {
         await withCheckedContinuation { continuation in
             handle { state, _ in
@@ -89,10 +88,10 @@ public final class PictureWorker: PictureWorking {
         }
     }
 
-    /// How many jobs have no answer yet.
+    /// Number of jobs without an answer.
     var waitingJobs: Int { state.withLock { $0.waiting.count } }
 
-    /// The processes that run.
+    /// Process ids of the running processes.
     var processIDs: [pid_t] { state.withLock { $0.processes.values.compactMap(\.pid) } }
 
     func perform(
@@ -113,7 +112,7 @@ public final class PictureWorker: PictureWorking {
                     state.waiting[id] = job
                     return state.pool.submit(id, priority, limit: timeLimit(operation), now: now)
                 }
-                // Cancelled before it was there to be cancelled.
+                // The task was cancelled before the job was registered.
                 if Task.isCancelled { cancel(id) }
             }
         } onCancel: {
@@ -122,7 +121,7 @@ public final class PictureWorker: PictureWorking {
         return try result.get()
     }
 
-    /// The picture for a worker to read, and never to write, whatever it was opened for.
+    /// Returns the picture opened read-only, so that a worker can never write to it.
     private static func readOnly(_ picture: SharedDescriptor) throws(PictureFailure) -> SharedDescriptor {
         do {
             let flags = try retryingOnInterrupt { outbox_fcntl(picture.rawValue, F_GETFL, 0) }
@@ -139,10 +138,10 @@ public final class PictureWorker: PictureWorking {
 
     // MARK: Events in, actions out
 
-    /// Tells the pool of an event under the lock, and does what it wants done after it.
+    /// Passes an event to the pool under the lock, and performs its actions after unlocking.
     private func handle(_ event: (inout State, MonotonicTime) -> [WorkerPool.Action]) {
         let effects = state.withLock { state in
-            // Not while the machine sleeps: a job is not late because of that.
+            // This clock stops during system sleep: sleep must not make a job late.
             let now = MonotonicTime(nanoseconds: monotonicNanoseconds())
             var effects = event(&state, now).flatMap { self.effects(of: $0, in: &state) }
             if state.pool.isEmpty {
@@ -163,7 +162,7 @@ public final class PictureWorker: PictureWorking {
             state.processes[id] = process
             return [{ process.start { [weak self] report in self?.take(report, from: id) } }]
         case .send(let job, let id):
-            // At once: whether it went out decides whose fault the worker's end is.
+            // Sent at once: if the sending fails, the picture is not to blame for the worker's end.
             return isSent(job, to: id, in: state)
                 ? [] : state.pool.notSent(to: id).flatMap { effects(of: $0, in: &state) }
         case .retire(let id):
@@ -171,7 +170,7 @@ public final class PictureWorker: PictureWorking {
         case .kill(let id):
             return state.processes[id].map { process in [{ process.kill() }] } ?? []
         case .deliver:
-            // Done where the answer is known.
+            // Performed where the answer is known.
             return []
         case .fail(let job, let failure):
             guard let waiting = state.waiting.removeValue(forKey: job) else { return [] }
@@ -229,7 +228,7 @@ public final class PictureWorker: PictureWorking {
             state.timer = nil
             return
         }
-        // A timer that goes off too early does no harm; one for each job would be work for nothing.
+        // An early timer does no harm, and a timer for each job would be wasteful.
         if let timer = state.timer, timer.due <= due { return }
         state.timer?.task.cancel()
         let task = Task { [weak self] in
@@ -244,7 +243,7 @@ public final class PictureWorker: PictureWorking {
     }
 }
 
-/// A worker whose jobs wait behind everybody else's.
+/// The same worker, with low priority for all jobs.
 private struct BackgroundPictures: PictureWorking {
     let worker: PictureWorker
 

@@ -1,18 +1,18 @@
 public import LinuxSystem
 public import PictureJobs
 
-/// Somebody who measures and draws pictures: the worker process, or one made up for a test.
+/// Measures and draws pictures: the worker process, or a test's own implementation.
 public protocol PictureWorking: Sendable {
-    /// Does one job.
+    /// Performs one job.
     ///
-    /// Cancelling the task gives the answer up; the worker may go on with the job.
+    /// Cancelling the task gives up the answer; the worker may finish the job.
     ///
     /// - Parameters:
-    ///   - operation: what is to be done.
-    ///   - picture: the picture, open for reading; its offset is not used.
-    ///   - output: where the result is written, an empty file open for reading and writing; nil with `.measure`.
-    ///   - maximumPixels: larger pictures are refused.
-    /// - Returns: what is known of the picture itself, not of what was drawn.
+    ///   - operation: The operation.
+    ///   - picture: The picture, open for reading; its offset is not used.
+    ///   - output: An empty file for the result, open for reading and writing; nil for `.measure`.
+    ///   - maximumPixels: Larger pictures are refused.
+    /// - Returns: Facts about the source picture, not about the result.
     /// - Throws: ``PictureFailure``.
     func perform(
         _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
@@ -22,13 +22,13 @@ public protocol PictureWorking: Sendable {
 
 /// Why a picture could not be measured or drawn.
 public enum PictureFailure: Error, Equatable, Sendable {
-    /// The picture is to blame; asking again answers the same.
+    /// The picture is at fault; a retry gives the same answer.
     case refused(PictureRefusal)
-    /// The worker died or hung over it: the picture is to blame as long as nothing else is known.
+    /// The worker died or hung over the picture, which counts as the picture's fault unless the cause is known.
     case killedWorker(String)
-    /// There is no worker: no program, no libvips, or it does not start. Nothing the picture could help.
+    /// No worker is available: no program, no libvips, or the start failed. Not the picture's fault.
     case unavailable(String)
-    /// Nothing the picture could help; it may work another time.
+    /// Not the picture's fault; a retry may succeed.
     case failed(String)
     /// The task was cancelled, or the worker shut down.
     case cancelled

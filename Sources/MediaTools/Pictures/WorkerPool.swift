@@ -1,65 +1,65 @@
 import PictureJobs
 import UploadCore
 
-/// Decides which worker does which picture, and when workers are started, sent home and killed. A value: events and time
-/// go in, actions come out.
+/// Assigns pictures to workers, and decides when to start, retire and kill workers. A state machine and a value:
+/// events and time in, actions out.
 struct WorkerPool: Sendable {
-    /// Tells workers apart; numbers are never used again.
+    /// Identifies a worker; numbers are never reused.
     typealias WorkerID = Int
-    /// Tells jobs apart.
+    /// Identifies a job.
     typealias JobID = UInt64
 
-    /// Which jobs go first; every fourth may still be one of the background, which must not wait for ever.
+    /// Priority of a job. Every fourth job may still be a background job, so that these don't starve.
     enum Priority: Sendable {
-        /// Somebody waits for it.
+        /// A caller waits for the result.
         case interactive
-        /// It may take its time.
+        /// The job is not urgent.
         case background
     }
 
-    /// The numbers that rule it.
+    /// Tuning parameters of the pool.
     struct Settings: Equatable, Sendable {
-        /// The most workers at once.
+        /// Maximum number of workers.
         var most = 1
-        /// From start to hello.
+        /// Time limit from start to hello.
         var startLimit = Duration.seconds(10)
-        /// From being sent home to its end.
+        /// Time limit from retirement to the end of the process.
         var retireLimit = Duration.seconds(5)
-        /// How long workers beyond one stay without work.
+        /// Idle time after which workers beyond the first are retired.
         var extraIdle = Duration.seconds(60)
-        /// How long the last one stays without work.
+        /// Idle time after which the last worker is retired.
         var lastIdle = Duration.seconds(600)
-        /// So many jobs that somebody waits for go before one of the background; then that goes.
+        /// Maximum number of interactive jobs that go before a waiting background job.
         var mostPassedOver = 3
-        /// A worker that did so many jobs is replaced, should it leak.
+        /// Maximum number of jobs of a worker. Afterwards the worker is replaced, in case it leaks.
         var mostJobs = 2000
-        /// So is one that kept so many bytes of memory after a job.
+        /// Maximum memory of a worker after a job, in bytes. Beyond that, the worker is replaced.
         var mostMemory = 256 << 20
-        /// After so many failed starts in a row there are no workers for a while; one does where the program is to blame.
+        /// Number of failed starts in a row before an outage. One suffices if the program is at fault.
         var mostFailedStarts = 3
-        /// The first pause; each further one is twice as long.
+        /// The first pause of an outage; doubles each time.
         var firstPause = Duration.seconds(1)
         /// The longest pause.
         var longestPause = Duration.seconds(300)
     }
 
-    /// What is to be done.
+    /// Output of the pool.
     enum Action: Equatable, Sendable {
         /// Start a worker.
         case start(WorkerID)
         /// Send a job.
         case send(JobID, to: WorkerID)
-        /// Close the worker's socket, so that it ends.
+        /// Close the worker's socket, so that the worker ends.
         case retire(WorkerID)
         /// Kill the worker.
         case kill(WorkerID)
-        /// Hand the worker's answer to who waits for it.
+        /// Deliver the worker's answer to its caller.
         case deliver(JobID)
-        /// Tell who waits that there will be no answer.
+        /// Report a failure to the caller.
         case fail(JobID, PictureFailure)
-        /// Tell people that there are no workers, and why; once.
+        /// Log once that no worker is available, and why.
         case reportUnavailable(String)
-        /// Tell people that there are workers again.
+        /// Log that a worker is available again.
         case reportAvailable
     }
 
@@ -74,7 +74,7 @@ struct WorkerPool: Sendable {
         case idle(since: MonotonicTime)
         case busy(Job, isWanted: Bool, deadline: MonotonicTime)
         case retiring(deadline: MonotonicTime)
-        /// Killed, and not yet ended; the reason where it never became ready.
+        /// Killed but not yet ended; with the reason if the worker never became ready.
         case dying(failedStart: String?)
     }
 
@@ -83,7 +83,7 @@ struct WorkerPool: Sendable {
         var jobs = 0
     }
 
-    /// No workers could be started.
+    /// A period without workers, after failed starts.
     private struct Outage {
         var reason: String
         var until: MonotonicTime
@@ -95,7 +95,7 @@ struct WorkerPool: Sendable {
     private var nextWorker = 1
     private var interactive: [Job] = []
     private var background: [Job] = []
-    /// Jobs that went before a waiting one of the background, since the last of those had its turn.
+    /// Number of interactive jobs that went before waiting background jobs, since the last background job.
     private var passedOver = 0
     private var failedStarts = 0
     private var outage: Outage?
@@ -105,12 +105,12 @@ struct WorkerPool: Sendable {
         self.settings = settings
     }
 
-    /// Whether no worker is left, ending ones included.
+    /// Whether no worker is left, including ending ones.
     var isEmpty: Bool { workers.isEmpty }
 
     // MARK: Events
 
-    /// Somebody wants a job done; its time counts from when a worker gets it.
+    /// Adds a job. Its time limit starts when a worker receives it.
     mutating func submit(_ job: JobID, _ priority: Priority, limit: Duration, now: MonotonicTime) -> [Action] {
         if isShutDown { return [.fail(job, .cancelled)] }
         if let outage, now < outage.until, !isAnyReady { return [.fail(job, .unavailable(outage.reason))] }
@@ -122,7 +122,7 @@ struct WorkerPool: Sendable {
         return dispatch(now: now)
     }
 
-    /// Nobody wants a job any longer. One that waits is dropped; a worker that has it may finish it.
+    /// Cancels a job. A waiting job is dropped; a worker may finish its present job.
     mutating func cancel(_ job: JobID) -> [Action] {
         let waiting = interactive.count + background.count
         interactive.removeAll { $0.id == job }
@@ -137,13 +137,13 @@ struct WorkerPool: Sendable {
         return []
     }
 
-    /// A first worker is started, for what will come.
+    /// Starts a first worker in advance.
     mutating func warmUp(now: MonotonicTime) -> [Action] {
         if isShutDown || !workers.isEmpty || outage.map({ now < $0.until }) ?? false { return [] }
         return [start(now: now)]
     }
 
-    /// A worker said hello.
+    /// Handles a worker's hello.
     mutating func ready(_ id: WorkerID, now: MonotonicTime) -> [Action] {
         guard case .starting = workers[id]?.state else { return [] }
         workers[id]?.state = .idle(since: now)
@@ -153,9 +153,9 @@ struct WorkerPool: Sendable {
         return (wasOut ? [.reportAvailable] : []) + dispatch(now: now)
     }
 
-    /// A worker answered.
+    /// Handles a worker's answer.
     ///
-    /// - Parameter memory: bytes of memory it has now.
+    /// - Parameter memory: The worker's present memory in bytes.
     mutating func answered(_ id: WorkerID, _ job: JobID, memory: Int, now: MonotonicTime) -> [Action] {
         guard let worker = workers[id] else { return [] }
         guard case .busy(let asked, let isWanted, _) = worker.state, asked.id == job else {
@@ -171,8 +171,8 @@ struct WorkerPool: Sendable {
         return actions + dispatch(now: now)
     }
 
-    /// A job did not reach its worker, which has ended without anybody knowing yet. The job is not to blame, and goes to
-    /// the next one; unless the worker never did any, which might go on for ever.
+    /// Handles a job that could not be sent because its worker had already ended. The job is not at fault and goes to
+    /// the next worker. If the worker never did a job, the job fails instead, to avoid an endless loop.
     mutating func notSent(to id: WorkerID) -> [Action] {
         guard let worker = workers[id], case .busy(let job, let isWanted, _) = worker.state else { return [] }
         workers[id]?.state = .dying(failedStart: nil)
@@ -185,11 +185,11 @@ struct WorkerPool: Sendable {
         return [.kill(id)]
     }
 
-    /// A worker is no more, or never was.
+    /// Handles the end of a worker, or its failed start.
     ///
     /// - Parameters:
-    ///   - reason: how it ended.
-    ///   - isProgramsFault: it can't be expected to start another time, as far as it is for the program.
+    ///   - reason: How the worker ended.
+    ///   - isProgramsFault: Whether the program itself is at fault, so that another start would fail too.
     mutating func ended(
         _ id: WorkerID, _ reason: String, isProgramsFault: Bool, now: MonotonicTime
     ) -> [Action] {
@@ -208,7 +208,7 @@ struct WorkerPool: Sendable {
         return actions + dispatch(now: now)
     }
 
-    /// Time went by.
+    /// Handles the passing of time: kills late workers and retires idle ones.
     mutating func tick(now: MonotonicTime) -> [Action] {
         var actions: [Action] = []
         for (id, worker) in workers.sorted(by: { $0.key < $1.key }) {
@@ -228,7 +228,7 @@ struct WorkerPool: Sendable {
         return actions + dispatch(now: now)
     }
 
-    /// Everything ends.
+    /// Cancels all jobs and ends all workers.
     mutating func shutDown() -> [Action] {
         isShutDown = true
         let waiting = (interactive + background).map { Action.fail($0.id, .cancelled) }
@@ -242,7 +242,7 @@ struct WorkerPool: Sendable {
         return waiting + working
     }
 
-    /// When `tick` is due; nil while nothing depends on time.
+    /// When `tick` is due; nil if nothing depends on time.
     var nextDue: MonotonicTime? {
         var times = workers.values.compactMap { worker -> MonotonicTime? in
             switch worker.state {
@@ -251,8 +251,8 @@ struct WorkerPool: Sendable {
             case .dying: nil
             }
         }
-        // Jobs may wait for the end of a pause, and nothing else may ever happen. One that is starting after the pause
-        // has a time of its own.
+        // Jobs may wait for the end of a pause, with no other event to come. A worker starting after the pause has its
+        // own deadline.
         if waiting > 0, starting == 0, workers.count < settings.most, let outage { times.append(outage.until) }
         return times.min()
     }
@@ -268,7 +268,7 @@ struct WorkerPool: Sendable {
         }
     }
 
-    /// Workers that may get work, now or later.
+    /// Workers that can get work, now or later.
     private var staying: Int {
         workers.values.count { worker in
             switch worker.state {
@@ -280,8 +280,8 @@ struct WorkerPool: Sendable {
 
     private var idleLimit: Duration { staying > 1 ? settings.extraIdle : settings.lastIdle }
 
-    /// Gives jobs to idle workers, the one that worked last first, so that the others can go home; starts workers for
-    /// jobs that are left.
+    /// Assigns jobs to idle workers, the most recently used first, so that the others can retire. Starts workers for
+    /// the remaining jobs.
     private mutating func dispatch(now: MonotonicTime) -> [Action] {
         var actions: [Action] = []
         while let worker = latestIdle, let job = nextJob() {
@@ -307,7 +307,7 @@ struct WorkerPool: Sendable {
         }.max { $0 < $1 }?.1
     }
 
-    /// A job of the background that waits is passed over a few times, and then has its turn.
+    /// Returns the next job. A background job has its turn after a few interactive jobs.
     private mutating func nextJob() -> Job? {
         if background.isEmpty || !interactive.isEmpty && passedOver < settings.mostPassedOver {
             if interactive.isEmpty { return nil }
@@ -347,12 +347,12 @@ struct WorkerPool: Sendable {
         }
     }
 
-    /// While another worker is ready, only the start of further ones pauses.
+    /// While another worker is ready, only further starts pause.
     private mutating func startFailed(_ reason: String, isProgramsFault: Bool, now: MonotonicTime) -> [Action] {
         failedStarts += 1
         guard isProgramsFault || outage != nil || failedStarts >= settings.mostFailedStarts else { return [] }
         let isNew = outage == nil
-        // Several that fail together are one failure.
+        // Several simultaneous failures count as one.
         if outage.map({ $0.until <= now }) ?? true {
             let pause = outage.map { min($0.pause * 2, settings.longestPause) } ?? settings.firstPause
             outage = Outage(reason: reason, until: now + pause, pause: pause)

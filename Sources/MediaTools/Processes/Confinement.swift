@@ -3,28 +3,28 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// What a program of the system may reach beyond the descriptors it gets: programs and libraries to read and execute,
-/// and the files named here. Nothing can be written or made, no socket can be opened, and no process started.
+/// The access of a system program beyond its descriptors: it may read and execute programs and libraries, and read the
+/// files named here. It can't write or create files, open sockets, or start processes.
 ///
-/// Two layers, each where the kernel has it: Landlock (man 7 landlock) for files, TCP and signals, and a filter of system
-/// calls (man 2 seccomp) on x86-64, ARM64 and RISC-V.
+/// Two layers, each if the kernel supports it: Landlock (man 7 landlock) for files, TCP and signals, and a system call
+/// filter (man 2 seccomp) on x86-64, ARM64 and RISC-V.
 struct Confinement: Sendable {
-    /// The program to be run, wherever it lies.
+    /// The program to run, at any path.
     var program: String
-    /// Open files that may be opened again by way of `/proc/self/fd`.
+    /// Open files that may be reopened through `/proc/self/fd`.
     var readable: [SharedDescriptor] = []
 
-    /// Where distributions keep programs and libraries; what is missing is left out.
+    /// Directories of programs and libraries in common distributions; missing ones are skipped.
     private static let systemPaths = [
         "/usr", "/bin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/ld.so.cache", "/etc/ld.so.preload",
     ]
 
-    /// The Landlock version of this kernel; 0 where it has none.
+    /// The kernel's Landlock version; 0 without Landlock.
     static var landlockVersion: Int { Int(outbox_landlock_version()) }
 
-    /// The rules, nil where the kernel has no Landlock.
+    /// Creates the Landlock rules; nil if the kernel has no Landlock.
     ///
-    /// - Throws: ``StartFailure`` where the kernel has it and the rules can't be made.
+    /// - Throws: ``StartFailure`` if the kernel has Landlock but the rules can't be created.
     func ruleset() throws(StartFailure) -> SharedDescriptor? {
         let version = outbox_landlock_version()
         if version == 0 { return nil }

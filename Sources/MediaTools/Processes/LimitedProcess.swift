@@ -4,15 +4,15 @@ import LinuxSystem
 import Synchronization
 import SystemPackage
 
-/// A child under limits, in a session of its own, that never outlives the thread that started it (man 2 prctl,
-/// PR_SET_PDEATHSIG): that thread waits for its end.
+/// A child process under limits, in its own session. Never outlives the thread that started it (man 2 prctl,
+/// PR_SET_PDEATHSIG), so that thread must wait for its end.
 final class LimitedProcess: Sendable {
-    /// The process id, and the id of its group.
+    /// The process id, also the id of its process group.
     let pid: pid_t
     private let handle: SharedDescriptor
     private let ending = Mutex<ProcessEnding?>(nil)
 
-    /// Starts a program; blocks until it runs.
+    /// Starts a program. Blocks until it runs.
     ///
     /// - Throws: ``StartFailure``.
     init(_ command: ProcessCommand) throws(StartFailure) {
@@ -30,22 +30,22 @@ final class LimitedProcess: Sendable {
 
     deinit { end() }
 
-    /// A descriptor that is readable once the process has ended, and still to be reaped.
+    /// A descriptor that becomes readable when the process ends, before it is reaped.
     var pollDescriptor: Int32 { handle.rawValue }
 
-    /// Kills it with all that it started in its session; it is reaped by ``end()``. A confined one can't start anything.
+    /// Kills the process and its process group; ``end()`` reaps it. A confined process can't start others.
     func kill() {
         ending.withLock { if $0 == nil { Glibc.kill(-pid, SIGKILL) } }
     }
 
-    /// Kills what is left of it, and reaps it; blocks for a moment.
+    /// Kills the process group and reaps the process. Blocks for a moment.
     ///
-    /// - Returns: how it ended, by itself where it already had.
+    /// - Returns: How the process ended; its own ending if it had already ended.
     @discardableResult
     func end() -> ProcessEnding {
         ending.withLock { known in
             if let known { return known }
-            // Until it is reaped nobody else can have its number.
+            // The process id can't be reused before the process is reaped.
             Glibc.kill(-pid, SIGKILL)
             var status: Int32 = 0
             _ = try? retryingOnInterrupt { waitpid(pid, &status, 0) }
@@ -98,14 +98,14 @@ final class LimitedProcess: Sendable {
         }
     }
 
-    /// Calls with a null-terminated array of C strings.
+    /// Calls `body` with a null-terminated array of C strings.
     private static func withCStrings<Result>(
         _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) -> Result {
         let copies = strings.map { strdup($0) } + [nil]
         defer { for copy in copies { free(copy) } }
         return copies.withUnsafeBufferPointer { buffer in
-            // Never empty: there is the null at its end.
+            // Never empty: the array ends with a null.
             body(buffer.baseAddress.unsafelyUnwrapped)
         }
     }

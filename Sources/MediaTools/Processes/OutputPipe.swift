@@ -3,14 +3,14 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// A pipe that a child writes to and a thread of this process reads from, without ever waiting in a read.
+/// A pipe from a child to a thread of this process, which reads without blocking.
 struct OutputPipe: Sendable {
-    /// The child's end.
+    /// The child's end, for writing.
     let writing: SharedDescriptor
-    /// This process's end, for poll(2).
+    /// This process's end, for poll(2) and reading.
     let reading: SharedDescriptor
 
-    /// Makes a pipe.
+    /// Creates a pipe.
     ///
     /// - Throws: `Errno` of pipe2(2).
     init() throws(Errno) {
@@ -21,9 +21,9 @@ struct OutputPipe: Sendable {
         try retryingOnInterrupt { outbox_fcntl(ends[0], F_SETFL, O_NONBLOCK) }
     }
 
-    /// Hands over what is in the pipe by now, in pieces.
+    /// Passes the pipe's present content to `take`, in pieces.
     ///
-    /// - Returns: whether more may come: false once nobody can write any longer.
+    /// - Returns: Whether more may come; false after all writers closed their ends.
     func drain(_ take: (ArraySlice<UInt8>) -> Void) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -36,12 +36,12 @@ struct OutputPipe: Sendable {
     }
 }
 
-/// Waits until one of some descriptors is readable or closed at its other end (man 2 poll).
+/// Waits until one of the descriptors is readable or its other end is closed (man 2 poll).
 ///
 /// - Parameters:
-///   - descriptors: negative ones are passed over.
-///   - deadline: on CLOCK_MONOTONIC, in nanoseconds; nil: for ever.
-/// - Returns: which are ready; none once the deadline is over.
+///   - descriptors: Negative ones are ignored.
+///   - deadline: On CLOCK_MONOTONIC, in nanoseconds; nil: no deadline.
+/// - Returns: Which descriptors are ready; none after the deadline.
 func waitUntilReadable(_ descriptors: [Int32], deadline: UInt64? = nil) -> [Bool] {
     var polled = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     while true {
@@ -51,7 +51,7 @@ func waitUntilReadable(_ descriptors: [Int32], deadline: UInt64? = nil) -> [Bool
             milliseconds = deadline <= now ? 0 : Int32(clamping: (deadline - now) / 1_000_000 + 1)
         }
         let count = poll(&polled, nfds_t(polled.count), milliseconds)
-        // Anything but EINTR would be an error of this program; treated as "look again", which the deadline ends.
+        // Any error but EINTR would be a bug here. The caller then looks again, until the deadline.
         if count >= 0 || errno != EINTR { return polled.map { $0.revents != 0 } }
     }
 }

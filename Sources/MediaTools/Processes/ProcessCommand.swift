@@ -1,36 +1,37 @@
 import Glibc
 import LinuxSystem
 
-/// A program to be run, and all that it gets: nothing of the agent's environment, no other descriptor.
+/// A program to run and everything it receives. It inherits nothing of the agent's environment and no other
+/// descriptor.
 struct ProcessCommand: Sendable {
     /// Absolute path.
     var program: String
-    /// Arguments after the program's own name.
+    /// Arguments, without the program's name.
     var arguments: [String]
     /// The whole environment.
     var environment = Self.plainEnvironment
-    /// What become descriptors 0, 1, 2 and so on.
+    /// The descriptors 0, 1, 2 and so on of the process.
     var descriptors: [SharedDescriptor]
-    /// What it may use.
+    /// Resource limits.
     var limits: ProcessLimits
-    /// What it may reach; nil where it locks itself in.
+    /// Access limits; nil if the program sandboxes itself.
     var confinement: Confinement?
 
-    /// Enough for programs of the system: messages in English, times without a zone.
+    /// Sufficient for system programs: messages in English, times in UTC.
     static let plainEnvironment = ["LC_ALL": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "TZ": "UTC"]
 }
 
-/// What a process may use (man 2 setrlimit); core files are never written.
+/// Resource limits of a process (man 2 setrlimit). Core files are never written.
 struct ProcessLimits: Equatable, Sendable {
-    /// Seconds on processors over its whole life; nil: no limit.
+    /// Processor time over the whole life, in seconds; nil: no limit.
     var processorSeconds: UInt64?
-    /// Bytes of address space, so that an allocation fails before the machine runs out.
+    /// Address space in bytes, so that an allocation fails before the machine runs out of memory.
     var addressSpace: UInt64
-    /// Bytes of the longest file it may write.
+    /// Maximum size of a written file in bytes.
     var fileSize: UInt64
-    /// Descriptors.
+    /// Maximum number of open descriptors.
     var openFiles: UInt64 = 64
-    /// Added to the scheduling priority: uploads go first.
+    /// Added to the nice value, because uploads have precedence.
     var niceness: Int32 = 10
 
     var resources: [(resource: Int32, value: UInt64)] {
@@ -45,12 +46,12 @@ struct ProcessLimits: Equatable, Sendable {
 
 /// How a process ended.
 enum ProcessEnding: Equatable, Sendable, CustomStringConvertible {
-    /// With this exit code.
+    /// The process exited with this code.
     case exited(Int32)
-    /// By this signal.
+    /// This signal killed the process.
     case killed(Int32)
 
-    /// From what waitpid(2) says: the macros WTERMSIG and WEXITSTATUS, which Swift does not see.
+    /// Decodes the status of waitpid(2): the macros WTERMSIG and WEXITSTATUS, which Swift can't import.
     init(waitStatus status: Int32) {
         let signal = status & 0x7F
         self = signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal)
@@ -68,12 +69,12 @@ enum ProcessEnding: Equatable, Sendable, CustomStringConvertible {
 struct StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
     /// What failed, and why.
     var description: String
-    /// Whether the program itself is to blame: it is missing, or no program for this machine.
+    /// Whether the program itself is at fault: missing, or not executable on this machine.
     var isProgramsFault: Bool
 }
 
 extension StartFailure {
-    /// Whatever kept a program from being started.
+    /// Converts any error that prevented a start.
     init(_ error: any Error, starting program: String) {
         self =
             error as? StartFailure

@@ -1,4 +1,4 @@
-/// The last line of what a program said on standard error, in a bounded space.
+/// The last line of a program's standard error, in bounded memory.
 struct TextTail: Equatable, Sendable {
     private static let longest = 2048
     private static let longestLine = 300
@@ -9,7 +9,7 @@ struct TextTail: Equatable, Sendable {
         if bytes.count > Self.longest { bytes.removeFirst(bytes.count - Self.longest) }
     }
 
-    /// The last line that says something, in printable characters; empty where nothing was said.
+    /// The last non-blank line, with printable characters only; empty if there is none.
     var lastLine: String {
         let lines = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
         let line = lines.last { $0.contains { $0 > 0x20 } } ?? []

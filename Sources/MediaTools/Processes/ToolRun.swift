@@ -3,19 +3,19 @@ import LinuxSystem
 import Synchronization
 import SystemPackage
 
-/// Why a program that was run to its end gave nothing.
+/// Why a program gave no result.
 enum ToolFailure: Error, Equatable, Sendable {
-    /// It ended with an error, or by a signal; the last line it said.
+    /// The program ended with an error or by a signal; with its last line of output.
     case ended(ProcessEnding, String)
-    /// It took longer than it was given, or wrote more.
+    /// The program exceeded its time or its output limit.
     case killed(String)
-    /// It could not be started.
+    /// The program could not be started.
     case notStarted(StartFailure)
     /// The task was cancelled.
     case cancelled
 }
 
-/// A program run to its end on a thread of its own, killed when it takes too long or the task is cancelled.
+/// Runs a program to its end on a separate thread. Kills it at the time limit or when the task is cancelled.
 final class ToolRun: Sendable {
     private enum State {
         case waiting
@@ -30,14 +30,14 @@ final class ToolRun: Sendable {
     /// Runs a program.
     ///
     /// - Parameters:
-    ///   - program: absolute path.
-    ///   - arguments: its arguments.
-    ///   - input: its standard input.
-    ///   - output: its standard output; nil: it is read, up to `longestOutput`.
-    ///   - limits: what it may use.
-    ///   - time: on the clock on the wall.
-    /// - Returns: what it wrote to standard output, where no `output` was given.
-    /// - Throws: ``ToolFailure`` unless it exited with 0.
+    ///   - program: Absolute path.
+    ///   - arguments: Its arguments.
+    ///   - input: Its standard input.
+    ///   - output: Its standard output. If nil, this function reads the output, up to `longestOutput`.
+    ///   - limits: Resource limits.
+    ///   - time: Limit of the elapsed time.
+    /// - Returns: The standard output if `output` is nil.
+    /// - Throws: ``ToolFailure`` unless the program exited with 0.
     static func run(
         _ program: String, _ arguments: [String], input: SharedDescriptor, output: SharedDescriptor? = nil,
         limits: ProcessLimits, confinement: Confinement?, within time: Duration, longestOutput: Int = 1 << 16
@@ -45,7 +45,7 @@ final class ToolRun: Sendable {
         let run = ToolRun()
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // The child lives no longer than the thread that starts it, hence the same one for its whole life.
+                // The child dies with the thread that started it, so one thread serves it for its whole life.
                 startThread(name: "tool") {
                     continuation.resume(
                         returning: Result { () throws(ToolFailure) in
@@ -104,7 +104,7 @@ final class ToolRun: Sendable {
     }
 }
 
-/// What a program says, read until it ends.
+/// A program's output, read until the program ends.
 private struct ToolOutput {
     let longest: Int
     var output: [UInt8] = []
@@ -116,8 +116,8 @@ private struct ToolOutput {
         self.longest = longest
     }
 
-    /// Returns once the program has ended, or is to be killed. Its end counts, not the end of its output: what it left
-    /// behind may hold that open.
+    /// Returns when the program has ended or must be killed. Waits for the program's end and not for the output's end,
+    /// because a process left behind may hold the pipe open.
     mutating func read(
         _ outputPipe: OutputPipe, _ errorPipe: OutputPipe, until process: LimitedProcess, within time: Duration
     ) {

@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// What ffprobe prints, as far as it is asked for (man 1 ffprobe, json writer).
+/// The requested part of ffprobe's output (man 1 ffprobe, json writer).
 struct ProbeReport: Decodable {
     private struct Stream: Decodable {
         var width: Int?
         var height: Int?
-        /// "4:3", "0:1" and "N/A" where it is not known.
+        /// "4:3"; "0:1" and "N/A" if unknown.
         var sampleAspectRatio: String?
         var duration: String?
         var tags: [String: String]?
@@ -19,7 +19,7 @@ struct ProbeReport: Decodable {
     }
 
     private struct SideData: Decodable {
-        /// Degrees; ffprobe 4 prints what later ones do.
+        /// Degrees. ffprobe 4 and later versions print the same.
         var rotation: Double?
     }
 
@@ -30,14 +30,14 @@ struct ProbeReport: Decodable {
     private var streams: [Stream]?
     private var format: Format?
 
-    /// Longer ones are taken for nonsense: a year.
+    /// Longer durations count as invalid: a year.
     static let longestDuration = 366.0 * 86_400
-    /// Larger sides are taken for nonsense.
+    /// Longer sides count as invalid.
     static let longestSide = 65_535
 
-    /// Reads a report.
+    /// Parses a report.
     ///
-    /// - Throws: ``VideoFailure/refused(_:)`` where it is none.
+    /// - Throws: ``VideoFailure/refused(_:)`` if the output is no report.
     static func facts(in output: [UInt8]) throws(VideoFailure) -> VideoFacts {
         guard let report = try? JSONDecoder().decode(Self.self, from: Data(output)) else {
             throw .refused("ffprobe's answer is not understood")
@@ -62,7 +62,7 @@ struct ProbeReport: Decodable {
         return isOnItsSide(stream) ? (height, Int(shown)) : (Int(shown), height)
     }
 
-    /// Width of a pixel over its height.
+    /// Width of a pixel divided by its height.
     private static func pixelShape(_ text: String?) -> Double {
         let parts = (text ?? "").split(separator: ":").map { Double($0) ?? 0 }
         guard parts.count == 2, parts[0] > 0, parts[1] > 0 else { return 1 }

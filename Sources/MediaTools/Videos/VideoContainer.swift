@@ -1,9 +1,9 @@
 import UploadCore
 
-/// A container that ffmpeg is told to expect, by the name of its demuxer (man 1 ffmpeg-formats).
+/// The container that ffmpeg must expect, by its demuxer's name (man 1 ffmpeg-formats).
 ///
-/// Nothing is guessed by ffmpeg itself: a play list or a concat script with the name, or even the first bytes, of a video
-/// would have it read other files and addresses.
+/// ffmpeg must not guess the container. A playlist or a concat script with a video's name, or even its first bytes,
+/// would make ffmpeg read other files and addresses.
 enum VideoContainer: String, Sendable, CaseIterable {
     case mov
     case matroska
@@ -12,7 +12,7 @@ enum VideoContainer: String, Sendable, CaseIterable {
     case mpegts
     case mpeg
 
-    /// The container of a type, nil for what is no video.
+    /// The container of a media type; nil if the type is no video.
     init?(_ type: MediaType) {
         switch type.mime {
         case "video/mp4", "video/quicktime", "video/x-m4v", "video/3gpp", "video/3gpp2": self = .mov
@@ -25,7 +25,7 @@ enum VideoContainer: String, Sendable, CaseIterable {
         }
     }
 
-    /// Decoders of cameras, phones and the web; the several hundred others are seldom used, and seldom looked after.
+    /// Decoders for cameras, phones and the web. The several hundred others are rarely used and poorly maintained.
     private static let decoders = [
         "h264", "hevc", "vp8", "vp9", "av1", "libdav1d", "libaom-av1", "libvpx", "libvpx-vp9", "mpeg4", "mpeg2video",
         "mpeg1video", "h263", "h263i", "flv", "vp6", "vp6a", "vp6f", "mjpeg", "msmpeg4v1", "msmpeg4", "msmpeg4v2",
@@ -33,23 +33,23 @@ enum VideoContainer: String, Sendable, CaseIterable {
         "svq1", "svq3", "rpza", "qtrle", "png",
     ]
 
-    /// What stands before the input, for ffprobe and ffmpeg alike.
+    /// Options before the input, for both ffprobe and ffmpeg.
     func inputOptions(maximumPixels: Int) -> [String] {
         var options = [
             "-protocol_whitelist", "file", "-format_whitelist", rawValue,
             "-max_pixels", String(maximumPixels), "-threads", "1", "-f", rawValue,
         ]
-        // A QuickTime file may name other files that hold its pictures.
+        // A QuickTime file may refer to other files for its pictures.
         if self == .mov { options += ["-enable_drefs", "0", "-use_absolute_path", "0"] }
         return options
     }
 
-    /// Everything for one picture near a moment, in seconds, written to standard output.
+    /// All options to write one picture near a moment, in seconds, to standard output.
     func frameOptions(at moment: Double) -> [String] {
         var options = inputOptions(maximumPixels: VideoTools.maximumPixels)
-        // Not for ffprobe: it looks at sound and subtitles too, and gives up over one stream of a kind not named here.
+        // Not for ffprobe, which also examines sound and subtitles, and fails on a stream with an unlisted codec.
         options += ["-codec_whitelist", Self.decoders.joined(separator: ",")]
-        // The key frame before the moment will do, and costs one frame to decode.
+        // The key frame before the moment suffices, and only one frame must be decoded.
         if moment > 0 { options += ["-noaccurate_seek", "-ss", "\(moment)"] }
         return options + [
             "-an", "-sn", "-dn", "-i", VideoTools.input,
@@ -58,7 +58,7 @@ enum VideoContainer: String, Sendable, CaseIterable {
         ]
     }
 
-    /// Square pixels, no side over 640, none below 1. ffmpeg has turned the picture upright before.
+    /// Square pixels, no side over 640 or below 1. ffmpeg has already rotated the picture upright.
     private static let shape: String = {
         let pixel = "if(sar,clip(sar,1/16,16),1)"
         let factor = "min(1,640/max(iw*\(pixel),ih))"

@@ -2,24 +2,24 @@ import Glibc
 public import LinuxSystem
 public import UploadCore
 
-/// ffprobe and ffmpeg as the system has them: one tells what a video is, the other takes a picture out of it.
+/// The system's ffprobe and ffmpeg: ffprobe examines a video, ffmpeg extracts a picture.
 ///
-/// A video reaches them as an open file and nothing else does: the container is forced to be what its first bytes said,
-/// other protocols, containers and rare codecs are refused, and they run under limits (see ``ProcessLimits``) and in a
+/// Both receive the video as an open file and no other file. The container is fixed to the type of the first bytes.
+/// Other protocols, containers and rare codecs are refused. Both run under limits (see ``ProcessLimits``) and in a
 /// ``Confinement``.
 public struct VideoTools: Sendable {
-    /// Absolute path of ffprobe, nil where there is none.
+    /// Absolute path of ffprobe; nil if missing.
     public let prober: String?
-    /// Absolute path of ffmpeg, nil where there is none.
+    /// Absolute path of ffmpeg; nil if missing.
     public let converter: String?
 
-    /// Names the programs.
+    /// Creates a value for these programs.
     public init(prober: String?, converter: String?) {
         self.prober = prober
         self.converter = converter
     }
 
-    /// One line for people about what is missing, and what to do; nil where all is there.
+    /// A line for display about a missing program, with advice; nil if both exist.
     public var missing: String? {
         if prober == nil {
             return "videos get no size, duration and thumbnail: ffprobe is not in the PATH; install ffmpeg"
@@ -27,10 +27,10 @@ public struct VideoTools: Sendable {
         return converter == nil ? "videos get no thumbnail: ffmpeg is not in the PATH; install ffmpeg" : nil
     }
 
-    /// Looks for the programs.
+    /// Searches for the programs.
     ///
-    /// - Parameter path: directories between colons, as in `PATH`; nil: where systems keep them. Relative ones are
-    ///   passed over.
+    /// - Parameter path: Directories separated by colons, as in `PATH`; nil: the usual directories. Relative ones are
+    ///   ignored.
     public static func find(in path: String?) -> VideoTools {
         let directories = (path ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":").filter { $0.hasPrefix("/") }
         func find(_ name: String) -> String? {
@@ -39,14 +39,14 @@ public struct VideoTools: Sendable {
         return VideoTools(prober: find("ffprobe"), converter: find("ffmpeg"))
     }
 
-    /// Whether videos of this type are looked at.
+    /// Whether videos of this type are supported.
     public static func takes(_ type: MediaType) -> Bool { VideoContainer(type) != nil }
 
-    /// What a video says about itself.
+    /// Reads the properties of a video.
     ///
     /// - Parameters:
-    ///   - video: open for reading; its offset is not used.
-    ///   - type: as its first bytes tell.
+    ///   - video: Open for reading; its offset is not used.
+    ///   - type: The type detected from the first bytes.
     /// - Throws: ``VideoFailure``.
     public func facts(of video: SharedDescriptor, type: MediaType) async throws(VideoFailure) -> VideoFacts {
         guard let container = VideoContainer(type) else { throw .refused("\(type.mime) is no video that is looked at") }
@@ -63,21 +63,21 @@ public struct VideoTools: Sendable {
         return try ProbeReport.facts(in: output)
     }
 
-    /// Writes one picture out of a video, upright, with square pixels and no side over 640, as PNG.
+    /// Writes one picture of a video as PNG, upright, with square pixels and no side over 640.
     ///
     /// - Parameters:
-    ///   - video: open for reading; its offset is not used.
-    ///   - type: as its first bytes tell.
-    ///   - duration: its length in seconds as far as known; the picture is taken a tenth into it.
-    ///   - output: an empty file, open for reading and writing.
-    /// - Throws: ``VideoFailure``, also where nothing was written.
+    ///   - video: Open for reading; its offset is not used.
+    ///   - type: The type detected from the first bytes.
+    ///   - duration: Duration in seconds, if known. The picture is taken at a tenth of it, but at 60 s at the latest.
+    ///   - output: An empty file, open for reading and writing.
+    /// - Throws: ``VideoFailure``, also if nothing was written.
     public func frame(
         of video: SharedDescriptor, type: MediaType, duration: Double?, into output: SharedDescriptor
     ) async throws(VideoFailure) {
         guard let container = VideoContainer(type) else { throw .refused("\(type.mime) is no video that is looked at") }
         guard let converter else { throw .missing("ffmpeg is not installed") }
-        // The first picture is black more often than not. Where nothing can be had there, the first one has to do: an
-        // index may lie, or be missing.
+        // The first picture is often black, so try a later one. If that fails, use the first: an index may be wrong or
+        // missing.
         let moment = min((duration ?? 0) / 10, 60)
         var failure: VideoFailure?
         for moment in moment > 0 ? [moment, 0] : [0] {
@@ -95,10 +95,10 @@ public struct VideoTools: Sendable {
         throw failure ?? .refused("there is no picture in it")
     }
 
-    /// Videos with more pixels are not decoded: 8K is 33 million.
+    /// Maximum pixels of a video to decode: 8K has 33 million.
     static let maximumPixels = 40_000_000
     private static let quiet = ["-hide_banner", "-loglevel", "error"]
-    /// The video itself, opened anew: a pipe could not be sought in.
+    /// The video file, reopened: ffmpeg can't seek in a pipe.
     static let input = "file:/proc/self/fd/0"
 
     private func run(
@@ -132,7 +132,7 @@ public struct VideoTools: Sendable {
     }
 }
 
-/// What ffprobe and ffmpeg may use.
+/// Limits of ffprobe and ffmpeg.
 struct VideoLimits: Sendable {
     let process: ProcessLimits
     let time: Duration
@@ -143,16 +143,16 @@ struct VideoLimits: Sendable {
         process: ProcessLimits(processorSeconds: 30, addressSpace: 1536 << 20, fileSize: 8 << 20), time: .seconds(60))
 }
 
-/// What is known of a video.
+/// Properties of a video.
 public struct VideoFacts: Equatable, Sendable {
-    /// Width in pixels as it is shown: turned upright, with square pixels. Nil where it has no pictures.
+    /// Displayed width in pixels: upright, with square pixels. Nil if the video has no pictures.
     public var width: Int?
-    /// Height in pixels as it is shown.
+    /// Displayed height in pixels.
     public var height: Int?
-    /// Seconds, above 0 and at most a year; nil where it doesn't say, or says what can't be.
+    /// Seconds, above 0 and at most a year; nil if missing or implausible.
     public var duration: Double?
 
-    /// Facts.
+    /// Creates facts.
     public init(width: Int?, height: Int?, duration: Double?) {
         self.width = width
         self.height = height
@@ -160,18 +160,18 @@ public struct VideoFacts: Equatable, Sendable {
     }
 }
 
-/// Why a video told nothing.
+/// Why a video could not be examined.
 public enum VideoFailure: Error, Equatable, Sendable {
-    /// The video is to blame: it is damaged, or goes over a limit. Asking again answers the same.
+    /// The video is at fault: damaged, or over a limit. A retry gives the same answer.
     case refused(String)
-    /// The program is not there.
+    /// The program is missing.
     case missing(String)
-    /// Nothing the video could help; it may work another time.
+    /// Not the video's fault; a retry may succeed.
     case failed(String)
     /// The task was cancelled.
     case cancelled
 
-    /// Whether asking again would answer the same.
+    /// Whether a retry would give the same answer.
     public var isFinal: Bool {
         if case .refused = self { true } else { false }
     }
@@ -180,7 +180,7 @@ public enum VideoFailure: Error, Equatable, Sendable {
         let name = program.split(separator: "/").last ?? ""
         switch failure {
         case .ended(.exited(127), let line), .ended(.exited(255), let line), .ended(.killed(SIGTERM), let line):
-            // A library is missing; or the system goes down, which ffmpeg answers with 255.
+            // A library is missing, or the system shuts down, where ffmpeg exits with 255.
             self = .failed("\(name) could not do its work: \(line)")
         case .ended(let ending, let line):
             self = .refused("\(name) ended with \(ending)" + (line.isEmpty ? "" : ": \(line)"))

@@ -4,11 +4,12 @@
     import PictureJobs
     import SystemPackage
 
-    /// A picture that may be decoded: its format is known, and its header says that it isn't too large.
+    /// A picture that may be decoded: its format is known, and its header is within the size limits.
     final class Picture {
-        /// A side that no camera makes and JPEG can't have; a row of it would be the memory of a whole picture.
+        /// Maximum side. No camera exceeds this, and JPEG can't. One row of a longer side could need the memory of a
+        /// whole picture.
         private static let longestSide = 65535
-        /// GIF and WebP files are read as a whole.
+        /// Maximum size of GIF and WebP files, which are read into memory as a whole.
         private static let longestWholeFile: UInt64 = 256 << 20
 
         private let file: SharedDescriptor
@@ -17,7 +18,7 @@
         private let source: PictureSource
         private let header: Image
 
-        /// Looks at a file's first bytes and its header; decodes nothing.
+        /// Reads a file's first bytes and its header; decodes no pixels.
         init(_ file: SharedDescriptor, maximumPixels: Int) throws(JobFailure) {
             self.file = file
             (length, format) = try Self.sniff(file)
@@ -36,17 +37,17 @@
             }
         }
 
-        /// What is known without decoding.
+        /// Facts known without decoding.
         var facts: PictureFacts {
             let isSwapped = header.orientation >= 5
             return PictureFacts(
                 width: isSwapped ? header.height : header.width, height: isSwapped ? header.width : header.height)
         }
 
-        /// Makes something of the picture, from the top down and once.
+        /// Processes the picture once, from top to bottom.
         ///
-        /// - Parameter side: where the result needs no more than this many pixels along either side of the upright
-        ///   picture, decoders that can make a smaller picture at once do so.
+        /// - Parameters width, height: Pixels that the result needs along the sides of the upright picture. If fewer
+        ///   than the picture has, decoders that can produce a smaller picture do so.
         func decoded<Result>(
             coveringWidth width: Int = .max, height: Int = .max,
             _ make: (Image) throws(VipsFailure) -> Result
@@ -65,7 +66,7 @@
             var status = stat()
             var head = [UInt8](repeating: 0, count: PictureFormat.headLength)
             do throws(Errno) {
-                // The sandbox refuses statx, which could tell of other files.
+                // The sandbox refuses statx, which could examine other files.
                 try retryingOnInterrupt { fstat(file.rawValue, &status) }
                 guard status.st_mode & mode_t(S_IFMT) == mode_t(S_IFREG) else { throw .invalidArgument }
                 var filled = 0

@@ -1,11 +1,12 @@
-/// The formats that are taken, told by their first bytes alone: each has one decoder, and no other ever sees the file.
+/// The supported formats, detected by their first bytes alone. Each format has one decoder, and no other decoder ever
+/// sees the file.
 enum PictureFormat: String, CaseIterable {
     case jpeg, png, gif, webp, heif, avif, tiff
 
-    /// The bytes that are needed to tell.
+    /// Number of bytes needed for detection.
     static let headLength = 64
 
-    /// The format of a file that begins like this; nil for all others.
+    /// Detects the format of a file with these first bytes; nil if unsupported.
     init?(head: some Collection<UInt8>) {
         let head = Array(head.prefix(Self.headLength))
         func holds(_ bytes: [UInt8], at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: bytes) }
@@ -24,7 +25,7 @@ enum PictureFormat: String, CaseIterable {
             // RFC 9649, 2.4.
         } else if reads("RIFF") && reads("WEBPVP8", at: 8) {
             self = .webp
-            // TIFF 6.0, section 2, and BigTIFF. Canon's raw files say so behind the offset.
+            // TIFF 6.0, section 2, and BigTIFF. Canon's raw files have `CR` after the offset.
         } else if [[0x49, 0x49, 0x2A, 0], [0x4D, 0x4D, 0, 0x2A], [0x49, 0x49, 0x2B, 0], [0x4D, 0x4D, 0, 0x2B]]
             .contains(where: { holds($0) }) && !reads("CR", at: 8)
         {
@@ -41,7 +42,7 @@ enum PictureFormat: String, CaseIterable {
         let end = min(head.count, Int(head[2]) << 8 | Int(head[3]))
         let offsets = [8] + Array(stride(from: 16, to: end, by: 4))
         let brands = offsets.map { String(decoding: head.dropFirst($0).prefix(4), as: UTF8.self) }
-        // ISO/IEC 23008-12, annex B; AV1 Image File Format, 5. `mif1` alone doesn't tell which of the two.
+        // ISO/IEC 23008-12, annex B; AV1 Image File Format, 5. `mif1` alone does not distinguish the two.
         if brands.contains(where: ["avif", "avis"].contains) {
             self = .avif
         } else if ["heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1"].contains(brands[0]) {

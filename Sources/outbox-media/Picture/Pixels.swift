@@ -1,4 +1,4 @@
-/// A picture in memory: rows of red, green, blue and alpha, 8 bits each, colours not weighted by alpha.
+/// A picture in memory: rows of red, green, blue and alpha, 8 bits each, without premultiplied alpha.
 struct Pixels {
     /// In pixels.
     let width: Int
@@ -7,16 +7,16 @@ struct Pixels {
     /// `4 * width * height` bytes.
     private(set) var bytes: [UInt8]
 
-    /// Pixels that were made.
+    /// Creates a picture from existing pixels.
     init(width: Int, height: Int, bytes: [UInt8]) {
         self.width = width
         self.height = height
         self.bytes = bytes
     }
 
-    /// Cuts off the corners along quarter circles, their edges antialiased.
+    /// Rounds the corners to quarter circles, with antialiased edges.
     ///
-    /// - Parameter radius: in pixels; at most half of the shorter side counts.
+    /// - Parameter radius: In pixels; limited to half of the shorter side.
     mutating func roundCorners(radius: Int) {
         let radius = min(radius, min(width, height) / 2)
         for y in 0..<radius {
@@ -31,7 +31,7 @@ struct Pixels {
         }
     }
 
-    /// With a border around it that is fully transparent.
+    /// Returns the picture with a fully transparent border.
     func bordered(by border: Int) -> Pixels {
         if border == 0 { return self }
         let outerWidth = width + 2 * border
@@ -46,15 +46,15 @@ struct Pixels {
     private mutating func fade(_ x: Int, _ y: Int, to coverage: Int) {
         let start = 4 * (y * width + x)
         if coverage == 0 {
-            // What was cut off is not handed on.
+            // Erase the colours of cut-off pixels.
             for offset in 0..<4 { bytes[start + offset] = 0 }
         } else {
             bytes[start + 3] = UInt8((Int(bytes[start + 3]) * coverage + 127) / 255)
         }
     }
 
-    /// How much of a pixel of the upper left corner lies inside, 0…255: within half a pixel of the arc it grows with the
-    /// distance of the pixel's centre, which differs by less than 2 % from the area that is covered.
+    /// How much of a pixel in the upper left corner is inside the arc, 0…255. Within half a pixel of the arc, coverage
+    /// grows with the distance of the pixel's centre. This differs from the covered area by less than 2 %.
     private static func coverage(_ x: Int, _ y: Int, radius: Int) -> Int {
         let across = Double(radius) - Double(x) - 0.5
         let down = Double(radius) - Double(y) - 0.5

@@ -1,14 +1,14 @@
 import LinuxSystem
 
-/// The first directory of a TIFF file, read for one question only: camera raw files (DNG, NEF, ARW and others) are TIFF
-/// files whose first picture is a small preview, and the size of a preview is not the size of the photograph.
+/// The first directory of a TIFF file, read only to detect camera raw files. Raw files (DNG, NEF, ARW and others) are
+/// TIFF files whose first picture is a small preview. The preview's size is not the photograph's size.
 enum TIFFDirectory {
     /// NewSubfileType, bit 0: a reduced version of another picture of the file (TIFF 6.0, section 8).
     private static let subfileType: UInt64 = 254
     /// CFARepeatPatternDim (TIFF/EP) and DNGVersion (DNG 1.4): sensor data.
     private static let rawTags: Set<UInt64> = [33421, 50706]
 
-    /// Whether the file's first picture is a preview, or what the camera's sensor saw.
+    /// Whether the file's first picture is a preview or raw sensor data.
     static func isCameraRaw(_ file: SharedDescriptor, head: [UInt8]) -> Bool {
         guard head.count >= 16 else { return false }
         let isLittle = head[0] == 0x49

@@ -3,22 +3,23 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// What the process may use up, at most, for as long as it lives.
+/// Resource limits of the process for its whole life.
 enum Limits {
-    /// Memory beyond what is mapped at start. A picture of 50 million pixels needs up to 1.5 GB where it is decoded
-    /// as a whole with more than 8 bits a channel, as AVIF is; most need a tenth.
+    /// Memory beyond the mappings at start. A picture of 50 million pixels needs up to 1.5 GB if decoded as a whole
+    /// with more than 8 bits per channel, as AVIF is; most need a tenth.
     private static let memory: UInt64 = 2 << 30
-    /// The longest output: a picture of 50 million pixels with alpha, uncompressed, is 200 MB.
+    /// Maximum output size. An uncompressed picture of 50 million pixels with alpha takes 200 MB.
     private static let outputLength: UInt64 = 256 << 20
     private static let descriptors: UInt64 = 32
 
-    /// Sets the limits (man 2 getrlimit), and has the kernel choose this process first when memory runs out.
+    /// Sets the limits (man 2 getrlimit), and makes the kernel kill this process first when memory runs out.
     static func set() {
-        // Without a handler more would end the process; like this the write fails, and only the job with it.
+        // By default, exceeding the file size limit kills the process. If ignored, only the write fails, and with it
+        // the job.
         signal(SIGXFSZ, SIG_IGN)
-        // Each thread would else reserve 64 MiB of its own for allocations, and decoders start one per processor.
+        // Otherwise each thread would reserve 64 MiB for allocations, and decoders start one thread per processor.
         mallopt(M_ARENA_MAX, 2)
-        // Large buffers go back to the system once they are done with, whatever was freed before.
+        // Return large buffers to the system as soon as they are freed.
         mallopt(M_MMAP_THRESHOLD, 1 << 20)
         set(RLIMIT_AS, to: mappedBytes() + memory)
         set(RLIMIT_FSIZE, to: outputLength)
@@ -29,14 +30,14 @@ enum Limits {
 
     private static func set(_ resource: __rlimit_resource, to value: UInt64) {
         var limit = rlimit()
-        // A limit that is lower already stays.
+        // Keep a limit that is already lower.
         getrlimit(__rlimit_resource_t(resource.rawValue), &limit)
         limit.rlim_max = min(limit.rlim_max, rlim_t(value))
         limit.rlim_cur = min(limit.rlim_cur, limit.rlim_max)
         setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
     }
 
-    /// Bytes of the address space in use: the first number of /proc/self/statm, in pages (man 5 proc).
+    /// Bytes of mapped address space: the first number of /proc/self/statm, in pages (man 5 proc).
     private static func mappedBytes() -> UInt64 {
         guard let file = try? SharedDescriptor(opening: "/proc/self/statm", flags: O_RDONLY) else { return 1 << 30 }
         var text = [UInt8](repeating: 0, count: 128)

@@ -2,7 +2,7 @@
     import CVips
 
     extension Image {
-        /// In sRGB with 8 bits: red, green, blue, and alpha where there was one.
+        /// Converts to sRGB with 8 bits: red, green, blue, and alpha if present.
         func inSRGB() throws(VipsFailure) -> Image {
             let converted = try withKnownColours().convertedToSRGB()
             let channels = converted.hasAlpha ? 4 : 3
@@ -13,12 +13,12 @@
             return try Image { outbox_cast(trimmed.raw, $0, VIPS_FORMAT_UCHAR) }
         }
 
-        /// With an alpha band; one that is missing is opaque.
+        /// Adds an opaque alpha band if there is none.
         func withAlpha() throws(VipsFailure) -> Image {
             hasAlpha ? self : try Image { outbox_add_opaque_alpha(raw, $0) }
         }
 
-        /// Without alpha, over white, which is what most viewers show behind a picture.
+        /// Flattens alpha onto white, the usual background of viewers.
         func withoutAlpha() throws(VipsFailure) -> Image {
             hasAlpha ? try Image { outbox_flatten_on_white(raw, $0) } : self
         }
@@ -27,7 +27,7 @@
 
         private func convertedToSRGB() throws(VipsFailure) -> Image {
             if isCMYK || vips_image_get_typeof(raw, VIPS_META_ICC_NAME) != 0 {
-                // A profile that is broken or of another kind of picture is common, and no reason to take no picture.
+                // Broken or mismatched profiles are common, and no reason to refuse a picture.
                 let transformed = try? Image { outbox_transform_to_srgb(raw, $0, isCMYK ? "cmyk" : "srgb") }
                 if let transformed { return transformed }
                 vips_error_clear()
@@ -36,7 +36,7 @@
             return try Image { outbox_interpret_as_srgb(raw, $0) }
         }
 
-        /// Where the file doesn't say what its bands mean, the usual.
+        /// If the file does not specify the meaning of its bands, assumes the usual one.
         private func withKnownColours() throws(VipsFailure) -> Image {
             if vips_colourspace_issupported(raw) != 0 { return self }
             let isWide = format == VIPS_FORMAT_USHORT

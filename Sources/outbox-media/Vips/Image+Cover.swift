@@ -2,14 +2,14 @@
     import CVips
 
     extension Image {
-        /// Cropped around the centre to the shape asked for, scaled to its size, in sRGB and upright.
+        /// Crops around the centre to the requested shape and scales to its size; in sRGB and upright.
         ///
-        /// - Parameter width, height: in pixels, of the picture once it is upright.
+        /// - Parameter width, height: In pixels, of the upright picture.
         func covering(width: Int, height: Int) throws(VipsFailure) -> Image {
             let isSwapped = orientation >= 5
             let (width, height) = isSwapped ? (height, width) : (width, height)
             let (cropped, isEnlarged) = try cropped(toShapeOf: width, height)
-            // Enlarging looks at rows more than once.
+            // Enlarging reads rows more than once.
             let source = isEnlarged ? try cropped.inMemory() : cropped
             return try source.resized(toWidth: width, height: height).inSRGB().upright()
         }
@@ -32,7 +32,7 @@
             let horizontal = Double(width) / Double(self.width)
             let vertical = Double(height) / Double(self.height)
             if !hasAlpha { return try Image { outbox_resize(raw, $0, horizontal, vertical) } }
-            // The colour of what can't be seen must not bleed into what can.
+            // Premultiply, so that colours of transparent pixels don't bleed into visible ones.
             let weighted = try Image { outbox_premultiply(raw, $0) }
             let resized = try Image { outbox_resize(weighted.raw, $0, horizontal, vertical) }
             let plain = try Image { outbox_unpremultiply(resized.raw, $0) }

@@ -3,7 +3,7 @@
     import PictureJobs
 
     extension Picture {
-        /// A PNG with alpha, drawn by these steps; the first one says how much of the picture has to be decoded.
+        /// Draws a PNG with alpha. The first step decides how much of the picture must be decoded.
         func drawn(by steps: [PictureStep]) throws(JobFailure) -> [UInt8] {
             let drawing = steps.filter { $0 != .original }
             let inner = drawing.first?.innerSize ?? (width: .max, height: .max)
@@ -17,13 +17,13 @@
     }
 
     extension Image {
-        /// The file of a JPEG without metadata.
+        /// Encodes a JPEG file without metadata.
         func jpeg(quality: Int) throws(VipsFailure) -> [UInt8] {
             let image = try withoutAlpha()
             return try image.saved { outbox_save_jpeg($0, $1, $2, Int32(min(max(quality, 1), 100))) }
         }
 
-        /// The file of a PNG with alpha and without metadata.
+        /// Encodes a PNG file with alpha and without metadata.
         func png() throws(VipsFailure) -> [UInt8] {
             let image = try withAlpha()
             return try image.saved(outbox_save_png)
@@ -40,7 +40,7 @@
     }
 
     extension PictureStep {
-        /// The size of the picture within the border.
+        /// The size of the picture inside the border.
         fileprivate var innerSize: (width: Int, height: Int) {
             switch self {
             case .original: (.max, .max)

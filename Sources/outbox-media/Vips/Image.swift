@@ -1,30 +1,31 @@
 #if canImport(CVips)
     import CVips
 
-    /// What libvips says of a call that failed.
+    /// The error of a failed libvips call.
     struct VipsFailure: Error {
         /// One line.
         let message: String
-        /// Whether it was for lack of memory.
+        /// Whether the cause was a lack of memory.
         var isOutOfMemory: Bool { message.contains("out of memory") }
 
-        /// Takes the message of the last call that failed.
+        /// Takes the message of the last failed call.
         static func last() -> VipsFailure {
             let text = String(cString: vips_error_buffer())
             vips_error_clear()
-            // Later lines are of calls further out, and say less; some of what decoders say comes from the file.
+            // Later lines come from outer calls and are less specific. Some decoder messages contain text from the
+            // file.
             let line = text.split(whereSeparator: \.isNewline).first ?? "it cannot be decoded"
             let printable = line.unicodeScalars.prefix(300).map { $0.properties.generalCategory == .control ? " " : $0 }
             return VipsFailure(message: String(String.UnicodeScalarView(printable)))
         }
     }
 
-    /// An image of libvips: a plan of how pixels are made, which runs when they are asked for.
+    /// A libvips image: a lazy pipeline that computes pixels on demand.
     final class Image {
-        /// libvips' own.
+        /// The libvips object.
         let raw: UnsafeMutablePointer<VipsImage>
 
-        /// The image that `call` makes.
+        /// Creates the image that `call` returns.
         init(
             _ call: (UnsafeMutablePointer<UnsafeMutablePointer<VipsImage>?>) -> Int32
         ) throws(VipsFailure) {
@@ -33,7 +34,7 @@
             raw = made
         }
 
-        /// Pixels in memory, which are copied: 8 bits, red, green, blue and alpha.
+        /// Copies pixels in memory: 8 bits, red, green, blue and alpha.
         init(_ pixels: Pixels) throws(VipsFailure) {
             let made = pixels.bytes.withUnsafeBytes { bytes in
                 vips_image_new_from_memory_copy(
@@ -59,10 +60,10 @@
         var bands: Int { Int(vips_image_get_bands(raw)) }
         var format: VipsBandFormat { vips_image_get_format(raw) }
         var hasAlpha: Bool { vips_image_hasalpha(raw) != 0 }
-        /// 1…8, as EXIF counts; 5 and above swap width and height.
+        /// EXIF orientation, 1…8; values from 5 on swap width and height.
         var orientation: Int { Int(vips_image_get_orientation(raw)) }
 
-        /// The pixels, made now.
+        /// Computes the pixels now.
         func pixels() throws(VipsFailure) -> Pixels {
             var count = 0
             guard let start = vips_image_write_to_memory(raw, &count) else { throw .last() }
@@ -71,21 +72,21 @@
                 width: width, height: height, bytes: Array(UnsafeRawBufferPointer(start: start, count: count)))
         }
 
-        /// The same with its pixels made now and kept in memory, where they can be had in any order.
+        /// Computes the pixels now and keeps them in memory, for access in any order.
         func inMemory() throws(VipsFailure) -> Image {
             guard let copy = vips_image_copy_memory(raw) else { throw .last() }
             return Image(owning: copy)
         }
 
-        /// Turned and mirrored as its orientation says. The pixels are made now: rows are decoded from the top down, and
-        /// turning asks for them in another order.
+        /// Rotates and mirrors according to the orientation. Computes the pixels now: rows are decoded from top to
+        /// bottom, and rotation needs another order.
         func upright() throws(VipsFailure) -> Image {
             if orientation <= 1 { return self }
             let whole = try inMemory()
             return try Image { outbox_turn_upright(whole.raw, $0) }
         }
 
-        /// The file's bytes that `save` makes.
+        /// Returns the file that `save` encodes.
         func saved(
             _ save: (
                 UnsafeMutablePointer<VipsImage>, UnsafeMutablePointer<UnsafeMutableRawPointer?>,

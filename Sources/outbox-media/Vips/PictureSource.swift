@@ -3,12 +3,12 @@
     import LinuxSystem
     import SystemPackage
 
-    /// Where libvips reads a picture's bytes from; used for one load only.
+    /// The source of a picture's bytes for libvips; used for one load only.
     final class PictureSource {
         private let raw: UnsafeMutablePointer<VipsSource>
         private let file: SharedDescriptor?
 
-        /// A source of a file's bytes.
+        /// Creates a source for a file.
         init(_ file: SharedDescriptor, length: UInt64) {
             self.file = file
             raw = outbox_source(file.rawValue, Int64(clamping: length))
@@ -16,26 +16,26 @@
 
         private init() {
             file = nil
-            // libvips aborts over sources of length 0.
+            // libvips aborts on sources of length 0.
             raw = outbox_source(-1, 1)
         }
 
-        /// A source that can't be read.
+        /// Creates an unreadable source.
         static func nothing() -> PictureSource { PictureSource() }
 
         deinit { g_object_unref(raw) }
 
-        /// Why the file could not be read, if that is what went wrong.
+        /// The error of a failed read of the file, if any.
         var readFailure: Errno? {
             let code = outbox_source_failure(raw)
             return code == 0 ? nil : Errno(rawValue: code)
         }
 
-        /// Reads the header with the decoder of this format; nothing is decoded until pixels are asked for.
+        /// Reads the header with this format's decoder. Pixels are decoded only on demand.
         ///
-        /// - Parameter share: the share of each side that will be left in the end, 0…1. Where the decoder can make a
-        ///   smaller picture, it makes one that still has twice the pixels needed along each side: it only averages
-        ///   blocks, and the last step is to be a good filter's.
+        /// - Parameter share: The remaining share of each side in the result, 0…1. A decoder that can shrink keeps at
+        ///   least twice the needed pixels along each side: it only averages blocks, and a better filter does the last
+        ///   step.
         func load(_ format: PictureFormat, keeping share: Double) throws(VipsFailure) -> Image {
             switch format {
             case .jpeg:

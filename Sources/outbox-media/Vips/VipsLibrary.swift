@@ -2,10 +2,10 @@
     import CVips
     import Glibc
 
-    /// libvips as this program uses it: decoders that were not chosen are blocked, nothing is kept between jobs, and
-    /// whatever is loaded on first use is loaded.
+    /// Sets up libvips for this program: blocks unwanted decoders, disables caches between jobs, and preloads
+    /// everything that would be loaded on first use.
     enum VipsLibrary {
-        /// The loaders of the formats that are taken, by the names of their classes.
+        /// The class names of the loaders for supported formats.
         private static let loaders: [PictureFormat: String] = [
             .jpeg: "VipsForeignLoadJpegSource", .png: "VipsForeignLoadPngSource",
             .gif: "VipsForeignLoadNsgifSource", .webp: "VipsForeignLoadWebpSource",
@@ -13,23 +13,23 @@
             .tiff: "VipsForeignLoadTiffSource",
         ]
 
-        /// For people: the library and its version.
+        /// The library and its version, for display.
         static var name: String { "libvips \(String(cString: vips_version_string()))" }
 
         /// Starts the library.
         ///
-        /// - Returns: the formats it reads, since distributions leave some out.
-        /// - Throws: ``VipsFailure`` where it does not start.
+        /// - Returns: The formats it reads; some distributions omit formats.
+        /// - Throws: ``VipsFailure`` if the start fails.
         static func start() throws(VipsFailure) -> [PictureFormat] {
-            // Variables would have a say in what libvips, its modules and glib load, and where they write.
+            // Environment variables could change what libvips, its modules and glib load, and where they write.
             clearenv()
-            // Larger pictures than this stay in memory too: there is no place to put them.
+            // Keep pictures in memory up to this size: there is no place for temporary files.
             setenv("VIPS_DISC_THRESHOLD", "1024g", 1)
             guard outbox_vips_start("outbox-media") == 0 else { throw .last() }
             outbox_silence_warnings()
-            // Code made at run time would need memory that is both written and run.
+            // Run-time code generation would need memory that is both writable and executable.
             vips_vector_set_enabled(0)
-            // Several pictures at once are several processes.
+            // Concurrency comes from several processes, one picture each.
             vips_concurrency_set(1)
             vips_cache_set_max(0)
             vips_cache_set_max_mem(0)
@@ -44,7 +44,7 @@
             return formats
         }
 
-        /// Profiles and some decoders are loaded when they are first asked for: libheif's are files of their own.
+        /// Preloads profiles and decoders that are loaded on first use: libheif's decoders are separate files.
         private static func preload(_ formats: [PictureFormat]) {
             for format in formats { _ = try? PictureSource.nothing().load(format, keeping: 1) }
             for profile in ["srgb", "cmyk"] { _ = outbox_load_profile(profile) }

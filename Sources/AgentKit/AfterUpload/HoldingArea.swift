@@ -4,8 +4,8 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// A directory in the outbox where a file is checked once more before it is moved or deleted for good. Other programs
-/// can't find the file by its old name there, so exactly the checked file leaves.
+/// A directory in the outbox for a last check of files before the agent moves or deletes them. Other programs can't
+/// find the file by its old name there, so exactly the checked file leaves.
 ///
 /// A file keeps its relative path below this directory. Files that a kill leaves here return to their old place.
 ///
@@ -66,7 +66,7 @@ struct HoldingArea: Sendable {
 
     /// Moves a held file to its final place.
     ///
-    /// - Throws: `Errno`; `.fileExists` if the name is taken, `.notPermitted` if a directory of the target path
+    /// - Throws: `Errno`; `.fileExists` if the target exists, `.notPermitted` if a directory of the target path
     ///   belongs to another user.
     func release(_ path: RelativePath, to target: RelativePath) throws(Errno) {
         let outbox = try root.open()
@@ -88,7 +88,7 @@ struct HoldingArea: Sendable {
 
     /// Moves a small file within the outbox without checking it again.
     ///
-    /// - Throws: `Errno`; `.fileExists` if the name is taken, `.notPermitted` if a directory of the target path
+    /// - Throws: `Errno`; `.fileExists` if the target exists, `.notPermitted` if a directory of the target path
     ///   belongs to another user.
     func move(_ path: RelativePath, to target: RelativePath) throws(Errno) {
         let outbox = try root.open()

@@ -5,9 +5,9 @@ import UploadCore
 
 // What happens to a file after the server confirmed its content (`intake.after_upload`).
 //
-// The file is moved to the holding area and read once more. If it still has the confirmed content, the ledger records
-// where the file goes, and then the file is moved or deleted. After a kill, the file is in the outbox or in the
-// holding area. The next start puts it back, and the procedure begins again.
+// The uploader moves the file to the holding area and hashes it once more. If the content is still the confirmed one,
+// the ledger records the file's destination. Only then the uploader moves or deletes the file. A kill leaves the file
+// in the outbox or in the holding area. The next start puts it back, and the procedure begins again.
 extension Uploader {
     /// Begins to move or delete a file whose content the server confirmed.
     func retire(_ path: RelativePath) {

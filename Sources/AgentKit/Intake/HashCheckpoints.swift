@@ -9,7 +9,8 @@ struct HashCheckpoints: Sendable {
     let directory: String
     /// Minimum file size for checkpoints, in bytes. Smaller files are hashed again from the start.
     var leastSize: UInt64 = 1 << 30
-    /// Time between two checkpoints. A checkpoint holds eight bytes for each 512 KiB hashed since the previous one.
+    /// Time between two checkpoints. Besides the hash state, a checkpoint writes eight bytes for each 512 KiB hashed
+    /// since the previous one.
     var interval = Duration.seconds(30)
 
     /// Maximum age of a checkpoint file, in seconds. Older files are removed.

@@ -165,8 +165,8 @@ actor Uploader {
     /// Passes events to the upload machine, makes its decisions durable and carries them out.
     ///
     /// - Parameters:
-    ///   - writes: changes that belong into the same commit.
-    ///   - paths: are reported once everything is durable.
+    ///   - writes: further changes for the same commit.
+    ///   - paths: paths to report once everything is durable.
     func process(_ events: [MachineEvent], writes: [LedgerWrite] = [], reporting paths: [RelativePath] = []) {
         let now = self.now
         let actions = machine.handle(events, now: now)

@@ -95,8 +95,7 @@ extension Uploader {
         }
     }
 
-    /// The next deadline of the sources. Before the first scan and while the outbox is absent, there is none except
-    /// reports.
+    /// The next deadline of the sources. Before the first scan and while the outbox is absent, only reports are due.
     var sourceDeadline: MonotonicTime? {
         let next = book.hasScanned && !book.outboxIsLost ? sources.nextDeadline { !isParked($0) } : nil
         return [next, sourcesDue].compactMap(\.self).min()

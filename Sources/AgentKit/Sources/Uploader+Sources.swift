@@ -109,7 +109,7 @@ extension Uploader {
         if let name = path.relative(to: directory), parts.files.isGone(path) { tell(directory, [.gone(name)]) }
     }
 
-    /// Follows from a source's decisions. Goes to the upload machine and the ledger in one step.
+    /// The effects of a source's decisions. They go to the upload machine and the ledger in one step.
     private struct Decided {
         var events: [MachineEvent] = []
         var writes: [LedgerWrite] = []

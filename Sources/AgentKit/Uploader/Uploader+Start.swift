@@ -20,7 +20,7 @@ extension Uploader {
         static let outbox = "outbox"
         /// Why the ledger was replaced. Kept until the first full scan of the outbox after that.
         static let recovery = "recovery"
-        /// `sidecars.directory` when sidecars were last moved there.
+        /// The value of `sidecars.directory` when sidecars at former places were last removed.
         static let sidecarRoot = "sidecars/root"
     }
 

@@ -5,7 +5,7 @@ import UploadCore
 struct AbsenceTests {
     private static let gone = RemoteFailure.temporary(.busy, outlook: .away)
 
-    /// The pauses between failing requests of one kind.
+    /// Returns the pauses between failing requests of one kind.
     private func pauses(
         _ bench: inout Bench, _ kind: Begun.Kind, _ failure: RemoteFailure, count: Int
     ) -> [Duration] {
@@ -21,7 +21,7 @@ struct AbsenceTests {
         return pauses
     }
 
-    /// A machine that is about to send a request of a kind, to a server that answered before.
+    /// Returns a machine that is about to send a request of this kind, to a server that answered before.
     private func bench(_ kind: Begun.Kind) -> Bench {
         var bench = Bench()
         bench.tell(.join("earlier", content(7), paused: false))

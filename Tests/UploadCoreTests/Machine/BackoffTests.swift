@@ -198,7 +198,7 @@ struct HotLoopTests {
         var sends = 0
         bench.run(for: .seconds(7200)) { request in
             sends += request.kind == .send ? 1 : 0
-            // Something must be interrupted before anything is resumed.
+            // Interrupt some requests, so that the machine has something to resume.
             if kind == .resume && request.kind == .send && sends % 2 == 1 { return .failure(.busy) }
             return request.kind == kind ? .failure(failure) : .success
         }

@@ -11,13 +11,13 @@ struct Begun: Equatable, Sendable {
     var keys: [ContentKey] = []
     var fragment = 0
     var skip: UInt32 = 0
-    /// Ids to be deleted.
+    /// The ids to delete.
     var names: [String] = []
-    /// What the server is told of a source.
+    /// The commit of a source, for a commit request.
     var commit: SourceCommit?
     var at: MonotonicTime
 
-    /// Takes an action that begins a request; nil for all others.
+    /// Creates a request from an action. Returns nil for actions that begin no request.
     init?(_ action: MachineAction, at time: MonotonicTime) {
         at = time
         switch action {
@@ -33,9 +33,9 @@ struct Begun: Equatable, Sendable {
     }
 }
 
-/// What the server answers to a request, for each upload in it.
+/// The server's answer to a request, for each upload in the request.
 enum Reply: Equatable, Sendable {
-    /// An id, an acknowledgement, a confirmation, a deletion: what was asked for.
+    /// The requested result: an id, an acknowledgement, a confirmation, a deletion.
     case success
     case registered(String, ResumePoint)
     case existing
@@ -46,7 +46,7 @@ enum Reply: Equatable, Sendable {
     case unassembled
     case failure(RemoteFailure)
 
-    /// The events that tell the machine.
+    /// Returns the events that pass the answer to the machine.
     func events(for request: Begun) -> [MachineEvent] {
         if request.kind == .remove {
             if case .failure(let failure) = self { return [.removalFailed(request.id, failure)] }
@@ -101,7 +101,7 @@ extension RemoteFailure {
 }
 
 extension RelativePath: ExpressibleByStringLiteral {
-    /// For tests only: a proper path, else the outbox itself.
+    /// For tests only: an invalid path becomes the outbox itself.
     public init(stringLiteral text: String) { self = RelativePath(text) ?? .root }
 }
 
@@ -111,7 +111,7 @@ extension RemoteTraits {
     static let s3 = RemoteTraits(batch: 1, fragmentSize: 5 << 20, maximumFragments: 10_000)
 }
 
-/// A content of so many fragments of 512 KiB, told from others by its number.
+/// Returns a content with this many fragments of 512 KiB, identified by its number.
 func content(_ number: UInt64, fragments: Int = 1) -> DropContent {
     DropContent(
         key: ContentKey(high: number, low: 0),

@@ -1,9 +1,10 @@
 import Testing
 import UploadCore
 
-/// A machine on a virtual clock, with everything it decided: a test reads as "event, expected actions".
+/// An upload machine on a virtual clock, with a record of all its decisions: a test reads as "event, expected
+/// actions".
 struct Bench {
-    /// How a commit ended.
+    /// The end of a commit.
     struct Ending: Equatable {
         var source: String
         var revision: Int
@@ -15,16 +16,16 @@ struct Bench {
     var machine: UploadMachine
     var now = Now(monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000), wall: WallTime(milliseconds: 0))
     var ledger = FakeLedger()
-    /// Requests that are neither answered nor given up, in the order they began.
+    /// Requests without an answer or cancellation, in the order they began.
     var underWay: [Begun] = []
     /// Every request ever begun.
     var begun: [Begun] = []
     var cancelled: [RequestID] = []
     var outcomes: [RelativePath: DropOutcome] = [:]
-    /// How commits ended, by source and revision, in that order.
+    /// The ended commits, by source and revision, in that order.
     var commits: [Ending] = []
     var trouble: [FileError?] = []
-    /// Most fragments of one file, and most files, that were on their way at once.
+    /// The highest number of fragments of one file, and of files, sent at the same time.
     var peak = (fragments: 0, files: 0)
     let traits: RemoteTraits
 
@@ -38,7 +39,7 @@ struct Bench {
         machine = UploadMachine(limits: limits, traits: traits, scope: Self.scope, seed: seed)
     }
 
-    /// Tells the machine and keeps the books on what it wants.
+    /// Passes events to the machine and records its actions.
     @discardableResult
     mutating func tell(_ events: [MachineEvent]) -> [MachineAction] {
         for event in events { strike(event) }
@@ -71,7 +72,7 @@ struct Bench {
         begun.append(request)
     }
 
-    /// Takes a request that an event answers off the list.
+    /// Removes a request from the list if the event answers it.
     private mutating func strike(_ event: MachineEvent) {
         let answered: (id: RequestID, key: ContentKey?)
         switch event {
@@ -99,7 +100,7 @@ struct Bench {
         return tell(reply.events(for: request))
     }
 
-    /// Lets time pass, with a tick at every deadline on the way.
+    /// Advances the clock, with a tick at every deadline on the way.
     @discardableResult
     mutating func pass(_ duration: Duration) -> [MachineAction] {
         let end = now.monotonic + duration
@@ -117,7 +118,7 @@ struct Bench {
         now.monotonic = time
     }
 
-    /// Answers everything, 10 ms after it was asked, until nothing happens any more or the time is over.
+    /// Answers every request after 10 ms, until no request and no deadline is left or the time is over.
     mutating func run(for duration: Duration = .seconds(3600), _ reply: (Begun) -> Reply = { _ in .success }) {
         let end = now.monotonic + duration
         let most = begun.count + 200_000
@@ -141,13 +142,13 @@ struct Bench {
         machine.view(of: key, from: path)
     }
 
-    /// The numbers of the contents in each request of a kind, in the order they began.
+    /// Returns the numbers of the contents in each request of a kind, in the order the requests began.
     func batches(_ kind: Begun.Kind) -> [[UInt64]] { begun.filter { $0.kind == kind }.map { $0.keys.map(\.high) } }
 
-    /// Kinds of the requests that are under way.
+    /// The kinds of the requests under way.
     var kinds: [Begun.Kind] { underWay.map(\.kind) }
 
-    /// The agent is killed and started again: only what was written is left.
+    /// Returns the bench after a kill and a restart: only durable writes survive.
     func restarted(_ waiters: [ContentKey: [RestoredWaiter]]) -> Bench {
         var bench = Bench(traits)
         bench.machine = UploadMachine(

@@ -1,20 +1,20 @@
 import Testing
 import UploadCore
 
-/// A revision of a source.
+/// Returns the commit of a revision.
 func post(_ source: String = "s", revision: Int = 1, created: Int64 = 0) -> SourceCommit {
     SourceCommit(
         sourceID: source, revision: revision, title: "Walk", cover: "1", fileIDs: ["1", "2"],
         createdAt: WallTime(milliseconds: created))
 }
 
-/// What a failure means for a commit.
+/// The effect of a failure on a commit.
 private struct Case: Sendable, CustomTestStringConvertible {
     var name: String
     var failure: RemoteFailure
-    /// The state afterwards; nil where it ended.
+    /// The state afterwards; nil if the commit ended.
     var state: FileState?
-    /// When the next attempt is due, in milliseconds at most; nil: not by time.
+    /// The latest time of the next attempt, in milliseconds; nil if no deadline triggers the attempt.
     var next: Int?
     var testDescription: String { name }
 

@@ -1,14 +1,14 @@
 import Testing
 import UploadCore
 
-/// What a failure does to the upload it hits.
+/// The effect of a failure on its upload.
 private struct Case: Sendable, CustomTestStringConvertible {
     var name: String
     var failure: RemoteFailure
-    /// State of the path afterwards; nil for an upload that ended, as failed or to be hashed again.
+    /// The state of the path afterwards; nil for an upload that ended, as failed or for another hash.
     var states: [Begun.Kind: FileState]
     var ends: Set<Begun.Kind> = []
-    /// When the next attempt is due, in milliseconds at most; nil: not by time.
+    /// The latest time of the next attempt, in milliseconds; nil if no deadline triggers the attempt.
     var next: Int?
 
     var testDescription: String { name }
@@ -58,7 +58,7 @@ struct FailureTableTests {
             let due = try #require(bench.machine.nextDeadline(after: start)) - start
             #expect(due <= .milliseconds(next) && due > .milliseconds(next / 2))
         }
-        // Whatever it was: with a server that is well again everything ends.
+        // After any failure, all uploads end once the server has recovered.
         bench.tell(.credentialsChanged)
         bench.run()
         #expect(bench.machine.keys.isEmpty)

@@ -1,6 +1,6 @@
 import UploadCore
 
-/// What was made durable, as the ledger would hold it.
+/// The durable writes, as the ledger would store them.
 struct FakeLedger {
     var uploads: [ContentKey: UploadRecord] = [:]
     var pages: [ContentKey: [Int: FragmentPage]] = [:]
@@ -19,7 +19,7 @@ struct FakeLedger {
         case .forgetConfirmation(let key, _): confirmations[key] = nil
         case .setting(let name, let value): settings[name] = value
         case .drop, .forgetDrop, .digests, .source, .forgetSource: break
-        // The machine asks for none of these.
+        // The machine makes none of these writes.
         case .park, .unpark, .forgetParked: break
         }
     }
@@ -36,7 +36,7 @@ struct FakeLedger {
         (pages[key] ?? [:]).values.reduce(into: [:]) { $0.merge($1.receipts) { $1 } }
     }
 
-    /// Ids that are still to be deleted on the server.
+    /// The ids still to delete on the server.
     var removals: [String] {
         settings.keys.filter { $0.hasPrefix(UploadMachine.removalPrefix) }
             .map { String($0.dropFirst(UploadMachine.removalPrefix.count)) }.sorted()

@@ -1,7 +1,7 @@
 import Testing
 import UploadCore
 
-/// The paths, contents and events of files that belong together.
+/// Returns the join events of files that belong together.
 func joins(_ numbers: ClosedRange<UInt64>, fragments: Int = 1, paused: Bool = false) -> [MachineEvent] {
     numbers.map { .join(RelativePath("f\($0)") ?? .root, content($0, fragments: fragments), paused: paused) }
 }
@@ -108,7 +108,7 @@ struct GroupRegistrationTests {
         bench.tell(joins(1...5) + [gather("s", 1...3), gather("t", [3, 4, 5])])
         bench.run()
         #expect(bench.batches(.register) == [[1, 2, 3], [4, 5]])
-        // All of the first are through: the file belongs to whoever wants it next.
+        // All files of the first source are complete, so the next source may claim the file.
         bench.tell([gather("t", [3, 4])] + joins(3...4))
         bench.run()
         #expect(bench.batches(.register).last == [3, 4])
@@ -162,7 +162,7 @@ struct GroupRegistrationTests {
 struct GroupQuestionTests {
     private func key(_ number: UInt64) -> ContentKey { content(number).key }
 
-    /// A source of three files that are sent but for the last one's second fragment.
+    /// Returns a source with three files, complete except for the last file's second fragment.
     private func barred(fileTimeout: Duration? = nil) -> Bench {
         var bench = Bench(files: 3, fragments: 1, fileTimeout: fileTimeout)
         bench.tell(joins(1...2) + joins(3...3, fragments: 2) + [gather("s", 1...3)])
@@ -232,7 +232,7 @@ struct GroupQuestionTests {
             Reply.success.event(for: request, key(2)))
         bench.pass(.seconds(1))
         #expect(bench.batches(.finish) == [[1, 2, 3], [1, 3]])
-        // One more, and the pauses of the two differ from now on.
+        // After another answer, the pauses of the two uploads differ.
         guard let second = bench.underWay.first else { return }
         bench.tell(.finished(second.id, key(1), .assembling), .failed(second.id, key(3), .busy))
         bench.pass(.seconds(2))

@@ -74,7 +74,7 @@ struct PaceTests {
 
 @Suite("On a link that carries 10 KB/s")
 struct SlowLinkTests {
-    /// Answers the oldest fragment after as long as it takes where all share the link.
+    /// Answers the oldest fragment after the time it takes when all fragments share the link.
     private func sendOne(_ bench: inout Bench) {
         let sharing = bench.kinds.count(where: { $0 == .send })
         bench.pass(.seconds(52))

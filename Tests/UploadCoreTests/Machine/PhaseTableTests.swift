@@ -1,7 +1,7 @@
 import Testing
 import UploadCore
 
-/// Every place an upload can be in, with one path `a` that waits for it.
+/// Every phase of an upload, with one waiting path `a`.
 enum Place: String, CaseIterable, Sendable {
     case unregistered, registering, ready, resuming, sending, verifying, asking, waiting, held, gone
 
@@ -42,7 +42,7 @@ enum Place: String, CaseIterable, Sendable {
     }
 }
 
-/// What the user, the clock or the system may tell at any moment.
+/// Events from the user, the clock or the system that may come at any moment.
 enum Happening: String, CaseIterable, Sendable {
     case join, leave, rename, pause, resume, pauseAll, first, retry, tick, credentials, network, limits, signOut, stop
 
@@ -68,7 +68,7 @@ enum Happening: String, CaseIterable, Sendable {
     }
 }
 
-/// The state that is shown afterwards (`-` for none), the requests that begin (`+`), and how many are given up (`x`).
+/// The state afterwards (`-` for none), the requests that begin (`+`), and the number of cancelled requests (`x`).
 private let table = """
     unregistered | queued | leave: -, pause: paused, pauseAll: paused, signOut: signed_out x1, stop: queued x1
     registering | queued | leave: - x1, pause: paused, pauseAll: paused, signOut: signed_out x1, stop: queued x1
@@ -84,7 +84,7 @@ private let table = """
 
 @Suite("Every place of an upload and everything that may happen there")
 struct PhaseTableTests {
-    /// What the table says: a row has the outcome that most things have, then those that differ.
+    /// Returns the expected outcome: a row begins with the outcome of most events, followed by the exceptions.
     private static func expected(_ place: Place, _ happening: Happening) throws -> String {
         let row = try #require(table.split(separator: "\n").first { $0.hasPrefix("\(place.rawValue) ") })
         let cells = row.split(separator: "|").map { $0.drop { $0 == " " } }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import UploadCore
 
-/// `OUTBOX_WALK_EVENTS` (default 120,000) and `OUTBOX_WALK_SEED` change how far it goes and from where.
+/// `OUTBOX_WALK_EVENTS` (default 120,000) sets the length of the walk, `OUTBOX_WALK_SEED` its seed.
 @Suite("A walk at random over faults, kills and a restless user")
 struct RandomWalkTests {
     private static let events = number("OUTBOX_WALK_EVENTS") ?? 120_000

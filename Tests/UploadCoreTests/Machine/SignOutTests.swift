@@ -5,7 +5,7 @@ import UploadCore
 struct SignOutTests {
     private static let reason = FileError(code: "signed_out", message: "nobody is signed in", retryable: true)
 
-    /// Something of every kind under way or waiting.
+    /// Returns a machine with requests of every kind under way or waiting.
     private func busy(_ traits: RemoteTraits = .fileSection) -> Bench {
         var bench = Bench(traits, files: 2, fragments: 2)
         bench.tell(joins(1...2, fragments: 4))

@@ -1,9 +1,9 @@
 import Testing
 import UploadCore
 
-/// A walk at random: a machine, a ledger that is behind it, a server with faults, a user, and kills.
+/// A random walk: a machine, a ledger that lags behind, a server with faults, a user, and kills.
 struct Walk {
-    /// What the agent keeps of a path.
+    /// The agent's record of a path.
     struct Drop: Equatable {
         var content: DropContent
         var paused = false
@@ -11,7 +11,7 @@ struct Walk {
         var outcome: DropOutcome?
     }
 
-    /// What one call of the machine decided: nothing of it counts before its writes are durable.
+    /// The actions of one call of the machine. None takes effect before its writes are durable.
     struct Batch {
         var actions: [MachineAction]
         var drops: [RelativePath: Drop?]
@@ -30,27 +30,27 @@ struct Walk {
     var now = Now(monotonic: MonotonicTime(nanoseconds: 1 << 40), wall: WallTime(milliseconds: 0))
     var server: WalkServer
 
-    /// As the agent sees it, and as it is durable.
+    /// The drops as the agent sees them, and the durable ones.
     var drops: [RelativePath: Drop] = [:]
     var durableDrops: [RelativePath: Drop] = [:]
     var decided = FakeLedger()
     var ledger = FakeLedger()
-    /// What the server is to be told of sources, as the agent sees it, and as it is durable.
+    /// The commits for the server as the agent sees them, and the durable ones.
     var posts: [String: SourceCommit] = [:]
     var durablePosts: [String: SourceCommit] = [:]
-    /// Sources whose files the server does not know.
+    /// Sources with files that the server does not know.
     var forgotten: Set<String> = []
     var lastRevision = 0
-    /// The contents of the sources, and the source that each content goes with.
+    /// The contents of each source, and the source of each content.
     var gathered: [String: [ContentKey]] = [:]
     var groups: [ContentKey: String] = [:]
     var signedOut = false
     var allPaused = false
     var commits: [Batch] = []
-    /// Requests the machine began, by its own books; and those that were really sent.
+    /// The requests the machine began, by its own records; and the requests really sent.
     var begun: [RequestID: Begun] = [:]
     var sent: [(request: Begun, names: [ContentKey: String], plans: [ContentKey: FragmentPlan])] = []
-    /// Paths that are being hashed again.
+    /// The paths that the agent hashes again.
     var settling: Set<RelativePath> = []
     var problem: String?
 
@@ -145,11 +145,11 @@ struct Walk {
         tell([.tick])
     }
 
-    /// The agent is killed: what was decided and not yet durable never happened.
+    /// Kills the agent: decisions that are not yet durable are lost.
     private mutating func crash() {
         commits = []
         for flight in sent where random.oneIn(2) {
-            // It arrives all the same.
+            // The request arrives although the agent is dead.
             _ = server.take(flight.request, names: flight.names, plans: flight.plans, waiters: [], random: &random)
         }
         sent = []
@@ -168,12 +168,12 @@ struct Walk {
                 waiters: waiters, now: now)
         }
         machine.restoreRemovals(ledger.removals)
-        // Paths without an upload are hashed again.
+        // The agent hashes paths without an upload again.
         settling = Set(waiting.filter { !machine.keys.contains($0.value.content.key) }.keys)
         tell(eventsOfSources() + (allPaused ? [.setAllPaused(true), .tick] : [.tick]))
     }
 
-    /// Commits and answers all there is.
+    /// Commits every batch and answers every request.
     mutating func finishWhatIsUnderWay() {
         while !commits.isEmpty { commitOne() }
         if !sent.isEmpty { answerOne() }
@@ -198,7 +198,7 @@ struct Walk {
     }
 
     private mutating func join(_ path: RelativePath, _ content: DropContent) {
-        // Old contents come back as new ones: else the server would soon have everything.
+        // Make the server forget some contents: otherwise it would soon have all of them.
         if random.oneIn(2) { server.whole.remove(content.key) }
         var events: [MachineEvent] = []
         if let old = drops[path], old.outcome == nil { events.append(.leave(path, old.content.key)) }

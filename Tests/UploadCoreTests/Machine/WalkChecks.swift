@@ -1,6 +1,6 @@
 import UploadCore
 
-// What must be true at every step of a walk.
+// The conditions that must hold at every step of a walk.
 extension Walk {
     mutating func fail(_ what: String) {
         if problem == nil { problem = what }
@@ -50,7 +50,7 @@ extension Walk {
         }
     }
 
-    /// Nothing waits for nothing.
+    /// Checks that every wait can end: by a request or a deadline.
     mutating func checkRest() {
         let waiting = drops.filter { $0.value.outcome == nil && !settling.contains($0.key) }
         if waiting.contains(where: { machine.view(of: $0.value.content.key, from: $0.key) == nil }) {
@@ -61,9 +61,9 @@ extension Walk {
         if begun.isEmpty, machine.nextDeadline(after: now.monotonic) == nil { fail("everything waits for nothing") }
     }
 
-    /// Takes the next thing that happens by itself.
+    /// Triggers the next event that needs no user.
     ///
-    /// - Returns: false when there is none.
+    /// - Returns: False if there is no such event.
     @discardableResult
     private mutating func goOn() -> Bool {
         if commits.isEmpty && sent.isEmpty {
@@ -74,14 +74,14 @@ extension Walk {
         return true
     }
 
-    /// The faults are over: everything comes to its end.
+    /// Ends all faults and checks that every upload ends.
     mutating func end() {
         server.isFlaky = false
         server.mood = .down
         signOut(false)
         pauseAll(false)
         for path in Self.paths { pause(path, false) }
-        // One more source while the server is down; and nobody helps it out of its last pauses.
+        // Add a source while the server is down, so that the last pauses must end by themselves.
         gatherSome(for: Self.sources[0])
         for _ in 0..<40 { goOn() }
         server.mood = .fine
@@ -105,7 +105,7 @@ extension MachineAction {
 }
 
 extension MachineEvent {
-    /// Whether this may mean that a content's fragments must be sent again.
+    /// Whether the event may require sending a content's fragments again.
     func forgets(_ key: ContentKey) -> Bool {
         switch self {
         case .failed(_, key, .forgotten), .finished(_, key, .failed), .resumed(_, key, .offset),

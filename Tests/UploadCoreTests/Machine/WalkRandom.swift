@@ -1,4 +1,4 @@
-/// SplitMix64, so that a walk can be taken again from its seed.
+/// SplitMix64, so that a walk can be repeated from its seed.
 struct WalkRandom: RandomNumberGenerator {
     private var state: UInt64
 
@@ -12,11 +12,11 @@ struct WalkRandom: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// One of these, all equally likely.
+    /// Returns a random element, all equally likely.
     mutating func pick<Element>(_ elements: [Element]) -> Element {
         elements[Int.random(in: 0..<elements.count, using: &self)]
     }
 
-    /// True once in so many times.
+    /// Returns true with a probability of 1 in `times`.
     mutating func oneIn(_ times: Int) -> Bool { Int.random(in: 0..<times, using: &self) == 0 }
 }

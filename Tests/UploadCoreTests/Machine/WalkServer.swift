@@ -1,12 +1,12 @@
 import UploadCore
 
-/// A server that really keeps what it was sent, and has its bad days.
+/// A server that really stores its uploads, with occasional faults.
 struct WalkServer {
     struct Stored {
         var key: ContentKey
         var plan: FragmentPlan
         var fragments: Set<Int> = []
-        /// Bytes from the start (in-order protocols).
+        /// The received bytes from the start, for in-order protocols.
         var offset: UInt64 = 0
     }
 
@@ -14,26 +14,26 @@ struct WalkServer {
 
     let traits: RemoteTraits
     var mood = Mood.fine
-    /// Whether single requests go wrong, too.
+    /// Whether single requests may also fail.
     var isFlaky = true
     var open: [String: Stored] = [:]
-    /// Contents that are there as a whole.
+    /// The complete contents.
     var whole: Set<ContentKey> = []
-    /// Revisions of sources it was told of.
+    /// The committed revisions.
     var posts: Set<Int> = []
     private var lastID = 0
 
     init(traits: RemoteTraits) { self.traits = traits }
 
-    /// Takes a request and says what the machine hears of it.
+    /// Executes a request and returns the resulting events for the machine.
     ///
-    /// - Parameter names: the ids of the uploads as they were when the request was sent.
+    /// - Parameter names: The ids of the uploads at the time of the request.
     mutating func take(
         _ request: Begun, names: [ContentKey: String], plans: [ContentKey: FragmentPlan], waiters: [RelativePath],
         random: inout WalkRandom
     ) -> [MachineEvent] {
         if let failure = wholeFailure(&random) { return Reply.failure(failure).events(for: request) }
-        // The request arrives, its reply does not.
+        // The request arrives, but its reply is lost.
         let isLost = isFlaky && random.oneIn(25)
         let events: [MachineEvent]
         if request.kind == .remove {

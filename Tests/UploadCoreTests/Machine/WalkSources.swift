@@ -1,6 +1,6 @@
 import UploadCore
 
-// Sources and sessions on a walk: who goes together, what the server is told of, who is signed in.
+// Sources and sessions on a walk: groups of files, commits, and the signed-in user.
 extension Walk {
     static let sources = ["s", "t", "u"]
 
@@ -36,7 +36,7 @@ extension Walk {
         for key in some where groups[key].map(live.contains) != true { groups[key] = source }
         var events: [MachineEvent] = [.gather(source, some)]
         var joined: [RelativePath: Drop?] = [:]
-        // A source is taken: all of its files at once.
+        // The source's files arrive all at once.
         let free = Self.paths.filter { drops[$0].map { $0.outcome != nil } ?? true }
         for (path, key) in zip(free, some) where random.oneIn(4) == false {
             guard let content = Self.contents.first(where: { $0.key == key }) else { continue }
@@ -47,7 +47,7 @@ extension Walk {
         tell(events, drops: joined)
     }
 
-    /// What the agent tells the machine of its sources when it starts.
+    /// Returns the events about sources that the agent sends to the machine at start.
     mutating func eventsOfSources() -> [MachineEvent] {
         groups = [:]
         var events: [MachineEvent] = signedOut ? [.setSignedOut(.signedOut)] : []
@@ -81,7 +81,8 @@ extension Walk {
         if others.count >= limits.filesInFlight { fail("too many commits at once") }
     }
 
-    /// A request holds uploads of one source or of none; and none is asked about before the others are complete.
+    /// Checks that a request holds uploads of one source or of none, and that a question about a source waits until
+    /// all its uploads are complete.
     mutating func checkGroup(_ request: Begun) {
         guard request.keys.count > 1 else { return }
         let sources = Set(request.keys.map { groups[$0] })

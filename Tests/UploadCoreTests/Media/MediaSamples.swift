@@ -1,8 +1,8 @@
-/// Hand-made beginnings of files, one or more for each line of the table.
+/// Hand-made file headers, one or more for each line of the table.
 enum MediaSamples {
     static let all = sound + odd
 
-    /// Files as they should be.
+    /// Headers of correct files.
     static let sound: [(name: String, mime: String, fileExtension: String, bytes: [UInt8])] = [
         ("JFIF", "image/jpeg", "jpg", [0xFF, 0xD8, 0xFF, 0xE0, 0, 16] + ascii("JFIF\0")),
         ("Exif JPEG", "image/jpeg", "jpg", [0xFF, 0xD8, 0xFF, 0xE1, 0x20, 0] + ascii("Exif\0\0")),
@@ -61,7 +61,8 @@ enum MediaSamples {
         ("MPEG-1 PS", "video/mpeg", "mpg", [0, 0, 1, 0xBA, 0x21, 0, 1, 0, 1, 0x80, 0, 1, 0, 0, 1, 0xBB]),
     ]
 
-    /// What has a signature and nothing sound behind it: somebody's picture, perhaps, and taken.
+    /// Files with a signature but nothing valid behind it. The agent accepts them, since they may be a user's
+    /// pictures.
     static let odd: [(name: String, mime: String, fileExtension: String, bytes: [UInt8])] = [
         ("JPEG that ends at once", "image/jpeg", "jpg", [0xFF, 0xD8, 0xFF]),
         ("JPEG whose marker makes no sense", "image/jpeg", "jpg", [0xFF, 0xD8, 0xFF, 0xD9]),
@@ -107,7 +108,7 @@ enum MediaSamples {
         ("program stream that goes on as a text", "video/mpeg", "mpg", [0, 0, 1, 0xBA] + ascii("words")),
     ]
 
-    /// What begins like a line of the table, or like nothing in it, and must not be taken.
+    /// Files that begin almost like a line of the table, or like none, and must be refused.
     static let foreign: [(name: String, bytes: [UInt8])] = [
         ("nothing", []),
         ("a text", ascii("Birds migrate: see BM, GIF and RIFF.\n")),

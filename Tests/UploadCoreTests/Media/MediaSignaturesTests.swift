@@ -82,7 +82,7 @@ import Testing
             samples[index].withUnsafeBytes { bytes in
                 _ = MediaSignatures.sniff(UnsafeRawBufferPointer(rebasing: bytes[..<end]))
             }
-            // Some damage stays, so that it adds up.
+            // Keep some damage, so that damage accumulates.
             if round % 16 != 0 { samples[index][place] = kept }
             judged += 1
         }
@@ -95,7 +95,7 @@ import Testing
         for round in 0..<100_000 {
             for index in 0..<16 { bytes[index] = UInt8(truncatingIfNeeded: random.next() >> 32) }
             bytes[Int(random.next() % 600)] = UInt8(truncatingIfNeeded: random.next() >> 32)
-            // The two bytes of a bare JPEG XL codestream do happen by chance.
+            // The two bytes of a bare JPEG XL codestream do occur by chance.
             if bytes[0] == 0xFF, bytes[1] == 0x0A { bytes[1] = 0 }
             #expect(MediaSignatures.sniff(bytes) == nil, "round \(round)")
         }

@@ -1,8 +1,8 @@
 import UploadCore
 
-/// A disk, a ledger, a hash pool, a server and a watch around a path book: all in memory, all at the test's command.
+/// A disk, a ledger, a hash pool, a server and a watch around a path book: all in memory, all controlled by the test.
 struct PathStage {
-    /// What the watch is still to tell.
+    /// Pending news from the watch.
     enum News {
         case appeared(RelativePath)
         case settled(RelativePath)
@@ -26,23 +26,23 @@ struct PathStage {
         monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000), wall: WallTime(milliseconds: 1_700_000_000_000))
     var files: [RelativePath: File] = [:]
     var ledger: [RelativePath: DropRecord] = [:]
-    /// What the server confirmed to whom.
+    /// The server's confirmations, by account.
     var confirmations: [String: [ContentKey: Confirmation]] = [:]
-    /// Who waits for which upload, and whether paused.
+    /// The waiters of each upload, and whether each is paused.
     var waiters: [ContentKey: [RelativePath: Bool]] = [:]
     var parked: [RelativePath: String] = [:]
     var news: [News] = []
     var hashes: [HashWork] = []
     var account = "anna"
-    /// When a name that is gone now was last told to be.
+    /// The time at which the watch last reported a missing name as gone.
     var goneSince: [RelativePath: MonotonicTime] = [:]
-    /// Inodes of files that the user cancelled at rest and nobody has written into since.
+    /// The inodes of files that the user cancelled at rest and nobody changed since.
     var cancelled: Set<UInt64> = []
-    /// What is wrong, if anything is.
+    /// The first violated condition, if any.
     var problem: String?
     /// Every action of the last event.
     var actions: [PathAction] = []
-    /// The last events, with what was decided on them: what a failed walk tells.
+    /// The last events and the actions on them, for the report of a failed walk.
     private var past: [(event: PathEvent, actions: [PathAction])] = []
     var history: [String] { past.map { "\($0.event) -> \($0.actions)" } }
     private var lastInode: UInt64 = 0
@@ -62,7 +62,7 @@ struct PathStage {
         PathStageFacts(files: files, ledger: ledger, confirmations: confirmations[account] ?? [:], waiters: waiters)
     }
 
-    /// Whether the watch has told all that the kernel told it.
+    /// Whether the watch has passed on all events of the kernel.
     var hasHeardAll: Bool { news.allSatisfy { if case .settled = $0 { true } else { false } } }
 
     func record(_ path: RelativePath) -> DropRecord? { book.drops[path] ?? ledger[path] }
@@ -74,11 +74,11 @@ struct PathStage {
     private mutating func stamp() -> Int64 {
         now.monotonic = now.monotonic + .milliseconds(20)
         now.wall = now.wall.advanced(by: .milliseconds(20))
-        // Not a multiple of a clock tick: times that are fine.
+        // No multiple of a clock tick: the file system has fine-grained times.
         return now.wall.milliseconds * 1_000_000 + 1
     }
 
-    /// Puts a file there, or overwrites the one that is.
+    /// Creates or overwrites a file.
     mutating func write(_ path: RelativePath, _ content: UInt64, inPlace: Bool = true) {
         let time = stamp()
         if inPlace, var file = files[path] {
@@ -122,8 +122,8 @@ struct PathStage {
         now.wall = now.wall.advanced(by: duration)
     }
 
-    /// The watch tells what it has to tell next. A file is at rest once nothing was heard of for a while, so what the kernel
-    /// tells comes first.
+    /// Passes on the next news of the watch. Events of the kernel come first, because a file settles only after a
+    /// quiet while.
     mutating func tellNext() {
         if news.isEmpty { return }
         let fromKernel = news.firstIndex { if case .settled = $0 { false } else { true } }
@@ -159,7 +159,7 @@ struct PathStage {
         tell(path)
     }
 
-    /// A full scan, which makes up for whatever was not told.
+    /// Runs a full scan, which makes up for lost news.
     mutating func scan() {
         news = []
         for path in files.keys.sorted() { tellUnlessKnown(path) }
@@ -185,7 +185,7 @@ struct PathStage {
         return .content(file.identity, MediaType(kind: .image, mime: "image/jpeg"), content, digests: [1])
     }
 
-    /// The server confirms a content that somebody waits for.
+    /// Confirms a content with an unpaused waiter.
     mutating func confirm(_ key: ContentKey) {
         guard let paths = waiters[key], paths.values.contains(false) else { return }
         waiters[key] = nil
@@ -211,7 +211,7 @@ struct PathStage {
         return nil
     }
 
-    /// The agent is killed and started again, perhaps by somebody else. What the watch had to tell is lost.
+    /// Kills and restarts the agent, optionally with another account. Pending news of the watch is lost.
     mutating func restart(as account: String? = nil) {
         self.account = account ?? self.account
         book = Self.makeBook(self.account)
@@ -300,7 +300,7 @@ struct PathStage {
     }
 }
 
-/// The stage at one moment.
+/// A snapshot of the stage.
 struct PathStageFacts: PathFacts {
     var files: [RelativePath: PathStage.File]
     var ledger: [RelativePath: DropRecord]
@@ -331,7 +331,7 @@ struct PathStageFacts: PathFacts {
     var isSignedOut: Bool { false }
 }
 
-/// What a scan found.
+/// The findings of a scan.
 struct PathFindings: ScanFindings {
     var paths: Set<RelativePath>
     var isWhole: Bool { true }

@@ -2,22 +2,22 @@ import Testing
 
 @testable import UploadCore
 
-/// What becomes of a path, by what it is and what happens to it.
+/// The outcome for a path, by its state and the event.
 @Suite("Every state of a path and everything that may happen there")
 struct PathTableTests {
-    /// How a path stands.
+    /// The state of a path.
     enum Standing: String, CaseIterable {
         case unknown, settling, hashing, queued, paused, done, failed, cancelled, removed, rejected, parked
     }
 
-    /// What happens.
+    /// The events.
     enum Happening: String, CaseIterable {
         case seen, ready, touched, rewritten, replaced, gone, moved, lookAgain
         case pause, resume, cancel, retry, first
     }
 
-    // The state afterwards; h: it is hashed, s: it settles, j: it joins an upload, l: it leaves one, x: its record is forgotten,
-    // !: the user is told why nothing was done.
+    // The state afterwards; h: the agent hashes the file, s: the file settles, j: the path joins an upload, l: the
+    // path leaves an upload, x: the record is deleted, !: the user learns why nothing was done.
     private static let table = """
                       seen          ready         touched       rewritten     replaced      gone          moved         lookAgain     pause         resume        cancel        retry         first
         unknown       settling      hashing h     hashing h     hashing h     hashing h     -             -             -             - !           - !           - !           - !           - !
@@ -70,7 +70,7 @@ struct PathTableTests {
         stage.handle(.seen(path))
         if standing == .settling { return stage }
         let objection = FileError(code: "too_large", message: "too large", retryable: false)
-        // Read long enough after its last change.
+        // The file is read long enough after its last change.
         stage.pass(.seconds(5))
         stage.handle(.ready(path, identity, objection: standing == .rejected ? objection : nil))
         if standing == .hashing || standing == .rejected { return stage }

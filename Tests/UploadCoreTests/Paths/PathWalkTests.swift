@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import UploadCore
 
-/// `OUTBOX_WALK_EVENTS` (default 200,000) and `OUTBOX_WALK_SEED` change how far it goes and from where.
+/// `OUTBOX_WALK_EVENTS` (default 200,000) sets the length of the walk, `OUTBOX_WALK_SEED` its seed.
 @Suite("Paths at random, over kills, lost news and changing users")
 struct PathWalkTests {
     private static let stretch = 400
@@ -30,7 +30,7 @@ struct PathWalkTests {
     }
 }
 
-/// One life of an outbox.
+/// One random history of an outbox.
 private struct PathWalk {
     private var random: WalkRandom
     private var stage = PathStage()
@@ -61,7 +61,7 @@ private struct PathWalk {
     }
 
     private mutating func restart() {
-        // Of a file whose name another one took, only memory tells.
+        // If another file took a file's name, only the agent's memory holds the wish for that file.
         let told = stage.ledger.values.filter(\.isCancelledByUser).compactMap { $0.identity?.inode }
         stage.cancelled.formIntersection(told)
         stage.restart(as: random.pick(["anna", "anna", "anna", "ben"]))
@@ -96,7 +96,7 @@ private struct PathWalk {
         let wasHashed = stage.record(path)?.key != nil && stage.record(path)?.state != .settling
         let before = stage.files[path]
         guard stage.act(action, on: path) == nil else { return }
-        // Only where all was told that happened is it sure which file the user meant.
+        // The user's file is certain only if the watch has reported all events.
         if action == .cancel, wasHashed, stage.hasHeardAll, let before, stage.record(path)?.identity == before.identity
         {
             stage.cancelled.insert(before.identity.inode)
@@ -111,7 +111,7 @@ private struct PathWalk {
         checkRecords()
     }
 
-    /// Who waits does so once, for what its record says, and as the present account.
+    /// Checks that each waiter waits once, for the content in its record, and for the present account.
     private mutating func checkWaiters() {
         var seen: Set<RelativePath> = []
         for (key, paths) in stage.waiters {
@@ -124,7 +124,7 @@ private struct PathWalk {
         }
     }
 
-    /// Every path on its way waits for something that can be named.
+    /// Checks that every path on its way waits for a definite event.
     private mutating func checkRecords() {
         for (path, record) in stage.book.drops {
             if record.path != path { return fail("the record of \(path) names \(record.path)") }
@@ -142,7 +142,7 @@ private struct PathWalk {
 
     // MARK: The end
 
-    /// Lets everything happen that is to happen: then each file is done, or waits for its user.
+    /// Triggers all pending events and checks that each file is done or waits for its user.
     mutating func end() {
         stage.restart(as: "anna")
         for _ in 0..<40 where problem == nil {

@@ -1,11 +1,11 @@
 import Testing
 import UploadCore
 
-/// A source on a virtual clock, with what the ledger has of it.
+/// A source on a virtual clock, with its ledger record.
 struct SourceBench {
     var machine: SourceMachine
     var now = Now(monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000), wall: WallTime(milliseconds: 5))
-    /// What is durable.
+    /// The durable record.
     var stored: SourceRecord
 
     init(_ stage: SourceRecord.Stage = .collecting) {
@@ -15,7 +15,7 @@ struct SourceBench {
         machine = SourceMachine(record: stored, now: now)
     }
 
-    /// Tells the machine and keeps what it has stored; without `store` and `changed` in the answer.
+    /// Passes events to the machine and stores its record. Returns the actions except `store` and `changed`.
     @discardableResult
     mutating func tell(_ events: [SourceEvent], sourceLocation: SourceLocation = #_sourceLocation) -> [SourceAction] {
         let actions = machine.handle(events, now: now)
@@ -30,7 +30,7 @@ struct SourceBench {
         tell(events, sourceLocation: sourceLocation)
     }
 
-    /// Lets time pass, with a tick at the deadline on the way and none at the end.
+    /// Advances the clock, with a tick at the deadline on the way and none at the end.
     @discardableResult
     mutating func pass(_ duration: Duration) -> [SourceAction] {
         let end = now.monotonic + duration
@@ -48,7 +48,7 @@ struct SourceBench {
         now.monotonic = time
     }
 
-    /// The agent is killed and started again.
+    /// Returns the bench after a kill and a restart.
     func restarted() -> SourceBench {
         var bench = self
         bench.machine = SourceMachine(record: stored, now: now)
@@ -57,7 +57,7 @@ struct SourceBench {
 
     var stage: SourceRecord.Stage { machine.record.stage }
 
-    /// The code of the error that the stage is about.
+    /// The error code of the current stage.
     var code: String? {
         switch stage {
         case .failed(let error), .cancelled(let error), .rejected(let error): error.code
@@ -65,12 +65,12 @@ struct SourceBench {
         }
     }
 
-    /// The commit that is to be told.
+    /// The commit under way.
     var commit: SourceCommit? { if case .committing(let commit) = stage { commit } else { nil } }
 
     // MARK: Places to begin from
 
-    /// Files `a`, `b` with contents 1, 2, taken and on their way.
+    /// A source with files `a`, `b` of contents 1, 2, taken and on their way.
     static func uploading(_ description: SourceDescription = SourceDescription(title: "Sea")) -> SourceBench {
         var bench = SourceBench()
         bench.tell(.described(description), .file("a", .queued(1)), .file("b", .queued(2)))

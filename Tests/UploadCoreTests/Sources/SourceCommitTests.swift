@@ -14,7 +14,7 @@ struct SourceCommitTests {
         #expect(actions == [.store, .commit(commit, forgotten: 0), .changed])
     }
 
-    /// What `source.toml` names, which files are pictures, and the cover that follows.
+    /// The cover in `source.toml`, the files that are pictures, and the resulting cover.
     @Test(
         "has the cover that is named, else the first picture, else the first file",
         arguments: [

@@ -20,7 +20,7 @@ struct SourceTakingTests {
         #expect(!bench.machine.holds("a"))
     }
 
-    /// What happens a second after the source was told: whether it makes the source wait two seconds from then.
+    /// An event one second after the last change, and whether the event restarts the wait of two seconds.
     @Test(
         "waits anew for what moves, not for what is only sent",
         arguments: [

@@ -1,9 +1,9 @@
 import UploadCore
 
-/// A walk at random: a source, a ledger that is behind it, a directory and a user that don't rest, uploads and a server
-/// with faults, and kills.
+/// A random walk: a source, a ledger that lags behind, a directory and a user that keep changing things, uploads and
+/// a server with faults, and kills.
 struct SourceWalk {
-    /// What one call of the machine decided: nothing of it counts before its record is durable.
+    /// The actions of one call of the machine. None takes effect before the record is durable.
     struct Batch {
         var record: SourceRecord
         var actions: [SourceAction]
@@ -18,14 +18,14 @@ struct SourceWalk {
 
     var stored: SourceRecord
     var batches: [Batch] = []
-    /// The commit that the agent is telling the server.
+    /// The commit on its way to the server.
     var underWay: SourceCommit?
 
-    /// What `source.toml` says; nil: nothing that can be made use of.
+    /// The contents of `source.toml`; nil if unusable.
     var description: SourceDescription? = SourceDescription(title: "0")
-    /// How it stands with each file that is there, as the agent's own records have it: these are durable.
+    /// The state of each existing file in the agent's own records, which are durable.
     var disk: [RelativePath: SourceFile] = [:]
-    /// Revisions that this run of the agent knows to be confirmed.
+    /// The revisions that this run of the agent knows as confirmed.
     var confirmed: Set<Int> = []
     var problem: String?
 
@@ -82,7 +82,7 @@ struct SourceWalk {
         }
     }
 
-    /// Puts a file of the directory in another state.
+    /// Changes the state of a file in the directory.
     private mutating func upload(_ name: RelativePath, _ state: FileState) {
         guard var file = disk[name], let key = file.key else { return }
         file.state = state
@@ -95,7 +95,7 @@ struct SourceWalk {
         tell([.file(name, file)])
     }
 
-    /// A file that is not held gets further.
+    /// Advances the upload of a file that the machine does not hold.
     mutating func goOnWithFile() {
         guard let name = disk.keys.sorted().randomElement(using: &random), let file = disk[name] else { return }
         if file.state == .settling {
@@ -117,7 +117,7 @@ struct SourceWalk {
         if let told = server.problem { fail(told) }
     }
 
-    /// A request that is given up may have arrived all the same.
+    /// Cancels a request, which may have arrived anyway.
     private mutating func withdraw() {
         if let commit = underWay, random.oneIn(2) { _ = server.take(commit, random: &random) }
         underWay = nil
@@ -128,7 +128,7 @@ struct SourceWalk {
         tell([.tick])
     }
 
-    /// The agent is killed: what was decided and not yet durable never happened.
+    /// Kills the agent: decisions that are not yet durable are lost.
     private mutating func crash() {
         withdraw()
         batches = []
@@ -144,7 +144,7 @@ struct SourceWalk {
 
     private func read() -> SourceEvent { description.map { .described($0) } ?? .malformed(.broken) }
 
-    /// Something happens while the agent is not running.
+    /// Changes a file while the agent is not running.
     private mutating func moveOnDisk() {
         let name = random.pick(Self.names)
         disk[name] = random.oneIn(2) ? nil : SourceFile(state: .settling)

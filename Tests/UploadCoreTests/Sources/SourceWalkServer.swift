@@ -1,16 +1,16 @@
 import UploadCore
 
-/// The server of a walk: it repeats itself for a revision it has, and loses contents, requests and replies.
+/// The server of a walk: repeats its answer for a known revision, and loses contents, requests and replies.
 struct SourceWalkServer {
     var isFlaky = true
-    /// The ids it knows now.
+    /// The ids that the server knows now.
     var ids: [ContentKey: String] = [:]
-    /// Every id it ever gave, with its content.
+    /// Every id ever issued, with its content.
     var given: [String: ContentKey] = [:]
     var revisions: [Int: SourceCommit] = [:]
     var problem: String?
 
-    /// The id of a content that was just uploaded.
+    /// Returns the id of a content that was just uploaded.
     mutating func id(of key: ContentKey) -> String {
         if let id = ids[key] { return id }
         let id = "\(given.count)"
@@ -21,7 +21,7 @@ struct SourceWalkServer {
 
     mutating func forget(_ key: ContentKey) { ids[key] = nil }
 
-    /// What it answers; nil: the reply is lost, or the request was.
+    /// Returns the answer, or nil if the request or its reply is lost.
     mutating func take(_ commit: SourceCommit, random: inout WalkRandom) -> CommitOutcome? {
         if isFlaky, random.oneIn(4) { return nil }
         if let known = revisions[commit.revision] {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import UploadCore
 
-/// `OUTBOX_WALK_EVENTS` (default 120,000) and `OUTBOX_WALK_SEED` change how far it goes and from where.
+/// `OUTBOX_WALK_EVENTS` (default 120,000) sets the length of the walk, `OUTBOX_WALK_SEED` its seed.
 @Suite("A source at random, over faults, kills and a restless user")
 struct SourceWalkTests {
     private static let stretch = 400
@@ -30,7 +30,7 @@ struct SourceWalkTests {
     }
 }
 
-// What must be true at every step of a walk, and in the end.
+// The conditions that must hold at every step of a walk, and at the end.
 extension SourceWalk {
     mutating func fail(_ what: String) {
         if problem == nil { problem = what }
@@ -62,7 +62,7 @@ extension SourceWalk {
         if let cover = commit.cover, !commit.fileIDs.contains(cover) { fail("the cover is none of the files") }
     }
 
-    /// The faults are over and the user wants it uploaded: it comes to its end.
+    /// Ends all faults, submits the source, and checks that the source ends.
     mutating func end() {
         server.isFlaky = false
         description = SourceDescription(title: "end")

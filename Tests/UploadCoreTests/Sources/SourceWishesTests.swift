@@ -1,7 +1,7 @@
 import Testing
 import UploadCore
 
-/// Every stage of a source, and how to get there.
+/// Every stage of a source, and how to reach it.
 enum SourcePlace: String, CaseIterable, Sendable {
     case draft, collecting, uploading, committing, done, failed, cancelled, rejected
 
@@ -25,7 +25,7 @@ enum SourcePlace: String, CaseIterable, Sendable {
     }
 }
 
-/// What may be told a source at any moment.
+/// Events for a source that may come at any moment.
 enum SourceHappening: String, CaseIterable, Sendable {
     case submit, pause, cancel, retry, removed, stale, tick, malformed
 
@@ -43,7 +43,7 @@ enum SourceHappening: String, CaseIterable, Sendable {
     }
 }
 
-/// Each stage, what becomes of it by what happens (nothing by anything else), and what is wanted then: `+`.
+/// Each stage with the effects of events (all others have none) and the resulting requests: `+`.
 private let table = """
     draft | submit: collecting, cancel: cancelled +discard, removed: cancelled +discard, malformed: rejected
     collecting | cancel: cancelled +discard, removed: cancelled +discard, malformed: rejected

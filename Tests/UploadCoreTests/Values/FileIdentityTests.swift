@@ -9,17 +9,17 @@ struct FileIdentityTests {
     @Test(
         "a file that was read within the granularity of its times can't be trusted",
         arguments: [
-            // Nanoseconds: the kernel's clock ticks in up to 10 ms.
+            // Nanoseconds: the kernel's clock advances in ticks of up to 10 ms.
             (modified: now + 1, changed: now + 1, read: now + 10_000_000, isRacy: true),
             (now + 1, now + 1, now + 10_000_001, false),
             (now + 1, now + 1, now - second, true),
-            // Whole seconds: ext2 and ext3 with small inodes, SFTP, and vfat with its two.
+            // Whole seconds: ext2 and ext3 with small inodes, SFTP, and vfat with two-second times.
             (now, now, now + second / 2, true),
             (now, now, now + 2 * second - 1, true),
             (now, now, now + 2 * second, false),
-            // An old vfat, whose ctime is finer than its mtime.
+            // An old vfat, with a finer ctime than mtime.
             (now, now + 120_000_000, now + second, true),
-            // An mtime that a program set, beside a ctime that it can't set.
+            // An mtime set by a program, and a ctime that no program can set.
             (now + 100 * second, now + 1, now + second, false),
             (now, now + 1, now + second, false),
             (Int64.max / second * second, Int64.max / second * second, now, true),

@@ -8,7 +8,7 @@ enum CommandFailure: Error {
     case answerIsNo
     /// A word on the command line names nothing.
     case noSuchFile(name: String, reason: String)
-    /// The agent did not answer the request.
+    /// The request to the agent failed.
     case control(ControlError)
     /// The agent can't run, or its ledger can't be read.
     case agent(AgentFailure)

@@ -82,7 +82,7 @@ enum Program {
         return code.rawValue
     }
 
-    /// The requested command as far as it is known, and the words that name it.
+    /// The most specific command that the arguments name, and its words.
     private static func command(_ arguments: [String]) -> (type: any ParsableCommand.Type, words: [String]) {
         var type: any ParsableCommand.Type = Outbox.self
         var words = ["outbox"]

@@ -25,7 +25,7 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private enum Place {
         case own(Task<Value, Never>, waiter: UInt64)
-        /// All places are in use, one of them by this task.
+        /// The limit of concurrent work is reached; this task is one of the running ones.
         case taken(Task<Value, Never>)
     }
 

@@ -72,7 +72,7 @@ extension PortraitMachine {
 
     private mutating func wait(_ error: FileError, _ retryAfter: Duration? = nil, slow: Bool = false, now: Now) {
         let failures = countFailure()
-        // A server that asks for an immediate retry gets the ordinary backoff.
+        // A requested pause shorter than the first backoff pause is ignored.
         let asked = retryAfter.flatMap { $0 < Backoff.first ? nil : $0 }
         phase = .waiting(
             slow && asked == nil

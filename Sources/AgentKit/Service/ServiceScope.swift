@@ -4,7 +4,7 @@ import Glibc
 public enum ServiceScope: Equatable, Sendable {
     /// The user's own service manager.
     case user
-    /// The system's service manager; the agent runs as this user, who is not root.
+    /// The system's service manager. The agent runs as this user, never as root.
     case system(ServiceAccount)
 }
 

@@ -6,7 +6,7 @@ import PictureJobs
 import SystemPackage
 
 extension MediaToolsFacts {
-    /// Runs each program, and lets the worker measure a small picture.
+    /// Runs ffprobe and ffmpeg, and lets the worker measure a small picture.
     ///
     /// - Parameter limit: Time limit for each program. A program that hangs counts as broken.
     static func probe(environment: [String: String], limit: Duration) async -> MediaToolsFacts {

@@ -39,7 +39,7 @@ struct Output: Sendable {
         try? write(line + "\n")
     }
 
-    /// The capabilities of the output, with the terminal's present size.
+    /// The capabilities of the output, with the terminal's current size.
     func look(_ environment: [String: String]) -> ConsoleLook {
         ConsoleLook(of: descriptor, environment: environment)
     }

@@ -12,7 +12,7 @@ struct ProgressDisplay {
         self.environment = environment
     }
 
-    /// The present capabilities of the output: a window's size changes.
+    /// The current capabilities of the output: a window's size changes.
     var look: ConsoleLook {
         output?.look(environment)
             ?? ConsoleLook(isLive: false, hasColours: false, hasUnicode: false, columns: nil)
@@ -21,7 +21,7 @@ struct ProgressDisplay {
     /// Whether to draw bars.
     var isLive: Bool { look.isLive }
 
-    /// Shows the present progress.
+    /// Shows the current progress.
     ///
     /// - Parameters:
     ///   - files: The files to draw bars for, and to sum up in the last line.

@@ -6,7 +6,7 @@ extension FileEntry {
         return look.paint(state, colour) + " " + shownPath + size
     }
 
-    /// The present state: `uploading beach.jpg`, or with an error `waiting beach.jpg: why`.
+    /// The current state: `uploading beach.jpg`, or with an error `waiting beach.jpg: why`.
     public func stateLine(_ look: ConsoleLook) -> String {
         let reason = error.map { ": " + DisplayText.escaped($0.message) } ?? ""
         return look.paint(state, colour) + " " + shownPath + reason

@@ -41,7 +41,7 @@ public struct FilesSummary: Equatable, Sendable {
         return UInt64(exactly: (share * Double(file.size ?? 0)).rounded(.down)) ?? 0
     }
 
-    /// Remaining seconds at the present speed; nil if unknown.
+    /// Remaining seconds at the current speed; nil if unknown.
     public var secondsLeft: UInt64? {
         speed > 0 && bytesLeft > 0 ? bytesLeft / speed : nil
     }

@@ -14,7 +14,7 @@ public struct LiveBlock: Sendable {
     /// - Parameters:
     ///   - lines: The block's lines. Each must fit the terminal's width, and all must be fewer than its rows.
     ///   - above: Lines that stay on the screen and push the block down.
-    ///   - columns: The terminal's present width: if the window shrank, the terminal wrapped the old lines.
+    ///   - columns: The terminal's current width: if the window shrank, the terminal wrapped the old lines.
     public mutating func draw(_ lines: [String], above: [String] = [], columns: Int) -> String {
         var text = isCursorHidden ? "" : "\u{1B}[?25l"
         text += backToTop(columns: columns)

@@ -27,7 +27,7 @@ public struct StatusTable: Sendable {
 
     /// Creates a table of the selected entries.
     ///
-    /// - Parameter now: Milliseconds since 1970, to compute when the next attempt is due; nil for the present.
+    /// - Parameter now: Milliseconds since 1970, to compute when the next attempt is due; nil for the current time.
     public init(_ items: [StatusSelection.Item], look: ConsoleLook, now: Int64? = nil) {
         self.look = look
         let now = now ?? wallTimeMilliseconds()

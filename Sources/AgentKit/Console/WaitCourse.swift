@@ -69,7 +69,7 @@ public struct WaitCourse: Sendable {
         self.directories = directories
     }
 
-    /// Evaluates the agent's present answer.
+    /// Evaluates the agent's current answer.
     ///
     /// - Parameters:
     ///   - entries: Every file the agent knows, and the sources as file entries.

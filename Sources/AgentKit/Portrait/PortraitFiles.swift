@@ -185,7 +185,7 @@ struct PortraitFiles: Sendable {
         return try end(record)
     }
 
-    /// Shows the confirmed picture from its present path in the avatar cache. The mirror may have been moved, or the
+    /// Shows the confirmed picture from its current path in the avatar cache. The mirror may have been moved, or the
     /// file renamed within the mirror.
     ///
     /// - Returns: Why `current.jpg` could not be updated; nil on success.

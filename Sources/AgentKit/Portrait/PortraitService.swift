@@ -20,7 +20,7 @@ struct PortraitOutlets: Sendable {
 struct PortraitCache: Sendable {
     /// Stores a picture under a URL and pins it. Returns the file's absolute path; nil if the picture has no file.
     var adopt: @Sendable (_ picture: SharedDescriptor, _ url: String) async throws -> String?
-    /// Pins the picture kept under a URL. Returns the file's present absolute path; nil if the cache has no such
+    /// Pins the picture kept under a URL. Returns the file's current absolute path; nil if the cache has no such
     /// picture.
     var pin: @Sendable (_ url: String) async -> String?
 }
@@ -164,7 +164,7 @@ actor PortraitService {
         run { $0.machine.setRetryInterval(interval) }
     }
 
-    /// The present answer for `GET /v1/profile`.
+    /// The current answer for `GET /v1/profile`.
     func profile() -> ProfileView {
         ProfileView(confirmed: files.kept.profile, pending: machine.pending, current: files.current)
     }

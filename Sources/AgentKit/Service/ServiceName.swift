@@ -4,9 +4,9 @@ import UploadCore
 ///
 /// `outbox` is the unit of the default configuration. For a user unit, that is `agent.toml` in the user's
 /// configuration directory, or the built-in defaults without a file. For a system unit, it is
-/// `/etc/outbox/agent.toml`. A system unit with the user's own configuration, or without a file, is `outbox-NAME`. Every
-/// other file gives `outbox-STEM-HASH`: the stem is readable, and the hash of the path separates files with the same
-/// stem.
+/// `/etc/outbox/agent.toml`. A system unit with the user's own configuration, or without a file, is `outbox-NAME`.
+/// Every other file gives `outbox-STEM-HASH`: the stem is readable, and the hash of the path separates files with the
+/// same stem.
 public enum ServiceName {
     /// The system-wide configuration file.
     public static let systemFile = "/etc/outbox/agent.toml"

@@ -191,8 +191,8 @@ struct AvatarDesk {
         return actions
     }
 
-    /// Handles a removed original: its drawings become downloads, or fail where downloads are not allowed. A revalidation
-    /// starts over as a full request.
+    /// Handles a removed original: its drawings become downloads, or fail where downloads are not allowed. A
+    /// revalidation starts over as a full request.
     mutating func contentRemoved(_ address: AvatarAddress) -> [Action] {
         var actions: [Action] = []
         if let job = downloads[address]?.job {

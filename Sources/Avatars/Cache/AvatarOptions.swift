@@ -95,7 +95,7 @@ public enum AvatarEvent: Equatable, Sendable {
 
 /// The time, and a way to wait.
 public struct AvatarClock: Sendable {
-    /// The present time of both clocks.
+    /// The current time of both clocks.
     public var now: @Sendable () -> Now
     /// Waits; throws if the task is cancelled.
     public var sleep: @Sendable (Duration) async throws -> Void

@@ -11,7 +11,7 @@ public protocol AvatarStore: AnyObject, Sendable {
     func original(of address: AvatarAddress) throws(AvatarStoreError) -> (picture: StoredPicture, record: AvatarRecord)?
     /// The record of an address. Still there if the original was removed by hand but its styled pictures were not.
     func record(of address: AvatarAddress) throws(AvatarStoreError) -> AvatarRecord?
-    /// The styled picture drawn from the present original; nil if missing.
+    /// The styled picture drawn from the current original; nil if missing.
     func styled(_ address: AvatarAddress, _ style: PictureStyle) throws(AvatarStoreError) -> StoredPicture?
     /// An empty file for a download or a drawing; removed automatically unless kept.
     func makeDraft() throws(AvatarStoreError) -> any AvatarDraft

@@ -53,7 +53,7 @@ public final class DiskAvatarStore: AvatarStore {
         }
     }
 
-    /// The styled picture drawn from the present original.
+    /// The styled picture drawn from the current original.
     public func styled(_ address: AvatarAddress, _ style: PictureStyle) throws(AvatarStoreError) -> StoredPicture? {
         let mirror = current
         return try reading(address) { () throws(Errno) in

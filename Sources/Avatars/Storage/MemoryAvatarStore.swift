@@ -32,7 +32,7 @@ public final class MemoryAvatarStore: AvatarStore {
         kept.withLock { $0[address]?.record }
     }
 
-    /// The styled picture drawn from the present original.
+    /// The styled picture drawn from the current original.
     public func styled(_ address: AvatarAddress, _ style: PictureStyle) throws(AvatarStoreError) -> StoredPicture? {
         kept.withLock { $0[address]?.styled[style] }
     }

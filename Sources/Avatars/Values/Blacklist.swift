@@ -61,7 +61,7 @@ public struct Blacklist: Sendable {
         entries[address].flatMap { now < $0.ends ? $0.verdict : nil }
     }
 
-    /// All present entries, ordered by URL.
+    /// All current entries, ordered by URL.
     public mutating func list(now: MonotonicTime) -> [(address: AvatarAddress, verdict: Verdict)] {
         entries = entries.filter { now < $0.value.ends }
         return entries.map { ($0.key, $0.value.verdict) }.sorted { $0.0.url < $1.0.url }

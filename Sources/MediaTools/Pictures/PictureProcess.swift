@@ -10,7 +10,7 @@ final class PictureProcess: Sendable {
     enum Report: Sendable {
         /// The process is ready.
         case ready(PictureHello)
-        /// The process answered; with its present memory in bytes.
+        /// The process answered; with its current memory in bytes.
         case answered(PictureAnswer, memory: Int)
         /// The process ended. No report follows.
         case ended(String, isProgramsFault: Bool)
@@ -71,7 +71,7 @@ final class PictureProcess: Sendable {
         }
     }
 
-    /// Shuts down the socket for writing. The process ends after its present job.
+    /// Shuts down the socket for writing. The process ends after its current job.
     func retire() {
         guard case .running(_, let socket) = state.withLock({ $0 }) else { return kill() }
         shutdown(socket.rawValue, Int32(SHUT_WR))

@@ -10,7 +10,7 @@ import UploadCore
 /// Measures and draws pictures in processes of `outbox-media`, which may die without harm to the agent.
 ///
 /// Starts a few processes when there is work; each does one job at a time. A process that dies or hangs costs only its
-/// present job. The queue is unbounded, so callers must limit themselves: a waiting job holds its descriptors.
+/// current job. The queue is unbounded, so callers must limit themselves: a waiting job holds its descriptors.
 public final class PictureWorker: PictureWorking {
     private struct Waiting {
         let continuation: CheckedContinuation<Result<PictureFacts, PictureFailure>, Never>

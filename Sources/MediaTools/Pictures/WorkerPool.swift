@@ -122,7 +122,7 @@ struct WorkerPool: Sendable {
         return dispatch(now: now)
     }
 
-    /// Cancels a job. A waiting job is dropped; a worker may finish its present job.
+    /// Cancels a job. A waiting job is dropped; a worker may finish its current job.
     mutating func cancel(_ job: JobID) -> [Action] {
         let waiting = interactive.count + background.count
         interactive.removeAll { $0.id == job }
@@ -155,7 +155,7 @@ struct WorkerPool: Sendable {
 
     /// Handles a worker's answer.
     ///
-    /// - Parameter memory: The worker's present memory in bytes.
+    /// - Parameter memory: The worker's current memory in bytes.
     mutating func answered(_ id: WorkerID, _ job: JobID, memory: Int, now: MonotonicTime) -> [Action] {
         guard let worker = workers[id] else { return [] }
         guard case .busy(let asked, let isWanted, _) = worker.state, asked.id == job else {

@@ -21,7 +21,7 @@ struct OutputPipe: Sendable {
         try retryingOnInterrupt { outbox_fcntl(ends[0], F_SETFL, O_NONBLOCK) }
     }
 
-    /// Passes the pipe's present content to `take`, in pieces.
+    /// Passes the pipe's current content to `take`, in pieces.
     ///
     /// - Returns: Whether more may come; false after all writers closed their ends.
     func drain(_ take: (ArraySlice<UInt8>) -> Void) -> Bool {

@@ -1,4 +1,4 @@
-/// The kernel's limits on watching directories (man 7 inotify), and this user's present usage.
+/// The kernel's limits on watching directories (man 7 inotify), and this user's current usage.
 struct WatchFacts: Equatable, Sendable {
     /// Directories at and below the outbox. Each needs a watch.
     var directories: Int

@@ -46,7 +46,7 @@ extension Agent {
         try await reached(source: directory, states, isLast: \.isFinal, timeout: timeout, where: condition)
     }
 
-    /// Waits until the source's sidecar shows one of `states`, also if the source is still in a final state that it
+    /// Waits until the source's sidecar shows one of `states`, even if the source is still in a final state that it
     /// is about to leave.
     @discardableResult
     package func returned(

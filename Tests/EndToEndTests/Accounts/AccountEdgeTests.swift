@@ -7,7 +7,7 @@ import Testing
 struct AccountEdgeTests {
     @Test("a profile picture that waited is discarded, also by a logout while the agent is down; a new one waits")
     func portrait() async throws {
-        // Not asked again for so long that nothing is on its way when the agent is killed.
+        // The long retry delay ensures that no request is on its way when the agent is killed.
         let server = try FaultServer(faults: { endpoint, _ in
             endpoint == .portrait ? .status(503, retryAfter: "100") : nil
         })

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Accounts", .agents)
 struct AccountTests {
-    /// Where the agent is killed while somebody else signs in.
+    /// The moment of the kill, while another user signs in.
     enum Moment: String, CaseIterable {
         case atOnce = "as soon as login starts"
         case kept = "once the new token is kept"
@@ -30,7 +30,7 @@ struct AccountTests {
         home.expectDisjoint()
         home.expectFinished(["anna": [key], "ben": [key]])
 
-        // And she is not asked for it again.
+        // The server gets no further request for her file.
         let count = home.named(by: "anna").count
         try await agent.login("anna")
         let next = try agent.drop("anna-2.jpg", .jpeg, size: 5000, seed: 1)
@@ -67,7 +67,7 @@ struct AccountTests {
         try await agent.login("anna")
         try await agent.reached("anna.jpg", .done)
         try await agent.login("ben")
-        // A file of his that is done shows that the agent has begun anew, and asked for nothing of hers.
+        // The finished file of Ben shows that the agent has restarted its session and requested nothing for Anna.
         let own = try agent.drop("ben.jpg", .jpeg, size: 3000)
         try await agent.reached("ben.jpg", .done)
         home.expectDisjoint()
@@ -77,7 +77,7 @@ struct AccountTests {
     @Test("a kill in the middle of a change loses nothing and gives nothing away", arguments: Moment.allCases)
     func killed(moment: Moment) async throws {
         let home = try Household(uploadDelay: .milliseconds(60), ["upload.fragments_in_flight": 1])
-        // Whatever the machine is busy with: nothing of hers is done before he is signed in.
+        // However busy the machine is, no upload of Anna's finishes before Ben is signed in.
         home.server.setFaults(FaultServer.keepsAssembling)
         let agent = home.agent
         try await agent.start()
@@ -94,7 +94,7 @@ struct AccountTests {
         try await agent.kill()
         try await login.wait()
         try await agent.start()
-        // Whether it came too early to count or not: from now on Ben is signed in.
+        // The login may have come too early to count; from now on, Ben is signed in.
         try await agent.login("ben")
         for name in names {
             #expect((try await agent.parked(name, as: "anna").fragments?.finished ?? 0) >= 1)
@@ -136,7 +136,7 @@ struct AccountTests {
         try await agent.start()
         try await agent.reached("ben.jpg", .done)
         try await agent.parked("anna.jpg", as: "anna")
-        // Known by now, it stays hers over another restart.
+        // The owner is now known, and stays Anna after another restart.
         try await agent.kill()
         try await agent.start()
         try await agent.parked("anna.jpg", as: "anna")

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A proxy or web server that answers in the upload server's place, for instance because of a wrong scheme in remote.url.
+/// A proxy or web server answers instead of the upload server, for instance because of a wrong scheme in remote.url.
 @Suite("Another web server in the place of the upload server", .agents)
 struct AnotherServerTests {
     @Test(

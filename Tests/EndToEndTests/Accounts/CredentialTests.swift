@@ -95,7 +95,7 @@ struct CredentialTests {
         try await agent.start()
         try agent.drop("a.jpg", .jpeg, size: 1_200_000)
 
-        // A 403 may name one file only, which fails then; the session goes on for others either way.
+        // A 403 may concern one file only, which then fails. Either way, the session continues for the other files.
         let states: [Sidecar.State] = status == 403 ? [.done, .failed] : [.done]
         try await Poll.until("an outcome", lastState: { agent.log }) {
             guard let state = try agent.sidecar("a.jpg")?.state else { return false }

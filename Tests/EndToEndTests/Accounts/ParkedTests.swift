@@ -3,11 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What can be done about uploads whose owner is not signed in.
+/// Actions on uploads whose owner is not signed in.
 @Suite("Uploads of somebody who is not signed in", .agents)
 struct ParkedTests {
-    /// A household where Anna has uploads under way, a few fragments of each, and Ben has just signed in. The server is
-    /// as slow as that takes.
+    /// Returns a household where Anna has uploads under way, with a few fragments of each, and Ben has just signed
+    /// in. The server's delay keeps the uploads unfinished.
     private func parked(_ names: [String]) async throws -> (home: Household, keys: [String: String]) {
         let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
         try await home.agent.start()
@@ -20,7 +20,7 @@ struct ParkedTests {
         return (home, keys)
     }
 
-    /// The names of the files that were given up with Anna's token.
+    /// Returns the names of the files deleted with Anna's token.
     private func deleted(_ home: Household) -> Set<String> {
         Set(home.server.records.filter { $0.endpoint == .delete && $0.user == "anna" }.flatMap(\.files).map(\.name))
     }
@@ -40,7 +40,7 @@ struct ParkedTests {
         #expect((try await agent.parked("anna-renamed.mp4", as: "anna").fragments?.finished ?? 0) > 0)
         try await Poll.until("its sidecar to move along") { try agent.sidecar(names[3]) == nil }
 
-        // All of it over a restart, with Ben signed in.
+        // The same holds after a restart, with Ben signed in.
         #expect(try await agent.stop() == .exited(0))
         try await agent.start()
         try await agent.parked("anna-renamed.mp4", as: "anna")
@@ -84,7 +84,7 @@ struct ParkedTests {
         for name in ["anna-1.mp4", "anna-2.mp4", "ben.mp4"] { try await agent.reached(name, .cancelled) }
         try await Poll.until("Ben's to be deleted", lastState: { agent.log }) { home.server.deletions == [["ben.mp4"]] }
 
-        // Over a kill: what is to be deleted is remembered.
+        // The agent remembers pending deletions across a kill.
         try await agent.kill()
         try await agent.start()
         try await agent.login("anna")

@@ -36,7 +36,7 @@ struct RefusedSessionTests {
         for (name, finished) in zip(names, kept) {
             #expect((try await agent.reached(name, .signedOut).fragments?.finished ?? 0) >= finished)
         }
-        // The sidecars may be those of the run before.
+        // The sidecars may be left over from the previous run.
         try await agent.hasSaid(Self.said, atLeast: 2)
         try await expectProbes(server, agent)
         #expect(agent.said(Self.said).count == 2)
@@ -46,15 +46,15 @@ struct RefusedSessionTests {
         try Files.write(Array("new\n".utf8), to: file)
         #expect(try await agent.command("login", "--user", "anna", "--token-file", file).code == 0)
         for name in names + ["anna-late.mp4"] { try await agent.reached(name, .done) }
-        // Each request of the old session had ended when the new one began.
+        // Each request of the old session ended before the new session began.
         #expect(Set(server.records[count...].map(\.token)).isSubset(of: ["for-anna", "new"]))
         home.expectFinished(["anna": keys])
         #expect(server.store.repeated == 0)
     }
 
-    /// Watches a few probes: there is never less than an interval between two.
+    /// Watches a few probes and checks that they are at least an interval apart.
     private func expectProbes(_ server: FaultServer, _ agent: Agent) async throws {
-        // A fragment of each file may have been on its way when the first of them was refused.
+        // A fragment of each file may be on its way when the server refuses the first one.
         let start = server.records.count + 4
         try await Poll.until("three probes", lastState: { agent.log }) { server.records.count >= start + 3 }
         let times = server.records[start..<start + 3].map(\.at)

@@ -3,24 +3,24 @@ import Foundation
 import TestSupport
 import Testing
 
-/// After a logout nothing is sent, not even to a server that asks for no token.
+/// After a logout, the agent sends nothing, not even to a server that needs no token.
 @Suite("After a logout", .agents)
 struct SignedOutTests {
-    /// A server that takes everything, and what Anna has under way there.
+    /// A server that accepts everything, and Anna's uploads under way.
     private struct Scene {
         let server: FaultServer
         let agent: Agent
         let key: String
 
-        /// Waits until nothing is sent any more, and tells how many requests came until then. What is sent later meets
-        /// a fast server.
+        /// Waits until the file is kept because nobody is signed in, makes the server fast for later requests, and
+        /// returns the number of requests so far.
         func quiet() async throws -> Int {
             try await agent.keptSignedOut("anna.mp4")
             server.setUploadDelay(.zero)
             return server.records.count
         }
 
-        /// A second and more, in which somebody who is signed in would have tried.
+        /// Waits longer than a second, in which a signed-in agent would have tried.
         func expectNothingSent(since count: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
             let wait = try await agent.command("wait", "--timeout", "1500ms", "anna.mp4")
             #expect(wait.code == 75, "\(wait)", sourceLocation: sourceLocation)
@@ -29,7 +29,7 @@ struct SignedOutTests {
     }
 
     private func scene(_ settings: Settings = [:]) async throws -> Scene {
-        // Slow enough for a command to come before the end of the upload.
+        // Slow enough that a command arrives before the end of the upload.
         let server = try FaultServer(uploadDelay: .seconds(1))
         let agent = try Agent(
             remote: server.url,

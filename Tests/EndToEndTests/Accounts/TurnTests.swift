@@ -3,16 +3,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Contract 3 and 4: uploads belong to one account; nothing of one is ever sent with another's token.
+/// Contracts 3 and 4: uploads belong to one account and are never sent with another account's token.
 @Suite("Two users who take turns", .agents)
 struct TurnTests {
     private static let users = ["anna", "ben"]
     private static let shared: UInt64 = 7
-    /// Fragments that may be on their way at once, and so once more after each change.
+    /// The limits on fragments in flight, which may be sent again after each change of user.
     private static let settings: Settings = ["upload.files_in_flight": 4, "upload.fragments_in_flight": 2]
     private static let inFlight = 8
 
-    /// A user's part of the story.
+    /// A user's uploads.
     private struct Part {
         let user: String
         var keys: [String: String] = [:]
@@ -35,7 +35,7 @@ struct TurnTests {
         }
     }
 
-    /// Checks the sidecars of somebody who is not signed in, and tells how far each upload has got.
+    /// Checks the sidecars of a signed-out user, and returns the progress of each upload.
     private func checkParked(_ part: Part, _ home: Household) async throws -> [String: Int] {
         var progress: [String: Int] = [:]
         for (name, key) in part.keys {
@@ -57,7 +57,7 @@ struct TurnTests {
 
     @Test("send nothing with the other's token, lose nothing, and each gets what is theirs")
     func turns() async throws {
-        // Nothing large comes to its end before the next turn.
+        // No large file finishes before the next turn.
         let home = try Household(uploadDelay: .seconds(1), Self.settings)
         let agent = home.agent
         try await agent.start()
@@ -72,7 +72,7 @@ struct TurnTests {
             if turn >= 1 { #expect(!parked.isEmpty, "uploads were under way") }
             try drop(turn, of: &parts[mine], into: agent)
             try await underWay(parts[mine], turn, home)
-            // The other's stand where they stood, and came nowhere near the server.
+            // The other user's uploads made no progress, and no request mentions them.
             #expect(try await checkParked(parts[other], home) == parked)
             #expect(Set(home.server.records[mark...].map(\.user)) == [parts[mine].user])
             for (name, finished) in before {
@@ -98,7 +98,7 @@ struct TurnTests {
         #expect(try await agent.stop() == .exited(0))
     }
 
-    /// Waits until something of this turn has arrived, and much has not.
+    /// Waits until a few fragments of this turn have arrived.
     private func underWay(_ part: Part, _ turn: Int, _ home: Household) async throws {
         if turn < Self.users.count {
             let key = try #require(part.keys["\(part.post)/\(part.user)-\(turn)-post.mp4"])

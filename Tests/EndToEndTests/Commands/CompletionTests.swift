@@ -13,14 +13,14 @@ struct CompletionTests {
         return output.standardOutput
     }
 
-    /// What bash writes as it runs a script with an argument.
+    /// Returns the output of a bash script with one argument.
     private func bash(_ script: String, _ argument: String, directory: String = "/") async throws -> String {
         try await Program.run(
             "/bin/bash", ["--norc", "-c", script, "bash", argument], environment: Self.environment, directory: directory
         ).standardOutput
     }
 
-    /// What bash offers after a line, with the cursor at its end, in a directory with a file and a directory.
+    /// Returns bash's completions of a line, with the cursor at its end, in a directory with a file and a directory.
     private func offers(after line: String) async throws -> [String] {
         let scratch = try TemporaryDirectory(prefix: "completion")
         try await script("bash").write(toFile: scratch.path("outbox.bash"), atomically: true, encoding: .utf8)

@@ -9,8 +9,8 @@ struct ControlTests {
     private static let nowhere = "http://127.0.0.1:1"
     private static let block = 524_288
 
-    /// An agent that sends one fragment at a time to a slow server, which finishes nothing before it is let: so that
-    /// there is a while in which to steer.
+    /// Returns an agent that sends one fragment at a time to a slow server. The server finishes no upload until the
+    /// test allows it, so that the test has time for commands.
     private func slow(_ settings: Settings = [:]) throws -> (FaultServer, Agent) {
         let server = try FaultServer(uploadDelay: .milliseconds(30), faults: FaultServer.keepsAssembling)
         let usual: Settings = ["upload.fragments_in_flight": 1, "upload.files_in_flight": 1]
@@ -23,7 +23,7 @@ struct ControlTests {
         }
     }
 
-    /// Holds when the server gets no more fragments: those in flight may still arrive.
+    /// Waits until the server receives no more fragments. Fragments in flight may still arrive.
     private func quiet(_ server: FaultServer, _ agent: Agent) async throws {
         var last = -1
         try await Poll.until("the server to get nothing more", every: .milliseconds(300), lastState: { agent.log }) {
@@ -52,7 +52,7 @@ struct ControlTests {
         let sent = server.store.arrivals[key]
         server.letFinish()
         try await agent.start()
-        // Another file that comes later and is done shows that the agent had all the time it needs.
+        // A later file that is done shows that the agent had enough time.
         let witness = try agent.drop("witness.jpg", .jpeg, size: 2000)
         try await agent.reached("witness.jpg", .done)
         try await agent.reached("a.mp4", .paused)
@@ -235,7 +235,7 @@ struct ControlTests {
         try await agent.start()
         try agent.drop("0.mp4", .mp4, size: 30 * Self.block)
         try await underWay(server, agent)
-        // Or the first could be through before the others are there.
+        // Otherwise the first file could finish before the others exist.
         expect(try await agent.command("pause", "--all"), 0)
         for index in 1...5 { try agent.drop("\(index).mp4", .mp4, size: 3 * Self.block + index) }
         for index in 1...5 { try await agent.reached("\(index).mp4", .paused) }
@@ -350,10 +350,10 @@ struct ControlTests {
 }
 
 extension Agent {
-    /// The path of its control socket.
+    /// The path of the agent's control socket.
     var socket: String { "\(state)/control.sock" }
 
-    /// Waits for a state that a path gets to from a final one: its sidecar tells that one for a moment still.
+    /// Waits for a state that follows a final one. For a moment, the sidecar still shows the final state.
     @discardableResult
     func returned(_ name: String, to state: Sidecar.State) async throws -> Sidecar {
         try await Poll.value(

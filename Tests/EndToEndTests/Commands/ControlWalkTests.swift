@@ -3,17 +3,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the documentation and the examples tell a user to type, typed.
+/// Runs the commands of the documentation and the examples.
 @Suite("As the documentation says:", .agents)
 struct ControlWalkTests {
-    /// The project's own directory.
+    /// The root directory of the project.
     private static let root = (0..<4).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
         url.deletingLastPathComponent()
     }.path
 
     private func example(_ name: String) -> String { "\(Self.root)/examples/\(name)" }
 
-    /// An agent that sends to a receiver of its own, both running.
+    /// Starts a receiver and an agent that uploads to it.
     private func pair() async throws -> (Receiver, Agent) {
         let receiver = try await Receiver.started()
         let agent = try Agent(remote: receiver.url)
@@ -33,7 +33,7 @@ struct ControlWalkTests {
             timeout: .seconds(90))
     }
 
-    /// The body of a page, or of a picture.
+    /// Returns the body of a page or picture.
     private func get(_ url: String) async throws -> String {
         let output = try await Program.run(
             "/usr/bin/curl", ["-sS", "--fail", url], environment: [:], directory: "/tmp")
@@ -41,7 +41,7 @@ struct ControlWalkTests {
         return output.standardOutput
     }
 
-    /// A page of a post shows this title and this many pictures, which can be had.
+    /// Checks that the page of a post shows this title and this many pictures, and that the pictures exist.
     private func expectPost(_ url: String?, title: String, pictures: Int) async throws {
         let page = try await get(try #require(url))
         #expect(page.contains("<h1>\(title)</h1>"), "\(page)")

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Each test breaks one thing for real, and looks at exit code and output alone.
+/// Each test really breaks one thing, and checks only exit code and output.
 @Suite("outbox doctor", .agents)
 struct DoctorTests {
     // MARK: Nothing broken
@@ -39,7 +39,7 @@ struct DoctorTests {
 
     @Test("notices that the header of fragments does not reach the server")
     func droppedHeader() async throws {
-        // What is behind nginx never sees a name with an underscore.
+        // A server behind nginx never receives header fields with an underscore.
         let server = try ScriptedServer(handler: { request in
             request.target.hasSuffix("upload.do")
                 ? .json(#"{"code":400,"message":"The header field file_block is missing."}"#)

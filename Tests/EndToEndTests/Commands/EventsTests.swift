@@ -6,10 +6,10 @@ import Testing
 
 @Suite("Events over the control socket", .agents)
 struct EventsTests {
-    /// Follows the events of an agent from an id on, or from the first that comes; ends with the first event that holds
-    /// `part`. Reading blocks, so it has a thread of its own.
+    /// Follows the events of an agent from an id on, or from the first event received. Ends with the first event that
+    /// contains `part`. Reading blocks, so the reader has a thread of its own.
     ///
-    /// - Parameter heard: called whenever something came.
+    /// - Parameter heard: Called after each received piece.
     private func follow(
         _ agent: Agent, after id: String? = nil, until part: String, heard: @escaping @Sendable () -> Void = {}
     ) -> Task<String, Never> {
@@ -25,20 +25,20 @@ struct EventsTests {
                             return Self.end(of: part, in: $0) != nil
                         })
                     let text = reply.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
-                    // What happened later may have come along.
+                    // Cut off later events in the same piece.
                     continuation.resume(returning: Self.end(of: part, in: text).map { String(text[..<$0]) } ?? text)
                 }
             }
         }
     }
 
-    /// Where the first event that holds `part` ends; nil where it is not whole yet.
+    /// Returns the end of the first event that contains `part`, or nil if the event is incomplete.
     private static func end(of part: String, in text: String) -> String.Index? {
         guard let found = text.range(of: part) else { return nil }
         return text.range(of: "\n\n", range: found.upperBound..<text.endIndex)?.upperBound
     }
 
-    /// The ids of the events in a text, in order.
+    /// Returns the ids of the events in a text, in order.
     private func ids(in text: String) -> [String] {
         text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("id: ") }.map { String($0.dropFirst(4)) }
     }
@@ -48,7 +48,7 @@ struct EventsTests {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
         try await agent.start()
-        // From before the first event of this run on: whatever happens is told.
+        // Starts before the first event of this run, so that no event is missed.
         let opening = await follow(agent, after: "earlier-1", until: "event: reset").value
         let first = try #require(ids(in: opening).first)
         try agent.drop("a.jpg", .jpeg, size: 700_000)
@@ -88,7 +88,7 @@ struct EventsTests {
     }
 }
 
-/// Something that has happened, as one thread tells another.
+/// A flag that one thread sets for another.
 private final class Flag: Sendable {
     private let state = Mutex(false)
 

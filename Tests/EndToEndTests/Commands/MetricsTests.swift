@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Metrics over the control socket", .agents)
 struct MetricsTests {
-    /// The value of a metric with exactly these labels, as they are written.
+    /// Returns the value of a metric with exactly these labels, as written.
     private func value(_ name: String, of agent: Agent) -> Double? {
         guard let reply = ControlSocket.get("/metrics", socket: agent.socket), reply.status == 200 else { return nil }
         let lines = String(decoding: reply.body, as: UTF8.self).split(whereSeparator: \.isNewline)

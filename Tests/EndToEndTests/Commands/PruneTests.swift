@@ -17,7 +17,7 @@ struct PruneTests {
         try await agent.kill()
         #expect(try await agent.command("prune", "--json").standardOutput.contains("\"entries\":0"))
 
-        // Now only: while the agent runs, it removes what is over itself.
+        // Only set now, because a running agent removes expired sidecars itself.
         try agent.configure(["sidecars.retention": "1s"])
         try await Poll.until("prune to find it") {
             let output = try await agent.command("prune", "--json")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A ledger of another format", .agents)
 struct SchemaTests {
-    /// The record that holds the number of the format, checksum and all, as each format writes it.
+    /// Returns the record with the format number, including its checksum, as each format writes it.
     private static func record(of format: UInt8) -> Data {
         let checksums: [[UInt8]] = [
             [0x28, 0x80, 0x37, 0x9E, 0xCD, 0x61, 0x9A, 0x97], [0x67, 0xC2, 0xD6, 0x55, 0x98, 0x14, 0xBD, 0x3A],
@@ -15,7 +15,7 @@ struct SchemaTests {
         return Data(checksums[Int(format) - 1] + [1, 4, 0, 0, 0, format, 0, 0, 0])
     }
 
-    /// Turns a ledger of the present format into one of another.
+    /// Rewrites a ledger of the current format into another format.
     private func rewrite(_ path: String, as format: UInt8) throws {
         var data = try Data(contentsOf: URL(fileURLWithPath: path))
         var changes = 0

@@ -27,7 +27,7 @@ struct StatusAndWaitTests {
         #expect(done.count == 2)
         #expect(failed.isEmpty)
         #expect(output.standardOutput.contains("a.jpg") && output.standardOutput.contains("b.jpg"))
-        // The command asks the agent, which writes its sidecars beside that.
+        // The command asks the agent, which writes sidecars independently of its answers.
         try await agent.reached("a.jpg", .done)
     }
 

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("After the upload", .agents)
 struct AfterUploadTests {
-    /// The files in a directory of the outbox that are no sidecars, hidden ones too.
-    /// What two readings in a row agree on: one alone may miss a file that is moved between directories meanwhile.
+    /// Returns the files in a directory of the outbox that are no sidecars, including hidden ones. Reads until two
+    /// readings agree, because one reading may miss a file moved between directories.
     private func files(of agent: Agent, in directory: String = "") -> [String] {
         func reading() -> [String] {
             Files.regularFiles(agent.path(directory)).filter { !$0.hasSuffix(".outbox.json") }.sorted()
@@ -78,7 +78,7 @@ struct AfterUploadTests {
         try await agent.start()
         let second = try agent.drop("b.jpg", .jpeg, size: 2000)
         try await expectMoved(second, to: "Sent/b.jpg", in: agent)
-        // Comes back once the whole outbox was looked through.
+        // Returns after the agent has scanned the whole outbox.
         #expect(try await agent.command("wait").code == 0)
 
         #expect(files(of: agent) == ["Sent/a.jpg", "Sent/b.jpg", "Sent/foreign.jpg"])
@@ -160,7 +160,8 @@ struct AfterUploadTests {
         #expect(try await agent.entry(name)?["state"] as? String == "done")
         expectClean(server, finished: [key])
 
-        // A removal of the user's would have taken the sidecar along within seconds; so would a forgetful restart.
+        // A removal by the user would have removed the sidecar within seconds, and so would a restart without the
+        // record.
         try await agent.stop()
         try await agent.start()
         #expect(try await agent.command("wait").code == 0)
@@ -207,7 +208,7 @@ struct AfterUploadTests {
         try await Poll.until("the first copy to go", lastState: { agent.log }) { files(of: agent) == [] }
         let id = try #require(server.store.uploads.keys.first)
         server.change { $0.forget(id) }
-        // The second content is not confirmed until the test has looked.
+        // The server confirms the second content only after the test has looked.
         server.setFaults { endpoint, number in endpoint == .isFinish && number > 2 ? .assembling : nil }
 
         try agent.drop("b.jpg", .jpeg, size: 600_000, seed: 1)
@@ -261,7 +262,7 @@ struct AfterUploadTests {
         let old = try agent.drop("a.mp4", .mp4, size: 700_000)
         try await Poll.until("a confirmation", lastState: { agent.log }) { server.finished == [old] }
 
-        // Another file that comes later and is moved shows that the agent had the time it needs.
+        // A later file that is moved shows that the agent had enough time.
         let witness = try agent.drop("witness.jpg", .jpeg, size: 2000)
         try await expectMoved(witness, to: "Sent/witness.jpg", in: agent)
         try await Poll.until("the file to be in its place", lastState: { agent.log }) { agent.exists("a.mp4") }
@@ -352,7 +353,7 @@ struct AfterUploadTests {
     }
 }
 
-/// A program that has a file open for writing; the server's threads open it and the test closes it.
+/// A program with a file open for writing. The server's threads open the file and the test closes it.
 private final class Writer: Sendable {
     private let descriptor = Mutex<Int32>(-1)
 
@@ -360,7 +361,7 @@ private final class Writer: Sendable {
         descriptor.withLock { $0 = Glibc.open(path, O_WRONLY | O_CLOEXEC) }
     }
 
-    /// Whether it had the file open and could write.
+    /// Writes to the file and closes it. Returns whether the file was open and writable.
     func writeAndClose(_ bytes: [UInt8], at offset: Int) -> Bool {
         descriptor.withLock { descriptor in
             defer {

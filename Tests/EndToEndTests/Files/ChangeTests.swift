@@ -6,11 +6,12 @@ import Testing
 
 @Suite("A file that changes", .agents)
 struct ChangeTests {
-    /// Slow enough that a file of 40 fragments is under way for seconds, and finishes none before it is let.
+    /// Returns a server slow enough that a file of 40 fragments takes seconds. It finishes no upload until the test
+    /// allows it.
     private func slowServer() throws -> FaultServer {
         try FaultServer(uploadDelay: .milliseconds(60), faults: FaultServer.keepsAssembling)
     }
-    /// Waits until the server was told to give up an upload.
+    /// Waits until the agent deletes an upload on the server.
     private func hasDeleted(_ server: FaultServer, _ agent: Agent) async throws {
         try await Poll.until("the server to be told", lastState: { agent.log }) { !server.store.deleted.isEmpty }
     }
@@ -27,7 +28,7 @@ struct ChangeTests {
         let writer = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         try writer.write(contentsOf: bytes.prefix(400_000))
 
-        // Another file that is dropped later and done shows that the agent had all the time it needs.
+        // A later file that is done shows that the agent had enough time.
         try agent.drop("witness.jpg", .jpeg, size: 2000)
         try await agent.reached("witness.jpg", .done)
         #expect(try [nil, .settling].contains(agent.sidecar("slow.jpg")?.state))
@@ -50,7 +51,7 @@ struct ChangeTests {
 
         let key = try agent.drop("a.mp4", .mp4, size: size, seed: 2)
 
-        // The old content's upload is cancelled on the server.
+        // The agent deletes the old content's upload on the server.
         try await hasDeleted(server, agent)
         server.letFinish()
         try await agent.reached("a.mp4", .done, where: { $0.key == key })
@@ -83,7 +84,7 @@ struct ChangeTests {
     func renamedWhileUploading() async throws {
         let server = try slowServer()
         let agent = try Agent(remote: server.url, oneByOne)
-        // There before the agent: a directory that is not watched yet shows only half of a rename.
+        // Create the directory before the agent starts: a rename into an unwatched directory shows only half.
         try Files.makeDirectory(agent.path("sub"))
         try await agent.start()
         let key = try agent.drop("a.mp4", .mp4, size: size, seed: 1)

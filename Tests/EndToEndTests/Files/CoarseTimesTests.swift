@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A file system whose times are whole seconds, in a file: ext2 with inodes of 128 bytes.
+/// A file system image with times in whole seconds: ext2 with inodes of 128 bytes.
 private final class CoarseDisk {
     private let directory: TemporaryDirectory
     let path: String
@@ -63,7 +63,7 @@ struct CoarseTimesTests {
             return try JSONDecoder().decode(Sidecar.self, from: data)
         }
         try await agent.start()
-        // A busy machine needs several attempts until all falls into one second; hence nothing runs beside this test.
+        // A busy machine needs several attempts until all steps fall into one second, so the test runs alone.
         for attempt in 0..<100 {
             let name = "\(attempt).jpg"
             let (old, new) = (SampleMedia.jpeg.bytes(size: 2000, seed: 1), SampleMedia.jpeg.bytes(size: 2000, seed: 2))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Two contents with one MD5", .agents)
 struct CollisionTests {
-    /// Machines that use one receiver, each with an agent of its own.
+    /// Starts a machine's agent; all machines share one receiver.
     private func machine(_ receiver: Receiver, afterUpload: String) async throws -> Agent {
         let agent = try Agent(
             remote: receiver.url, ["intake.media_only": false, "intake.after_upload": .string(afterUpload)])

@@ -79,7 +79,7 @@ struct DuplicateTests {
         let key = try agent.drop("one.mp4", .mp4, size: 40 * 524_288, seed: 5)
         try agent.drop("two.mp4", .mp4, size: 40 * 524_288, seed: 5)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 1 }
-        // From now on the upload is its as well.
+        // From now on, the second path waits for the upload as well.
         try await agent.reached("two.mp4", .queued, .uploading, .verifying)
 
         agent.remove("one.mp4")

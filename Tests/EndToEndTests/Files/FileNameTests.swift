@@ -23,7 +23,7 @@ struct FileNameTests {
 
         let sidecar = try await agent.reached(name, .done)
 
-        // Strings compare equal across normalisation forms; names must not be touched by it.
+        // Swift strings compare equal across normalisation forms, but the agent must not normalise names.
         #expect(Array(sidecar.path.utf8) == Array(name.utf8))
         #expect(try receiver.objects() == [key])
         #expect(try Array(receiver.files().values) == [key])

@@ -4,8 +4,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What another user puts where a command looks: a configuration in the working directory, a program on the control
-/// socket.
+/// Files of another user in places that a command reads: a configuration in the working directory, a program on the
+/// control socket.
 @Suite("Files of other users", .agents, .enabled(if: getuid() == 0, "needs root to give files away"))
 struct ForeignFilesTests {
     private static let stranger: UInt32 = 65534
@@ -57,7 +57,7 @@ struct ForeignFilesTests {
         #expect(!listener.standardOutput.contains("got"), "\(listener.standardOutput)")
     }
 
-    /// Listens as another user, and prints what it is sent.
+    /// Listens as another user, and prints all received bytes.
     private static let listener = """
         $| = 1;
         socket(S, AF_UNIX, SOCK_STREAM, 0) or die; bind(S, pack_sockaddr_un($ARGV[0])) or die;

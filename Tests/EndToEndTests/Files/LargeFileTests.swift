@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// TRIALS.md R18 and P4, in small. `OUTBOX_TRIAL_SPARSE_GIB` sets the size.
+/// TRIALS.md R18 and P4 at a small scale. `OUTBOX_TRIAL_SPARSE_GIB` sets the size.
 @Suite("A large file", .heavy, .serialized)
 struct LargeFileTests {
     @Test("uploads in 64 MiB of memory")
@@ -63,7 +63,7 @@ struct LargeFileTests {
         let server = try FaultServer(uploadDelay: .milliseconds(30))
         let agent = try Agent(remote: server.url, ["upload.files_in_flight": 2, "upload.fragments_in_flight": 1])
         try await agent.start()
-        // All are there before the first begins, however long it takes to drop them.
+        // All files exist before the first upload begins, however long the drops take.
         #expect(try await agent.command("pause", "--all").code == 0)
         try agent.drop("large.mp4", .mp4, size: 120 * 524_288)
         try await agent.reached("large.mp4", .paused)

@@ -7,7 +7,7 @@ import Testing
 struct OddWriterTests {
     private let settings: Settings = ["intake.settle": .string(OddWriter.settle)]
 
-    /// What came of some writers, and no object of anything else.
+    /// Checks that the files of some writers were uploaded, and no other object.
     private func expectWhole(_ outcomes: [OddWriter.Outcome], on server: FaultServer, _ agent: Agent) async throws {
         var allowed: Set<String> = []
         for outcome in outcomes {

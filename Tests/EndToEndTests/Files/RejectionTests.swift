@@ -6,14 +6,14 @@ import Testing
 
 @Suite("What is not taken", .agents)
 struct RejectionTests {
-    /// Things that no bytes can be uploaded from, each made at the path it is given.
+    /// Directory entries that cannot be uploaded.
     enum Obstacle: String, CaseIterable, CustomTestStringConvertible {
         case fifo, socket, deviceNode, symlinkToFile, symlinkToDirectory, danglingSymlink, emptyFile, tooLarge
         case textNamedJpg
 
         var testDescription: String { rawValue }
 
-        /// Returns what has to be kept open, or -1.
+        /// Creates the obstacle. Returns a descriptor that must stay open, or -1.
         func make(at path: String, outside: String) throws -> Int32 {
             switch self {
             case .fifo: #expect(mkfifo(path, 0o644) == 0)
@@ -158,7 +158,7 @@ struct RejectionTests {
         try agent.drop("good.jpg", .jpeg, size: 3000)
         try await agent.reached("good.jpg", .done)
 
-        // What told that it was seen goes once it is known what it is.
+        // The agent removes the first sidecar once it knows the file's type.
         #expect(try await agent.command("wait", "words.jpg").code == 1)
         try await Poll.until("no sidecar", lastState: { agent.log }) { try agent.sidecar("words.jpg") == nil }
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Hands on sidecars", .agents)
 struct SidecarChangesTests {
-    /// Does what somebody with an editor does.
+    /// Edits a file like a user with an editor.
     private func edit(_ path: String, _ changes: [String: String]) throws {
         var text = try String(contentsOfFile: path, encoding: .utf8)
         for (old, new) in changes {
@@ -20,7 +20,8 @@ struct SidecarChangesTests {
 
     @Test("edited while its file waits, it changes nothing and says the truth with the next change")
     func editedUnderWay() async throws {
-        // Between two attempts it would say `verifying` for a moment, and be written just when it is edited.
+        // With frequent attempts, the sidecar would briefly say `verifying`, and the agent might write it during the
+        // edit.
         let server = try FaultServer(faults: { endpoint, _ in
             endpoint == .isFinish ? .status(503, retryAfter: "600") : nil
         })
@@ -57,7 +58,7 @@ struct SidecarChangesTests {
             try await agent.start()
         }
 
-        // The next change: a new name.
+        // The next change is a new name.
         try Files.rename(agent.path("a.jpg"), to: agent.path("b.jpg"))
         #expect(try await agent.reached("b.jpg", .done).key == key)
         expectClean(server, finished: [key])
@@ -82,7 +83,7 @@ struct SidecarChangesTests {
         #expect(try await agent.command("wait", "a.jpg", "other.jpg").code == 0)
         #expect(try await agent.entry("a.jpg")?["key"] as? String == key)
         #expect(try await agent.reached("other.jpg", .done).key == other)
-        // What bears another path can't be told from a foreign file; then the sidecar stands under the next name.
+        // A sidecar with another path looks like a foreign file, so the agent writes the sidecar under the next name.
         let told = try await Poll.value("a sidecar for a.jpg", lastState: { agent.log }) {
             try Files.tree(agent.outbox).filter { $0.hasPrefix("a.jpg") && $0.hasSuffix(".outbox.json") }
                 .compactMap { try agent.sidecar(named: $0) }.first { $0.path == "a.jpg" && $0.state == .done }
@@ -166,8 +167,7 @@ struct SidecarChangesTests {
 
 @Suite("Names that change while uploading", .agents)
 struct RenameTests {
-    /// A file that is being sent, more slowly than anything takes that is done to it, and some that wait for it, all in
-    /// `trip`.
+    /// Uploads a file so slowly that all commands come in time, with others waiting behind it, all in `trip`.
     private func start() async throws -> (server: FaultServer, agent: Agent, keys: [String]) {
         let server = try FaultServer(uploadDelay: .milliseconds(500))
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1, "upload.files_in_flight": 1])

@@ -59,7 +59,7 @@ struct SidecarTests {
 
         try agent.drop("a.jpg", .jpeg, size: 2000)
 
-        // The promise is 100 ms on an idle machine; tests share theirs.
+        // The promise is 100 ms on an idle machine; tests share the machine.
         try await Poll.until("a sidecar", every: .milliseconds(1), lastState: { agent.log }) {
             try agent.sidecar("a.jpg") != nil
         }
@@ -83,7 +83,7 @@ struct SidecarTests {
         #expect(underway.count >= 2, "progress was shown")
         #expect(seen.filter { $0.state != .done }.allSatisfy { $0.progress < 1 })
         #expect(seen.map(\.progress) == seen.map(\.progress).sorted())
-        // A path with nothing left to send may already be verifying when the last progress is written.
+        // A path without remaining fragments may already be verifying when the agent writes the last progress.
         for sidecar in underway { #expect(sidecar.fragments?.total == 30) }
     }
 

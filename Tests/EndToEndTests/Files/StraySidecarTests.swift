@@ -18,7 +18,7 @@ struct StraySidecarTests {
         Set(Files.regularFiles(agent.outbox).filter { $0.hasSuffix(".outbox.json") })
     }
 
-    /// Leaves the sidecar of a file that a writer still had open, and ends the agent.
+    /// Leaves the sidecar of a file that was still open for writing, and kills the agent.
     private func leaveSettling(_ name: String) async throws {
         let file = open(agent.path(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         #expect(write(file, "half", 4) == 4)
@@ -71,7 +71,7 @@ struct StraySidecarTests {
         for name in [".outbox-0123abcd.tmp", ".outbox-12345678.tmp"] {
             #expect(utimes(agent.path(name), &hourAgo) == 0)
         }
-        // A sidecar of ours under a name that would never be its own.
+        // A sidecar of this agent under a name that the agent would never give it.
         try agent.drop("copy.outbox.json", Array(sidecar))
 
         try await agent.start()
@@ -96,7 +96,7 @@ struct StraySidecarTests {
                 try agent.sidecar("a.jpg")?.state == .done
                     ? FileManager.default.contents(atPath: agent.path("a.jpg.outbox.json")) : nil
             })
-        // As a directory of another place might bring it along.
+        // A directory from another place may contain such a sidecar.
         try agent.drop("other/a.jpg.outbox.json", Array(text))
         #expect(try await agent.command("prune", "--json").standardOutput.contains("\"sidecars\":1"))
         try await Poll.until("the stray to go", lastState: { "\(sidecars())" }) { sidecars() == ["a.jpg.outbox.json"] }

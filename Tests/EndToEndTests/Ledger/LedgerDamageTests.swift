@@ -4,9 +4,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// TRIALS.md R19: the agent's ledger is cut, flipped or exchanged while the agent is down, or makes it crash.
+/// TRIALS.md R19: the ledger is cut, flipped or exchanged while the agent is down, or crashes the agent.
 ///
-/// `OUTBOX_TRIAL_LEDGER_DAMAGES` sets how often, `OUTBOX_TRIAL_SEED` repeats a run.
+/// `OUTBOX_TRIAL_LEDGER_DAMAGES` sets the number of damages, `OUTBOX_TRIAL_SEED` repeats a run.
 @Suite("A damaged ledger", .agents)
 struct LedgerDamageTests {
     private let server: FaultServer
@@ -30,13 +30,13 @@ struct LedgerDamageTests {
         _ = try await agent.stop()
     }
 
-    /// Starts again with one more file, and looks that nothing was lost and nothing sent twice.
+    /// Restarts with one more file, and checks that nothing was lost and nothing sent twice.
     private func goesOn(_ names: Range<Int>, adding: Int, _ comment: Comment) async throws {
         try agent.drop("\(adding).jpg", .jpeg, size: 20_000, seed: UInt64(adding))
         try await agent.start()
         try await agent.reached("\(adding).jpg", .done)
         for name in names { try await agent.reached("\(name).jpg", .done) }
-        // Sidecars told that before the damage: it comes back once the whole outbox was looked through.
+        // The sidecars already said done before the damage; `wait` returns after a scan of the whole outbox.
         #expect(try await agent.command("wait").code == 0, comment)
         let store = server.store
         #expect(store.repeated == 0, comment)
@@ -63,7 +63,7 @@ struct LedgerDamageTests {
         try await upload(0..<5)
         for round in 0..<damages {
             var data = try Data(contentsOf: URL(fileURLWithPath: ledger))
-            // Behind the pages in use there is a hole of some MiB.
+            // The file has a hole of some MiB behind its used pages.
             let used = min(data.count, 400_000)
             if round % 4 == 3 {
                 data = data.prefix(Int.random(in: 1..<used, using: &trial.random))
@@ -92,7 +92,7 @@ struct LedgerDamageTests {
     func confirmations() async throws {
         try await upload(0..<5)
         var data = try Data(contentsOf: URL(fileURLWithPath: ledger))
-        // The magic number of the first of two heads: everything behind it is whole.
+        // Damages the magic number of the first of two heads; everything behind stays intact.
         data[16] ^= 0xFF
         try data.write(to: URL(fileURLWithPath: ledger))
         let before = server.count(.preLoad)
@@ -105,7 +105,7 @@ struct LedgerDamageTests {
 
     @Test("a crash is told from a kill, and the next start looks the ledger through")
     func crash() async throws {
-        // Swift's backtrace of a debug build takes a minute, and is not what this is about.
+        // Swift's backtrace of a debug build takes a minute and does not matter here.
         agent.environment["SWIFT_BACKTRACE"] = "enable=no"
         try await agent.start()
         agent.program?.kill(SIGSEGV)

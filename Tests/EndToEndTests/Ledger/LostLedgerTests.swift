@@ -15,7 +15,7 @@ struct LostLedgerTests {
 
     init() throws {
         server = try FaultServer(tellsExisting: true)
-        // Nobody listens there: what is dropped waits.
+        // Nobody listens on this port, so all files wait.
         agent = try Agent(remote: "http://127.0.0.1:1")
         agent.environment["SWIFT_BACKTRACE"] = "enable=no"
     }
@@ -69,7 +69,7 @@ struct LostLedgerTests {
         #expect(server.store.finished == [keys["free.jpg"]])
         #expect(wholeLog.components(separatedBy: "the ledger was lost").count == 2)
 
-        // They still are the user's to let go.
+        // The user can still resume and retry these files.
         try await agent.start()
         #expect(try await agent.command("resume", "paused.jpg", "trip/paused.jpg").code == 0)
         #expect(try await agent.command("retry", "cancelled.jpg").code == 0)
@@ -165,7 +165,7 @@ struct LostLedgerTests {
         var keys: Set<String> = []
         keys.insert(try agent.drop("a.jpg", .jpeg, size: 20_000))
         try await agent.reached("a.jpg", .done)
-        // What comes in the middle of a commit may be noticed by the next start only.
+        // Damage during a commit may be noticed only at the next start.
         try await Poll.until("the ledger to be at rest") {
             let attributes = try FileManager.default.attributesOfItem(atPath: ledger)
             return (attributes[.modificationDate] as? Date).map { $0.timeIntervalSinceNow < -1 } ?? false

@@ -14,7 +14,7 @@ struct LostMountTests {
 
     @Test("that is unmounted cancels nothing, and its files are uploaded when it is back")
     func unmounted() async throws {
-        // Nothing begins before the file system is back.
+        // No upload begins before the file system is back.
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .preLoad ? .status(503) : nil })
         let agent = try Agent(remote: server.url, ["intake.rescan": "1s"])
         let card = agent.path("card")
@@ -31,7 +31,7 @@ struct LostMountTests {
         try agent.drop("witness.jpg", .jpeg, size: 2000)
         try await agent.reached("witness.jpg", .waiting)
         agent.remove("witness.jpg")
-        // Its removal counts by now, so that of the other would have counted as well.
+        // The removal of the witness counts by now, so a removal of the other file would count too.
         try await agent.reached("witness.jpg", .cancelled)
         let status = try await agent.command("status", "card/in/a.jpg", "--json").standardOutput
         let isKept = status.contains(/"state":"(?:queued|waiting)"/)

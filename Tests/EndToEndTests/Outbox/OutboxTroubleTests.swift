@@ -4,11 +4,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An agent whose outbox is mounted in a name space of its own, where the machine allows it (man 1 unshare).
+/// An agent whose outbox is mounted in a separate mount namespace, if the machine allows it (man 1 unshare).
 private final class MountedAgent {
     let agent: Agent
 
-    /// - Parameter mount: a shell's words that mount something at `$O`, the outbox.
+    /// - Parameter mount: Shell commands that mount a file system at `$O`, the outbox.
     convenience init(remote url: String, _ settings: Settings = [:], mount: String) throws {
         self.init(try Agent(remote: url, settings), mount: mount)
     }
@@ -20,12 +20,12 @@ private final class MountedAgent {
         ]
     }
 
-    /// A path in the outbox as the agent sees it.
+    /// Returns a path in the outbox, as the agent sees it.
     func path(_ name: String) throws -> String {
         "/proc/\(try #require(agent.program?.pid))/root\(agent.path(name))"
     }
 
-    /// Runs a shell's words where the outbox is mounted.
+    /// Runs shell commands in the agent's mount namespace.
     func change(_ mount: String) async throws {
         let pid = try #require(agent.program?.pid)
         let output = try await Program.run(
@@ -102,10 +102,11 @@ struct UnwritableOutboxTests {
         try await agent.start()
         let filler = try mounted.path(".filler")
         let picture = SampleMedia.jpeg.bytes(size: 600_000, seed: 1)
-        // Leaves room for the picture and for nothing else.
+        // Leaves room for the picture only.
         let filled = fill(filler)
         try #require(truncate(filler, filled - (600_000 / 4096 + 1) * 4096) == 0)
-        // Under its own name its first sidecar would take a page while it is still being written.
+        // Write under a hidden name first: otherwise the first sidecar would take a page while the picture is
+        // written.
         try Files.write(picture, to: try mounted.path(".a.jpg"))
         try Files.rename(try mounted.path(".a.jpg"), to: try mounted.path("a.jpg"))
 
@@ -123,7 +124,7 @@ struct UnwritableOutboxTests {
     }
 }
 
-/// Writes pages to a file until there is no more space, and tells how many bytes they are.
+/// Writes pages to a file until the disk is full, and returns the number of bytes.
 private func fill(_ path: String) -> Int {
     let page = [UInt8](repeating: 0, count: 4096)
     let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
@@ -181,7 +182,7 @@ struct NestedOutboxTests {
 
 @Suite("An outbox that vanishes", .agents)
 struct VanishingOutboxTests {
-    /// A server that takes nothing until it is told to, and an agent with a file that waits for it.
+    /// Starts a server that refuses everything until told otherwise, and an agent with a waiting file.
     private func start() async throws -> (server: FaultServer, agent: Agent, key: String) {
         let server = try FaultServer(faults: { _, _ in .status(503) })
         let agent = try Agent(remote: server.url, ["intake.rescan": "1s"])
@@ -215,7 +216,7 @@ struct VanishingOutboxTests {
         expectClean(server, finished: [key, late])
     }
 
-    /// `status` from elsewhere: the outbox can be nobody's working directory now.
+    /// Runs `status` from another directory, because the outbox cannot be a working directory now.
     private func agentProblems(_ agent: Agent) async throws -> [String] {
         let output = try await Program.run(
             "outbox", ["status", "--json", "--config", agent.config], environment: agent.environment,

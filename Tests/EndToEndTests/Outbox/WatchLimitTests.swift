@@ -4,14 +4,14 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An agent in a user namespace of its own, whose limits of watching can be set without touching the machine's
-/// (man 7 user_namespaces, /proc/sys/user).
+/// An agent in its own user namespace, with watch limits of its own that do not affect the machine (man 7
+/// user_namespaces, /proc/sys/user).
 private final class ConfinedAgent {
     let agent: Agent
     let program: Program
     private static let environment = ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"]
 
-    /// Why it cannot be had here; nil where it can.
+    /// The reason why this machine cannot run the agent so; nil if it can.
     static func obstacle() async -> String? {
         let script = "echo 5 > /proc/sys/user/max_inotify_watches"
         let trial = try? await Program.run(
@@ -45,7 +45,7 @@ private final class ConfinedAgent {
         try #require(output.code == 0, "\(output)")
     }
 
-    /// How many lines of the log hold all the words.
+    /// Returns the number of log lines that contain all the words.
     func lines(with words: String...) -> Int {
         program.standardError.split(separator: "\n").count { line in words.allSatisfy { line.contains($0) } }
     }

@@ -8,7 +8,7 @@ import Testing
 struct AvatarTests {
     private let picture = NumberedPicture(11)
 
-    /// A server that has one picture at every path with `.png` in it, and counts what it is asked.
+    /// A server with one picture at every path that contains `.png`. Counts its requests.
     private final class PictureServer: Sendable {
         private let listener: ScriptedServer
         private let log: Log
@@ -75,7 +75,7 @@ struct AvatarTests {
             let path = output.standardOutput.trimmingCharacters(in: .newlines)
             #expect(path.hasSuffix("/avatars/.styles/\(style)/127.0.0.1_\(server.port)/a.png.png"))
             let bytes = try #require(FileManager.default.contents(atPath: path).map(Array.init))
-            // PNG, IHDR: width and height after signature, length and type.
+            // PNG, IHDR: width and height follow signature, length and type.
             #expect(bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]))
             #expect([Int(bytes[18]) << 8 | Int(bytes[19]), Int(bytes[22]) << 8 | Int(bytes[23])] == sides)
         }

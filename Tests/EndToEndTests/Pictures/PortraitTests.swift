@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The portrait", .agents)
 struct PortraitTests {
-    /// The number of the picture at a path; nil where there is none.
+    /// Returns the number of the picture at a path, or nil if there is none.
     private func number(at path: String) -> Int? {
         FileManager.default.contents(atPath: path).flatMap { NumberedPicture(jpeg: Array($0)) }?.number
     }
@@ -23,7 +23,7 @@ struct PortraitTests {
         try agent.drop("portrait/\(picture).png", NumberedPicture(picture).png)
     }
 
-    /// The numbers of the pictures a server was sent.
+    /// Returns the numbers of the pictures sent to a server.
     private func sent(to server: FaultServer) -> [Int] {
         server.store.portraits.compactMap { body in
             guard let start = body.range(of: Data([0xFF, 0xD8, 0xFF]))?.lowerBound,
@@ -57,7 +57,7 @@ struct PortraitTests {
         let agent = try Agent(remote: server.url)
         var last = Date.distantPast
         for picture in 1...4 {
-            // The kernel's clock for times of files is coarse.
+            // The kernel's clock for file times is coarse.
             try await Poll.until("another time of the next file") {
                 try drop(picture, agent)
                 let values = try FileManager.default.attributesOfItem(atPath: agent.path("portrait/\(picture).png"))

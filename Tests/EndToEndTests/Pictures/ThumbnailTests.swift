@@ -15,7 +15,7 @@ struct ThumbnailTests {
         let agent = try Agent(remote: server.url)
         try await agent.start()
         let picture = NumberedPicture(7)
-        // Legal for the file system, and options for who opens pictures by name.
+        // A legal file name, but parsed as options by programs that open pictures by name.
         let name = "a[n=-1,shrink=8].png"
         try agent.drop(name, picture.png)
         let sidecar = try await agent.reached(name, .done) { $0.width != nil }

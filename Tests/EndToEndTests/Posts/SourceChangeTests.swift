@@ -77,7 +77,7 @@ struct SourceChangeTests {
         let added = try agent.drop("sea/b.jpg", .jpeg, size: 2001)
         try await agent.reached(source: "sea", .waiting, .queued, .uploading) { $0.pending_changes == ["b.jpg"] }
 
-        // While nothing can be sent: afterwards the revision might be on its way to the server already.
+        // Submit while the agent can send nothing: later, the revision might already be on its way to the server.
         #expect(try await agent.command("submit", "sea").code == 0)
         server.setFaults { _, _ in nil }
         let done = try await agent.returned(source: "sea", to: .done) { $0.names.count == 2 }
@@ -191,7 +191,7 @@ struct SourceChangeTests {
 
         let done = try await agent.reached(source: "sea", .done)
         #expect(done.names == ["a.jpg", "inner/b.jpg"])
-        // Which of the two descriptions is seen first is not said.
+        // The agent may see either of the two descriptions first.
         try await Poll.until("the inner one to be none", lastState: { agent.log }) {
             try agent.source("sea/inner") == nil
         }

@@ -8,7 +8,7 @@ import Testing
 struct SourceDraftTests {
     private static let block = 524_288
 
-    /// Nothing of a source was ever asked for.
+    /// Checks that the server got no request at all.
     private func expectNothingSent(to server: FaultServer, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(server.records.map(\.endpoint) == [], sourceLocation: sourceLocation)
     }
@@ -65,7 +65,7 @@ struct SourceDraftTests {
 
         let submitted = Array("# mine\ndraft = false\n".utf8)
         try Files.write(submitted, to: agent.path("overwritten/source.toml"))
-        // As vim does with backupcopy=no: the old one gets another name, the new one is written under its own.
+        // Like vim with backupcopy=no: renames the old file and writes the new one under its name.
         try Files.rename(agent.path("copied/source.toml"), to: agent.path("copied/source.toml~"))
         try Files.write(submitted, to: agent.path("copied/source.toml"))
         agent.remove("copied/source.toml~")
@@ -100,7 +100,7 @@ struct SourceDraftTests {
         }
         let held = try #require(server.store.arrivals[large]?.count)
         #expect(held < 29)
-        // Long enough on its way for a fragment or two of the other, were that not stopped.
+        // Large enough that a fragment or two of the other file would arrive meanwhile, were that file not stopped.
         let witness = try agent.drop("witness.jpg", .jpeg, size: 2 * Self.block)
         try await agent.reached("witness.jpg", .done)
         let sent = try #require(server.store.arrivals[large]?.count)

@@ -93,7 +93,7 @@ struct SourceFaultTests {
         let out = try await agent.reached(source: "sea", .signedOut)
         #expect(out.files.map(\.state) == [.done])
         #expect(out.progress < 1)
-        // In this order: with the old token the commit is never made.
+        // Keep this order: with the old token, the commit must never succeed.
         server.require(token: "new")
         server.setFaults { _, _ in nil }
         try await login("new", agent)
@@ -176,7 +176,7 @@ struct SourceFaultTests {
 
         for _ in 1...12 {
             try await agent.start()
-            // At some request of these, or soon after the start where it has none to make any more.
+            // Kill at one of the next requests, or soon after the start if the agent has none left.
             let end = server.records.count + Int.random(in: 1...8, using: &trial.random)
             let allowed = Duration.milliseconds(Int.random(in: 0...2500, using: &trial.random))
             try? await Poll.until("requests", timeout: allowed, every: .milliseconds(1)) { server.records.count >= end }

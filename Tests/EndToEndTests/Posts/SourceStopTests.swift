@@ -7,8 +7,8 @@ import Testing
 struct SourceStopTests {
     private static let block = 524_288
 
-    /// An agent that sends one fragment at a time to a slow server, so that there is a while in which to steer. What
-    /// comes afterwards need not be as slow: `hasten`.
+    /// Returns an agent that sends one fragment at a time to a slow server, so that the test has time for commands.
+    /// `hasten` speeds the server up.
     private func slow(_ settings: Settings = [:]) throws -> (FaultServer, Agent) {
         let server = try FaultServer(uploadDelay: .milliseconds(500))
         let usual: Settings = ["upload.fragments_in_flight": 1]
@@ -22,7 +22,7 @@ struct SourceStopTests {
         #expect(output.code == 0, "\(words): \(output)")
     }
 
-    /// Acts by the control interface; tells why nothing was to be done.
+    /// Requests an action over the control interface; returns the reason if there was nothing to do.
     @discardableResult
     private func ask(_ agent: Agent, _ action: String, _ id: String) throws -> String? {
         let target = "/v1/sources/\(id)/\(action)"
@@ -197,7 +197,7 @@ struct SourceStopTests {
         if what == "move" {
             let kept = try await agent.reached(source: "Sent/sea", .done) { $0.files.count == 2 }
             #expect(kept.id == held.id)
-            // Where they go is settled before they go there.
+            // The agent decides the new place of the files before it moves them.
             try await Poll.until("its files to be there", lastState: { agent.log }) {
                 ["a.jpg", "in/b.jpg", "source.toml"].allSatisfy { agent.exists("Sent/sea/\($0)") }
             }

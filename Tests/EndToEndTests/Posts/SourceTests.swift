@@ -63,7 +63,7 @@ struct SourceTests {
             return Set(try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any]).keys)
         }
 
-        // The small one may be there, and be the progress, before anything of the large one is.
+        // The small file may finish, and count as progress, before any fragment of the large file.
         let way = try await agent.reached(source: "sea", .uploading) { ($0.file("a.mp4")?.progress ?? 0) > 0 }
         #expect(way.revision == 1)
         #expect(0 < way.progress && way.progress < 1)
@@ -138,7 +138,7 @@ struct SourceTests {
 
         let wait = try await agent.command("wait", "sea", "--json", "--timeout", "60s")
         #expect(wait.code == 0, "\(wait)")
-        // The command asks the agent, which writes its sidecars beside that.
+        // The command asks the agent, which writes sidecars independently of its answers.
         try await agent.reached(source: "sea", .done)
         let status = try await agent.command("status", "--json")
         let object = try #require(

@@ -9,7 +9,8 @@ struct ReceiverDiskTests {
         "pwrite", "write", "create", "rename", "fsync", "fdatasync", "syncfs", "ftruncate", "unlink",
     ]
 
-    /// What a client does until a content is confirmed: sends what is missing, asks, and begins anew where its id is forgotten.
+    /// Acts like a client until a content is confirmed: sends all blocks, asks, and registers again if the receiver
+    /// forgot the id.
     private func finish(_ id: String, _ content: [UInt8], _ receiver: Receiver) async throws {
         var id = id
         try await Poll.until("\(id)", every: .milliseconds(50)) {
@@ -28,7 +29,7 @@ struct ReceiverDiskTests {
         }
     }
 
-    /// Tries what a client would, whatever comes of it.
+    /// Makes a client's request and ignores failures.
     private func attempt(_ work: (ReceiverClient) throws -> Void, _ receiver: Receiver) throws {
         let client = try ReceiverClient(port: receiver.port)
         try? work(client)
@@ -51,7 +52,7 @@ struct ReceiverDiskTests {
         let ids = try contents.enumerated().map { index, content in
             try #require(try client.preLoad(content, name: "\(index).jpg").id)
         }
-        // One whole, one half, one with its later half, one that has not begun.
+        // One upload is complete, one has its first block, one its second block, and one has not begun.
         try await finish(ids[0], contents[0], receiver)
         _ = try client.sendBlock(1, of: contents[1], id: ids[1])
         _ = try client.sendBlock(2, of: contents[2], id: ids[2])
@@ -75,10 +76,10 @@ struct ReceiverDiskTests {
         #expect(try Set(receiver.objects()) == Set(contents.map { Digest.md5($0) }))
     }
 
-    /// Expects that the receiver forgot the upload, and that it wants all of the content anew and confirms it then.
+    /// Checks that the receiver forgot the upload, requests the whole content again and then confirms it.
     private func expectForgotten(_ id: String, _ content: [UInt8], _ receiver: Receiver) async throws {
         let client = try ReceiverClient(port: receiver.port)
-        // 2: nobody knows yet.
+        // Status 2: the outcome is not known yet.
         try await Poll.until("the outcome") { try client.finishStatus(id) != 2 }
         #expect(try client.finishStatus(id) == nil, "unknown to isFinish")
         #expect(try client.sendBlock(1, of: content, id: id) == 404, "unknown to upload")
@@ -113,7 +114,7 @@ struct ReceiverDiskTests {
         let blocks = ReceiverClient.blocks(content)
         let receiver = try Receiver()
         let board = try FaultBoard(in: receiver.directory.path)
-        // One call a block starts the writing; the next one waits for it, and is the only one to learn of the failure.
+        // One call per block starts the writing. The next call waits for it, and is the only one to see the failure.
         let wait = blocks + 1
         receiver.environment.merge(
             board.environment([.init(.inputOutputError, ["sync_file_range"], calls: wait...wait, of: "*/root*")])
@@ -140,7 +141,7 @@ struct ReceiverDiskTests {
         let before = board.carriedOut
         board.failing = true
         let key = try agent.drop("a.jpg", .jpeg, size: 600_000)
-        // Twice as often as an agent lets an assembly fail.
+        // Twice the number of failed assemblies after which an agent gives up.
         try await Poll.until("syncs that fail", lastState: { agent.log }) { board.carriedOut >= before + 6 }
         board.failing = false
         try await agent.reached("a.jpg", .done)

@@ -5,18 +5,18 @@ import Testing
 
 @Suite("Two users at the real receiver", .agents)
 struct ReceiverLogTests {
-    /// What the receiver's log says a user did.
+    /// Returns the log lines about a user's requests.
     private func lines(of user: String, _ receiver: Receiver) -> [Substring] {
         receiver.log.filter { $0.split(separator: " ").contains { $0 == "user=\(user)" } }
     }
 
-    /// The ids that a user got, by the lines of preLoad: `files=[ID new md5=… bytes=… name="…", …]`.
+    /// Returns the ids issued to a user, from the lines of preLoad: `files=[ID new md5=… bytes=… name="…", …]`.
     private func identifiers(of user: String, _ receiver: Receiver) -> Set<Substring> {
         var found: Set<Substring> = []
         for line in lines(of: user, receiver) where line.contains("preLoad") {
             let words = line.split { " [],".contains($0) }
             for (index, word) in words.enumerated() where word.hasPrefix("md5=") && index >= 2 {
-                // "files=" stands before the first one.
+                // "files=" precedes the first id.
                 found.insert(words[index - 2].split(separator: "=").last ?? "")
             }
         }
@@ -70,7 +70,7 @@ struct ReceiverLogTests {
             }
             #expect(own.contains { $0.contains("commit") && $0.contains("by \(user)") })
         }
-        // `login` asked about the token each time, too.
+        // `login` also checked the token each time.
         let refusals = receiver.log.filter { $0.contains("refused") }
         #expect(refusals.isEmpty, "\(refusals)")
     }

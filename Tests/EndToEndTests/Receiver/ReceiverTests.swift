@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The receiver by itself, from outside.
+/// Tests the receiver alone, from outside.
 @Suite("The receiver")
 struct ReceiverTests {
     private static let environment = ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"]
@@ -209,7 +209,7 @@ struct ReceiverTests {
 
     // MARK: Kills
 
-    /// `OUTBOX_TRIAL_STORE_KILLS` sets how often, `OUTBOX_TRIAL_SEED` repeats a run.
+    /// `OUTBOX_TRIAL_STORE_KILLS` sets the number of kills, `OUTBOX_TRIAL_SEED` repeats a run.
     @Test(
         "killed at random moments it keeps what it answered, whole, and leaves nothing behind", .timeLimit(.minutes(10))
     )
@@ -246,14 +246,14 @@ struct ReceiverTests {
         let objects = Set(try receiver.objects())
         #expect(try Set(receiver.files().values) == objects, "tree and objects agree, seed \(trial.seed)")
         print("receiver alone: \(kills) kills, \(answered.finished.count) confirmed, \(answered.open.count) unfinished")
-        // What is left in uploads/ belongs to ids that were given out; a load that was cut off has one at most.
+        // The files left in uploads/ belong to issued ids; an interrupted load leaves at most one.
         #expect(Files.regularFiles("\(receiver.root)/uploads").count <= 2 * kills, "seed \(trial.seed)")
         #expect(!Files.regularFiles(receiver.root).contains { $0.hasSuffix(".new") || $0.hasSuffix(".part") })
     }
 
-    /// What a receiver answered until it was killed.
+    /// The answers of a receiver until its kill.
     private struct Answered: Sendable {
-        /// Seeds of contents, by id.
+        /// The seeds of finished contents, by id.
         var finished: [String: UInt64] = [:]
         var open: [String: (seed: UInt64, blocks: Set<Int>)] = [:]
 
@@ -263,7 +263,7 @@ struct ReceiverTests {
         }
     }
 
-    /// Uploads small files, and one that stays unfinished, until the connection breaks.
+    /// Uploads small files and one unfinished file, until the connection breaks.
     private static func load(_ port: Int, from first: Int) -> Answered {
         var answered = Answered()
         guard let client = try? ReceiverClient(port: port) else { return answered }
@@ -283,17 +283,17 @@ struct ReceiverTests {
                 if try client.finishStatus(id) == 1 { answered.finished[id] = UInt64(seed) }
             }
         } catch {
-            // The kill.
+            // The kill ended the connection.
         }
         return answered
     }
 }
 
 private enum SeededContent {
-    /// Four blocks.
+    /// The size of four blocks.
     static let large = 3 * 524_288 + 100
 
-    /// Different for each seed and in each block, and made in no time.
+    /// Returns bytes that differ by seed and by block, quickly generated.
     static func bytes(_ count: Int, seed: UInt64) -> [UInt8] {
         var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: seed), count: count)
         for start in stride(from: 0, to: count - 16, by: 524_288) {

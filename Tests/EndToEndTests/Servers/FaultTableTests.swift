@@ -111,7 +111,7 @@ struct FaultTableTests {
         try await Poll.until("isFinish of both", lastState: { agent.log }) {
             names.isSubset(of: server.questions.joined())
         }
-        // A start is what asks about both at once for sure.
+        // Only a restart reliably asks about both files at once.
         try await agent.kill()
         let asked = server.questions.count
         let lost = try #require(server.store.uploads.first { $0.value.md5 == keys[0] }?.key)
@@ -158,7 +158,7 @@ struct FaultTableTests {
     @Test(
         "with Retry-After, in seconds or as a date, is obeyed", arguments: [false, true], [Endpoint.preLoad, .upload])
     func retryAfter(asDate: Bool, request: Endpoint) async throws {
-        // Until the test has seen what the agent makes of it.
+        // The fault stays until the test has seen the agent's reaction.
         let server = try FaultServer(faults: { endpoint, _ in
             guard endpoint == request else { return nil }
             let format = Date.VerbatimFormatStyle(
@@ -192,7 +192,7 @@ struct FaultTableTests {
         try await agent.start()
         try agent.drop("a.jpg", .jpeg, size: 3_000_000)
 
-        // Backoff from 1 s, doubling, with jitter: the fourth attempt comes seconds after the first.
+        // Backoff starts at 1 s and doubles, with jitter: the fourth attempt comes seconds after the first.
         try await Poll.until("a fourth attempt", lastState: { agent.log }) { server.count(request) >= 4 }
         let times = server.records.filter { $0.endpoint == request }.map(\.at)
         #expect(times[0].duration(to: times[3]) > .seconds(1.5))

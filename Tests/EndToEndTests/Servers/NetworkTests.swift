@@ -13,11 +13,11 @@ struct NetworkTests {
             remote: receiver.url,
             ["upload.bandwidth_limit": "1MiB", "upload.stall_timeout": "4s", "upload.reply_timeout": "4s"])
         try await agent.start()
-        // A quarter of a minute at that pace.
+        // About 15 s at that pace.
         let key = try agent.drop("a.mp4", .mp4, size: 16_000_000)
         try await agent.reached("a.mp4", .uploading, where: { ($0.fragments?.finished ?? 0) >= 4 })
 
-        // A stopped process: its kernel still takes connections and some bytes, and nothing ever comes back.
+        // A stopped process: the kernel still accepts connections and some bytes, but nobody answers.
         receiver.program?.kill(SIGSTOP)
         let waiting = try await agent.reached("a.mp4", .waiting)
         #expect(["stalled", "reply_timeout"].contains(waiting.error?.code), "\(String(describing: waiting.error))")
@@ -63,14 +63,14 @@ struct NetworkTests {
     func lostReply() async throws {
         let agent = try Agent(
             remote: "http://192.0.2.7:8787",
-            // Keepalive would notice after a minute.
+            // TCP keepalive would notice only after a minute.
             ["upload.stall_timeout": "10m", "upload.retry_interval": "10m", "remote.insecure_http": true],
             environment: ["OUTBOX_TOKEN": "sesame"])
         let directory = agent.directory
         try "sesame ann\n".write(toFile: directory.path("tokens"), atomically: true, encoding: .utf8)
         for name in ["commands", "ready"] { try #require(mkfifo(directory.path(name), 0o600) == 0) }
-        // The receiver has a network of its own at the other end of the link, and is started again once it is killed. What is
-        // written into the FIFO is run in the agent's.
+        // The receiver runs in its own network namespace at the other end of the link, and restarts after a kill.
+        // Commands written into the FIFO run in the agent's namespace.
         let script = """
             ip link set lo up
             ip link add v0 type veth peer name v1
@@ -103,26 +103,26 @@ struct NetworkTests {
         }
         let receiver = try String(contentsOfFile: directory.path("receiver-1"), encoding: .utf8)
             .trimmingCharacters(in: .whitespacesAndNewlines)
-        /// Whether the receiver's kernel holds bytes that the receiver has not read.
+        /// Whether the receiver's kernel holds bytes that the receiver has not read yet.
         func holdsRequest() throws -> Bool {
-            // man 5 proc: number, local and remote address, state, tx_queue:rx_queue.
+            // The fields (man 5 proc): number, local and remote address, state, tx_queue:rx_queue.
             let lines = try String(contentsOfFile: "/proc/\(receiver)/net/tcp", encoding: .utf8).split(separator: "\n")
             return lines.dropFirst().map { $0.split(separator: " ") }.contains { fields in
                 fields.count > 4 && fields[3] == "01" && !fields[4].hasSuffix(":00000000")
             }
         }
-        // A stopped process: its kernel takes a request and acknowledges it.
+        // A stopped process: the kernel accepts and acknowledges a request.
         say("kill -STOP \(receiver)")
         try agent.drop("a.jpg", .jpeg, size: 20_000)
         try await Poll.until("a request that waits for its reply", lastState: { agent.log }) { try holdsRequest() }
         let asked = ContinuousClock.now
-        // Its end is told over a link that is down: the agent can't know that no reply will come.
+        // The receiver's end is signalled over a link that is down, so the agent cannot know that no reply will come.
         say("ip link set v0 down")
         say("kill -KILL \(receiver)")
         try await Poll.until("another receiver") {
             FileManager.default.fileExists(atPath: directory.path("receiver-2"))
         }
-        // The agent believes in a reply that has been on its way for a moment only.
+        // The agent keeps waiting for a reply only if the request is recent.
         try await Task.sleep(until: asked + .seconds(5))
         say("ip link set v0 up")
         let back = ContinuousClock.now
@@ -182,7 +182,7 @@ struct NetworkTests {
         let directory = agent.directory
         try "sesame ann\n".write(toFile: directory.path("tokens"), atomically: true, encoding: .utf8)
         try #require(mkfifo(directory.path("commands"), 0o600) == 0)
-        // A network of its own for agent and receiver; what is written into the FIFO changes it.
+        // A separate network for agent and receiver; commands written into the FIFO change it.
         let script = """
             ip link set lo up
             ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up
@@ -212,13 +212,13 @@ struct NetworkTests {
     }
 }
 
-/// Programs with name spaces of their own, where the machine allows it (man 1 unshare).
+/// Runs programs in separate namespaces, if the machine allows it (man 1 unshare).
 enum Unshare {
     static let why = "unshare(1) may not make name spaces here, or iproute2 is not installed"
     static let mayMount = succeeds("unshare", "-rm", "mount", "--bind", "/etc/hostname", "/etc/hosts")
     static let mayNetwork = succeeds("unshare", "-rn", "ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
 
-    /// Words that start a program for which files of a directory stand in the place of others.
+    /// Returns a command that starts a program with files of a directory mounted over others.
     static func mounting(_ files: [String: String], in directory: TemporaryDirectory) -> [String] {
         let mounts = files.sorted { $0.key < $1.key }.map { "mount --bind '\(directory.path($0.key))' '\($0.value)'" }
         return ["/usr/bin/unshare", "-rm", "sh", "-c", mounts.joined(separator: " && ") + " && exec \"$@\"", "sh"]

@@ -59,7 +59,7 @@ struct ServerAwayTests {
         let receiver = try await Receiver.started()
         let agent = try Agent(remote: receiver.url, ["upload.bandwidth_limit": "1MiB"])
         try await agent.start()
-        // A quarter of a minute at that pace.
+        // About 15 s at that pace.
         let key = try agent.drop("a.mp4", .mp4, size: 16_000_000)
         let before = try await agent.reached("a.mp4", .uploading, where: { ($0.fragments?.finished ?? 0) >= 8 })
 

@@ -11,7 +11,7 @@ struct ReloadTests {
         agent.program?.kill(SIGHUP)
     }
 
-    /// The same, until it has been done: two signals that are not taken yet are one.
+    /// Reloads and waits for the end of the reload: two pending signals would count as one.
     private func reload(_ agent: Agent, _ changes: Settings, heardBy listener: NotifyListener) async throws {
         let told = listener.receive().count
         try reload(agent, changes)
@@ -166,7 +166,7 @@ struct TerminationTests {
         arguments: FaultTableTests.requests)
     func hanging(request: FaultServer.Endpoint) async throws {
         let server = try FaultServer(faults: { endpoint, number in
-            // Of the fragments the first one arrives.
+            // The first fragment arrives.
             endpoint == request && (request != .upload || number > 1) ? .hang : nil
         })
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
@@ -175,7 +175,7 @@ struct TerminationTests {
         let hanging = request == .upload ? 2 : 1
         try await Poll.until("a request that hangs", lastState: { agent.log }) { server.count(request) >= hanging }
 
-        // The contract's 5 s, and thrice as much for a machine that does other work.
+        // The contract's 5 s, and three times as much for a busy machine.
         #expect(try await agent.stop(timeout: .seconds(20)) == .exited(0))
 
         #expect(try agent.sidecar("a.mp4")?.state.isFinal == false)

@@ -8,7 +8,7 @@ import Testing
 struct ServiceTests {
     private static let nowhere = "http://127.0.0.1:1"
 
-    /// An agent with a service manager that listens to it.
+    /// Returns an agent with a service manager that records its notifications.
     private func supervised(watchdog: String? = nil) throws -> (agent: Agent, listener: NotifyListener) {
         let listener = try NotifyListener(at: "@outbox-e2e-\(UUID().uuidString)")
         var environment = ["NOTIFY_SOCKET": listener.address]
@@ -90,7 +90,7 @@ struct ServiceTests {
         #expect(verdict.code == 0 && verdict.standardError.isEmpty, "\(verdict.standardError)")
     }
 
-    /// A directory with a `systemctl` that notes its arguments and does as it is told.
+    /// Creates a directory with a `systemctl` that records its arguments and runs the script.
     private func systemctl(_ agent: Agent, _ script: String) throws -> String {
         let directory = agent.directory.path("bin")
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Something that a thread does again and again until it is ended.
+/// Work that a thread repeats until stopped.
 private final class Loop: Sendable {
     private let isOver = Atomic(false)
     private let rounds = Atomic(0)
@@ -32,7 +32,8 @@ private final class Loop: Sendable {
 
 @Suite("SIGTERM is obeyed", .heavy)
 struct StopTests {
-    /// Ends the agent and checks that it ended by itself, which takes a moment; the last resort comes after 15 s.
+    /// Stops the agent and checks that it ends by itself, which takes a moment. Its last resort comes only after 15
+    /// s.
     private func expectEnd(of agent: Agent) async throws {
         #expect(try await agent.stop(timeout: .seconds(60)) == .exited(0))
         #expect(agent.said("is cut off") == [])

@@ -2,19 +2,18 @@ import EndToEndSupport
 import Foundation
 import Testing
 
-/// Lets only a few tests of this target run at once: each has programs of its own, and a machine with two cores that
-/// runs a hundred agents tests nothing but its scheduler. Most tests wait for a pause to end rather than compute, so
-/// there are several slots for each core.
+/// Limits how many tests of this target run at once. Each test has programs of its own, and a hundred agents on two
+/// cores would test only the scheduler. Most tests wait rather than compute, so each core has several slots.
 struct AgentSlots: TestTrait, SuiteTrait, TestScoping {
     var isRecursive: Bool { true }
 
-    /// How many slots a test takes; a heavy one takes them all.
+    /// The number of slots of a test; a heavy test takes all slots.
     let count: Int
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        // A suite's own scope is entered once around all its tests, which take slots themselves.
+        // The scope of a suite is entered once around all its tests, which take slots themselves.
         guard testCase != nil else { return try await function() }
         await Slots.shared.take(count)
         do {
@@ -41,7 +40,7 @@ struct AgentSlots: TestTrait, SuiteTrait, TestScoping {
             await withCheckedContinuation { waiting.append((count, $0)) }
         }
 
-        /// Heavy tests come last: all others would have to end before each of them, and slots stand empty meanwhile.
+        /// Runs heavy tests last: before each heavy test, all others must end, and slots stay empty meanwhile.
         func give(_ count: Int) {
             free += count
             while let fewest = waiting.map(\.count).min(), fewest <= free,
@@ -53,7 +52,7 @@ struct AgentSlots: TestTrait, SuiteTrait, TestScoping {
         }
     }
 
-    /// `OUTBOX_TEST_AGENTS` says otherwise for a machine of another size.
+    /// `OUTBOX_TEST_AGENTS` overrides the number of slots for other machines.
     static let total =
         ProcessInfo.processInfo.environment["OUTBOX_TEST_AGENTS"].flatMap { Int($0) }.map { max(1, $0) } ?? 12
 }
@@ -61,6 +60,6 @@ struct AgentSlots: TestTrait, SuiteTrait, TestScoping {
 extension Trait where Self == AgentSlots {
     /// For tests that start an agent and little else.
     static var agents: Self { AgentSlots(count: 1) }
-    /// For tests that keep the machine busy, or need it to be quick: nothing runs beside them.
+    /// For tests that load the machine or measure time: nothing runs beside them.
     static var heavy: Self { AgentSlots(count: AgentSlots.total) }
 }

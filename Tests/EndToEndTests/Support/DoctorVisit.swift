@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// An agent that is not running, with everything in order but for what a test breaks.
+/// A stopped agent with everything in order except what a test breaks.
 struct Patient {
     let agent: Agent
     private let environment: [String: String]
@@ -24,11 +24,11 @@ struct Patient {
         try DoctorVisit(try await agent.command("doctor", "--json"))
     }
 
-    /// The same from a shell that prepares something first.
+    /// Runs `outbox doctor` from a shell that prepares something first.
     ///
     /// - Parameters:
-    ///   - wrapper: a command that the shell is run by.
-    ///   - script: what comes before the program; `$1` is `argument`.
+    ///   - wrapper: A command that runs the shell.
+    ///   - script: The shell commands before the program; `$1` is `argument`.
     func visit(within wrapper: [String], script: String, _ argument: String = "") async throws -> DoctorVisit {
         let shell = ["sh", "-c", script + #"exec "$2" doctor --json --config "$3""#, "sh", argument]
         let command = wrapper + shell + [try Program.path(of: "outbox"), agent.config]
@@ -42,7 +42,7 @@ struct Patient {
     }
 }
 
-/// What `outbox doctor --json` said.
+/// The report of `outbox doctor --json`.
 struct DoctorVisit: CustomStringConvertible {
     private struct Report: Decodable {
         struct Finding: Decodable {
@@ -71,7 +71,7 @@ struct DoctorVisit: CustomStringConvertible {
 
     var isOK: Bool { report.ok }
 
-    /// The level of a check's first finding.
+    /// Returns the level of a check's first finding.
     func level(_ check: String) -> String? { finding(check)?.level }
     func message(_ check: String) -> String { finding(check)?.message ?? "" }
     func remedy(_ check: String) -> String { finding(check)?.remedy ?? "" }
@@ -79,11 +79,11 @@ struct DoctorVisit: CustomStringConvertible {
     private func finding(_ check: String) -> Report.Finding? { report.findings.first { $0.check == check } }
 }
 
-/// What a test may do to the machine without anybody else noticing.
+/// Ways to change the machine for one test only.
 enum Sandbox {
-    /// Runs a command in a mount namespace of its own.
+    /// A command prefix that creates a mount namespace.
     static let command = geteuid() == 0 ? ["unshare", "--mount"] : user + ["--mount"]
-    /// Runs a command in a user namespace of its own.
+    /// A command prefix that creates a user namespace.
     static let user = ["unshare", "--user", "--map-root-user"]
 
     static let hasMounts = works(command + ["sh", "-c", "mount -t tmpfs tmpfs /mnt"])
@@ -100,7 +100,7 @@ enum Sandbox {
     }
 }
 
-/// `openssl s_server` with a certificate of its own making that is valid for two days.
+/// `openssl s_server` with a self-made certificate that is valid for two days.
 final class TLSServer {
     private static let openssl = "/usr/bin/openssl"
     static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: openssl) }
@@ -110,7 +110,7 @@ final class TLSServer {
     private let directory: TemporaryDirectory
     private let program: Program
 
-    /// - Parameter names: the subject's alternative names, as openssl writes them.
+    /// - Parameter names: The subject's alternative names, in openssl's syntax.
     init(names: String) async throws {
         directory = try TemporaryDirectory(prefix: "outbox-tls")
         certificate = directory.path("cert.pem")

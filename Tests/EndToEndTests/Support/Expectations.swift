@@ -2,16 +2,16 @@ import EndToEndSupport
 import Testing
 
 extension FaultServer {
-    /// Faults that let no upload be finished until `letFinish()`: what is to happen to one that is under way comes in
-    /// time, however long the machine keeps a test waiting.
+    /// Faults that keep all uploads unfinished until `letFinish()`, so that a test's actions come in time on any
+    /// machine.
     static let keepsAssembling: Hook = { endpoint, _ in endpoint == .isFinish ? .assembling : nil }
 
-    /// From now on everything is answered as it should be.
+    /// Ends all faults.
     func letFinish() { setFaults { _, _ in nil } }
 }
 
-/// What every trial over a ``FaultServer`` ends with: each content is there once, nothing is mixed, and the protocol
-/// was kept to.
+/// Checks the end of every trial with a ``FaultServer``: each content stored once, no mixtures, no violations of the
+/// protocol.
 func expectClean(
     _ server: FaultServer, finished keys: [String], sourceLocation: SourceLocation = #_sourceLocation
 ) {

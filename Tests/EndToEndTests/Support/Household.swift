@@ -3,35 +3,35 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A server that knows Anna and Ben, and the one agent that they share.
+/// A server with the users Anna and Ben, and the one agent that they share.
 struct Household {
     let server: FaultServer
     let agent: Agent
 
-    /// - Parameter uploadDelay: how long a fragment takes, so that uploads are under way when something happens.
+    /// - Parameter uploadDelay: The delay of each fragment, which keeps uploads under way while a test acts.
     init(uploadDelay: Duration = .zero, _ settings: Settings = [:]) throws {
         server = try FaultServer(uploadDelay: uploadDelay, tokens: ["for-anna": "anna", "for-ben": "ben"])
         agent = try Agent(remote: server.url, settings)
     }
 
-    /// The numbers of a content's fragments that came from a user.
+    /// Returns the numbers of a content's fragments received from a user.
     func arrived(_ key: String, from user: String) -> Set<Int> {
         Set(server.store.arrivalsByUser[user]?[key]?.keys.map { $0 } ?? [])
     }
 
-    /// Waits until so many fragments of a content came from a user.
+    /// Waits until the server has received this many fragments of a content from a user.
     func hasSent(_ count: Int, of key: String, from user: String) async throws {
         try await Poll.until("\(count) fragments from \(user)", lastState: { agent.log }) {
             arrived(key, from: user).count >= count
         }
     }
 
-    /// The files that requests with a user's token were about.
+    /// Returns the files named in requests with a user's token.
     func named(by user: String) -> [SectionStore.File] {
         server.requests(with: Agent.token(of: user)).flatMap(\.files)
     }
 
-    /// Where the names of files begin with their owner's: nothing of one was ever sent with the other's token.
+    /// Checks that no file was sent with the other user's token, by file names that begin with the owner's name.
     func expectDisjoint(_ users: [String] = ["anna", "ben"], sourceLocation: SourceLocation = #_sourceLocation) {
         for user in users {
             let foreign = Set(named(by: user).map(\.name).filter { !$0.hasPrefix(user) })
@@ -39,12 +39,12 @@ struct Household {
         }
     }
 
-    /// Nothing was ever sent without a token.
+    /// Checks that no request came without a token.
     func expectNothingByNobody(sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(server.requests(with: nil).isEmpty, sourceLocation: sourceLocation)
     }
 
-    /// What each user has on the server in the end, and that the protocol was kept to.
+    /// Checks the finished contents of each user, and that there were no violations of the protocol.
     func expectFinished(_ keys: [String: [String]], sourceLocation: SourceLocation = #_sourceLocation) {
         let store = server.store
         for (user, keys) in keys {
@@ -55,11 +55,11 @@ struct Household {
     }
 }
 
-// Several people at one agent.
+// Several users of one agent.
 extension Agent {
     static func token(of user: String) -> String { "for-\(user)" }
 
-    /// Keeps a token in a file, for `login --token-file`.
+    /// Writes a token to a file, for `login --token-file`.
     func tokenFile(of user: String) throws -> String {
         let file = directory.path("token-of-\(user)")
         try Files.write(Array("\(Self.token(of: user))\n".utf8), to: file)
@@ -76,7 +76,7 @@ extension Agent {
         guard output.code == 0 else { throw Surprise("logout: \(output)\n\(log)") }
     }
 
-    /// Waits until a path is kept for its owner, who is not signed in.
+    /// Waits until a path is parked for its owner, who is not signed in.
     @discardableResult
     func parked(_ name: String, as owner: String) async throws -> Sidecar {
         try await reached(name, .signedOut) {
@@ -85,13 +85,13 @@ extension Agent {
         }
     }
 
-    /// Waits until a path is kept since nobody is signed in.
+    /// Waits until a path waits because nobody is signed in.
     @discardableResult
     func keptSignedOut(_ name: String) async throws -> Sidecar {
         try await reached(name, .signedOut) { $0.error?.code == "signed_out" }
     }
 
-    /// What the sidecar of a source says of its state, and the code of its error.
+    /// Returns the state and the error code in the sidecar of a source.
     func post(_ directory: String) -> (state: String, code: String?)? {
         guard let data = FileManager.default.contents(atPath: path("\(directory)/source.outbox.json")),
             let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any],
@@ -100,7 +100,7 @@ extension Agent {
         return (state, (object["error"] as? [String: Any])?["code"] as? String)
     }
 
-    /// Waits until a source is in a state, with an error of that code or none.
+    /// Waits until a source reaches a state, with this error code or without an error.
     func post(_ directory: String, is state: String, code: String? = nil) async throws {
         try await Poll.until(
             "\(directory) to be \(state)", lastState: { "\(String(describing: post(directory)))\n\(log)" }

@@ -3,35 +3,35 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Ways to bring a file into the outbox that take their time, each with the writer still at work when the name shows.
+/// Slow ways to write a file into the outbox; the name appears while the writer is still at work.
 enum OddWriter: CaseIterable {
-    /// Writes in place with pauses longer than the settling time, as scp and ffmpeg may.
+    /// Writes in place, with pauses longer than the settling time, like scp and ffmpeg.
     case pausing
-    /// Opens the file anew for each part, so that one is closed after each, as `>>` in a loop does.
+    /// Opens and closes the file for each part, like `>>` in a loop.
     case reopening
     /// Writes through a mapping after the descriptor was closed.
     case mapping
-    /// Links a file that it still writes from outside.
+    /// Links a file into the outbox that is still written outside.
     case linking
     /// Gives an unnamed file a name before it is complete (man 2 open, O_TMPFILE).
     case naming
-    /// Moves a tree in while it writes a file in it.
+    /// Moves a tree into the outbox while it writes a file in the tree.
     case movingTree
-    /// Renames the directory it writes in.
+    /// Renames the directory of the file during the write.
     case renamingDirectory
-    /// Writes a hidden file and renames it, as rsync does, over one that is there.
+    /// Writes a hidden file and renames it over an existing file, like rsync.
     case replacing
     /// Truncates a finished file and writes it again.
     case overwriting
 
-    /// What is to come of it.
+    /// The expected outcome.
     struct Outcome {
         var name: String
         var bytes: [UInt8]
-        /// Another content that was complete for a while and may have been uploaded too.
+        /// An earlier complete content, which the agent may have uploaded too.
         var earlier: [UInt8]?
 
-        /// Which part of this file some objects are, in words; nil where none is.
+        /// Describes which part of this file some objects are; nil if none is.
         func origin(of objects: Set<String>) -> String? {
             let size = bytes.count / OddWriter.parts
             let parts = (0..<OddWriter.parts).flatMap { count in
@@ -43,7 +43,7 @@ enum OddWriter: CaseIterable {
         }
     }
 
-    /// Where it works: the outbox, and a directory beside it on the same file system.
+    /// The places of a writer: the outbox, and a directory beside it on the same file system.
     struct Place {
         var outbox: String
         var outside: String
@@ -51,13 +51,13 @@ enum OddWriter: CaseIterable {
         func path(_ name: String) -> String { "\(outbox)/\(name)" }
     }
 
-    /// Longer than the settling time of the agent under test.
+    /// A pause longer than the settling time of the agent under test.
     static let pause = Duration.milliseconds(700)
     static let settle = "400ms"
 
     fileprivate static let parts = 3
 
-    /// Brings a file in.
+    /// Writes a file into the outbox.
     func run(_ place: Place, _ name: String, seed: UInt64) async throws -> Outcome {
         let bytes = SampleMedia.jpeg.bytes(size: 150_000, seed: seed)
         var outcome = Outcome(name: "\(name).jpg", bytes: bytes)
@@ -104,7 +104,7 @@ enum OddWriter: CaseIterable {
         return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
-    /// Writes in parts with pauses, does something after the first, and closes.
+    /// Writes in parts with pauses, calls `body` after the first part, and closes the file.
     private func finish(_ file: FileHandle, _ bytes: [UInt8], afterFirst body: () throws -> Void = {}) async throws {
         for (index, part) in split(bytes).enumerated() {
             if index > 0 { try await Task.sleep(for: Self.pause) }
@@ -117,7 +117,7 @@ enum OddWriter: CaseIterable {
     private func append(_ bytes: [UInt8], to path: String) async throws {
         var file = try create(path)
         for part in split(bytes) {
-            // Open before the other is closed: a writer that was held up in between would be done, for all one can see.
+            // Open the next descriptor before closing the other: otherwise a delayed writer would look finished.
             let next = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
             try file.close()
             file = next

@@ -2,7 +2,7 @@ import EndToEndSupport
 import Foundation
 import Glibc
 
-/// One HTTP connection to a receiver, speaking fileSection by hand.
+/// An HTTP connection to a receiver that speaks fileSection without the agent's code.
 final class ReceiverClient {
     struct Closed: Error {}
 
@@ -43,7 +43,7 @@ final class ReceiverClient {
 
     // MARK: fileSection
 
-    /// The id for the content, or nil and the status where the receiver refuses.
+    /// Registers the content. Returns the id, or nil and the status if the receiver refuses.
     func preLoad(
         _ content: [UInt8], name: String, type: String = "image/jpeg", token: String? = nil
     ) throws -> (id: String?, status: Int) {
@@ -70,12 +70,12 @@ final class ReceiverClient {
         ).status
     }
 
-    /// 0, 1 or 2; nil where the receiver doesn't know the id.
+    /// Returns 0, 1 or 2, or nil if the receiver does not know the id.
     func finishStatus(_ id: String) throws -> Int? {
         try post("isFinish.do", ["fileIds": [id]]).data["finishStatus"] as? Int
     }
 
-    /// The URL of a finished file; nil where it is not finished.
+    /// Returns the URL of a finished file, or nil if the file is not finished.
     func url(of id: String) throws -> String? {
         (try post("isFinish.do", ["fileIds": [id]]).data["urls"] as? [String: String])?[id]
     }
@@ -97,7 +97,7 @@ final class ReceiverClient {
         return Reply(status: status, data: json?["data"] as? [String: Any] ?? [:])
     }
 
-    /// The body of what is at a path.
+    /// Returns the body of a GET request.
     func get(_ path: String) throws -> Data {
         try exchange(Data("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n".utf8)).body
     }

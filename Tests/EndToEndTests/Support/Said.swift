@@ -2,9 +2,9 @@ import EndToEndSupport
 import Foundation
 import TestSupport
 
-// What an agent says of itself, as the tests on trouble look at it.
+// The agent's log and status, for tests of troubles.
 extension Agent {
-    /// The lines of its log, over all its starts, that hold all these words.
+    /// Returns the log lines, over all starts, that contain all these words.
     func said(_ words: String...) -> [Substring] {
         let log = FileManager.default.contents(atPath: directory.path("agent.err")) ?? Data()
         return String(decoding: log, as: UTF8.self).split(separator: "\n").filter { line in
@@ -12,7 +12,7 @@ extension Agent {
         }
     }
 
-    /// Waits for such a line.
+    /// Waits for such log lines.
     func hasSaid(_ words: String..., atLeast count: Int = 1) async throws {
         try await Poll.until("the log to say \(words)", lastState: { log }) {
             let log = FileManager.default.contents(atPath: directory.path("agent.err")) ?? Data()
@@ -22,12 +22,12 @@ extension Agent {
         }
     }
 
-    /// What `outbox status --json` says of a path; nil where the agent does not know it.
+    /// Returns the entry of a path in `outbox status --json`, or nil if the agent does not know the path.
     func entry(_ path: String) async throws -> [String: Any]? {
         try (await status()["files"] as? [[String: Any]])?.first { $0["path"] as? String == path }
     }
 
-    /// What `outbox status --json` names as needing attention.
+    /// Returns the problems in `outbox status --json`.
     func problems() async throws -> [String] { try await status()["problems"] as? [String] ?? [] }
 
     private func status() async throws -> [String: Any] {
@@ -38,8 +38,8 @@ extension Agent {
         return object
     }
 
-    /// Whether a path has no outcome for as long as a removal would need to count (contract 3: 2 s), and some: what
-    /// `outbox wait --timeout` tells. Asked from outside of the outbox, which may be gone.
+    /// Whether a path stays without an outcome for longer than a removal needs to count (contract 3: 2 s), by `outbox
+    /// wait --timeout`. The command runs outside the outbox, which may be gone.
     func isStillUnderWay(_ name: String) async throws -> Bool {
         let output = try await Program.run(
             "outbox", ["wait", "--timeout", "5s", "--json", "--config", config], environment: environment,

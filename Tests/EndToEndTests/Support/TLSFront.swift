@@ -4,18 +4,17 @@ import Glibc
 import TestSupport
 import Testing
 
-/// TLS in front of a plain server: a certificate authority, a certificate made by it, and a program that takes the
-/// encryption off.
+/// TLS in front of a plain server: a certificate authority, a certificate from it, and a program that decrypts.
 final class TLSFront {
     static let openssl = "/usr/bin/openssl"
     static let python = "/usr/bin/python3"
     static let isPossible = [openssl, python].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// When a certificate is valid.
+    /// The validity of a certificate.
     enum Validity: String, CaseIterable {
         case now, expired, notYet
 
-        /// Beginning and end as openssl-ca(1) reads them.
+        /// The beginning and end in the format of openssl-ca(1).
         var period: (String, String) {
             switch self {
             case .now: ("20200101000000Z", "20991231000000Z")
@@ -31,11 +30,11 @@ final class TLSFront {
 
     var authority: String { directory.path("ca.pem") }
 
-    /// Makes the certificates and starts.
+    /// Creates the certificates and starts the program.
     ///
     /// - Parameters:
-    ///   - server: port of the plain server on 127.0.0.1.
-    ///   - names: subjectAltName of the certificate.
+    ///   - server: The port of the plain server on 127.0.0.1.
+    ///   - names: The subjectAltName of the certificate.
     init(before server: UInt16, names: String = "IP:127.0.0.1", validity: Validity = .now) async throws {
         directory = try TemporaryDirectory(prefix: "outbox-tls")
         try await makeAuthority()
@@ -64,7 +63,7 @@ final class TLSFront {
             "/CN=outbox test authority", "-addext", "keyUsage=keyCertSign", "-keyout", "ca.key", "-out", "ca.pem")
     }
 
-    /// Makes the server's certificate; connections from now on get it.
+    /// Creates the server's certificate for all later connections.
     func use(names: String, validity: Validity) async throws {
         let configuration = """
             [ca]

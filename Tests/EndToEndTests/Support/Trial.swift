@@ -2,7 +2,7 @@ import EndToEndSupport
 import Foundation
 import TestSupport
 
-/// What a trial is run with, from the environment, so that a short run and a long one are the same code.
+/// The parameters of a trial from the environment, so that short and long runs share the code.
 struct Trial {
     let seed: UInt64
     var random: SeededRandom

@@ -150,7 +150,7 @@ extension AvatarCache {
         }
     }
 
-    /// Ends a failed download. An existing original still serves, unless its server says that it no longer exists.
+    /// Ends a failed download. An existing original is still used, unless its server says that it is gone.
     private func end(_ job: AvatarDesk.Job, _ address: AvatarAddress, _ failure: AvatarFailure) {
         if failure != .cancelled {
             onEvent(

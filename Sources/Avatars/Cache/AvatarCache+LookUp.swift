@@ -73,7 +73,7 @@ extension AvatarCache {
         store.touch(wish.address, at: now.wall)
     }
 
-    /// How long to show an original without asking its server: while it is fresh, or while requests are on hold.
+    /// Until when to show an original without asking its server: while it is fresh, or while requests are on hold.
     ///
     /// Uses the wall clock, because freshness outlasts restarts. ``Freshness/longest`` bounds the effect of a wrong
     /// clock.

@@ -15,7 +15,7 @@ public actor AvatarCache {
 
     typealias Continuation = CheckedContinuation<Result<AvatarPicture, AvatarFailure>, Never>
 
-    /// A picture in memory, and how long to show it without asking its server.
+    /// A picture in memory, and the time until which it is shown without asking its server.
     struct Shown: Sendable {
         var picture: AvatarPicture
         var until: MonotonicTime
@@ -47,7 +47,7 @@ public actor AvatarCache {
     /// Whether the mirror exceeds its limit only because of pictures with waiters.
     var isOvergrown = false
     var pinned: AvatarAddress?
-    /// Unreachable servers: how long to show a stale original without asking.
+    /// For unreachable servers: until this time, a stale original is shown without asking.
     var patience: [AvatarAddress: MonotonicTime] = [:]
     var jobs: [AvatarDesk.Job: Task<Void, Never>] = [:]
     private(set) var waiters: [AvatarDesk.Waiter: Continuation] = [:]

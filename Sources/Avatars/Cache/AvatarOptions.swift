@@ -65,7 +65,7 @@ public struct AvatarPicture: Equatable, Sendable {
     public var lastModified: String?
     /// When the original was fetched or revalidated.
     public var fetchedAt: WallTime
-    /// How long the picture is shown without asking the server.
+    /// Until this time, the picture is shown without asking the server.
     public var freshUntil: WallTime
 
     /// Creates a picture.

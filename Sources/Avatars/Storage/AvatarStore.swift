@@ -123,7 +123,7 @@ public struct AvatarRecord: Codable, Equatable, Sendable {
     public var lastModified: String?
     /// When the original was fetched or revalidated, milliseconds since 1970.
     public var fetchedAt: Int64
-    /// How long the original is shown without asking the server, milliseconds since 1970.
+    /// Until this time, the original is shown without asking the server; milliseconds since 1970.
     public var freshUntil: Int64
 
     /// Creates a record.

@@ -6,8 +6,8 @@ import SystemPackage
 
 /// The mirror's directory on disk: finds, places and removes files, and never follows a symbolic link.
 ///
-/// Several processes may work in one directory. All changes need the lock. Reads need no lock, because files appear
-/// atomically and are identified by their stamps.
+/// Several processes may work in one directory. Changes need the lock, except the time of use in a record. Reads need
+/// no lock, because files appear atomically and are identified by their stamps.
 final class MirrorDirectory: Sendable {
     static let records = Array(".records".utf8)
     static let styles = Array(".styles".utf8)

@@ -2,7 +2,7 @@
 struct DirectoryFacts: Equatable, Sendable {
     enum State: Equatable, Sendable {
         /// The directory is missing. The agent creates it unless there is an obstacle. `on` is the file system of its
-        /// parent.
+        /// nearest existing parent.
         case missing(obstacle: String?, on: FileSystem? = nil)
         case notADirectory
         case unreachable(String)

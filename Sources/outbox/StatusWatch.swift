@@ -47,7 +47,7 @@ struct StatusWatch {
         }
     }
 
-    /// Requests only active files. The total of ended files comes from the agent's own counts.
+    /// Requests only active files. The number of ended files comes from the agent's own counts.
     private mutating func lookAtAll() async throws {
         let news = try await follower.readActive()
         let posts = try await sources.readActive()

@@ -115,8 +115,8 @@ struct Waiting {
         hasReadAll = true
     }
 
-    /// Waited-for files and sources. Drafts and their files are excluded unless the user named them. So are files held
-    /// by a source that itself does not progress.
+    /// Waited-for files and sources. Excludes drafts unless the user named them, all files of drafts, and unfinished
+    /// files of sources that are final themselves.
     private var everything: [FileEntry] {
         let groups = SourceGroups(sources.sources)
         let isWaitedFor = { (source: SourceEntry) in

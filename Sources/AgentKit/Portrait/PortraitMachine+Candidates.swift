@@ -41,7 +41,7 @@ extension PortraitMachine {
     private mutating func insert(_ drop: PortraitDrop, before place: Int, _ arrival: UInt64) {
         // The path has a newer candidate, which is reported instead.
         if candidates[place...].contains(where: { $0.drop.path == drop.path }) { return }
-        // Older candidates of the same path no longer exist.
+        // The path's older candidates were replaced by this file.
         let earlier = candidates[..<place].filter { $0.drop.path == drop.path }
         for candidate in earlier { remove(candidate.id) }
         let candidate = Candidate(

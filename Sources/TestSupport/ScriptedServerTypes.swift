@@ -1,18 +1,18 @@
 extension ScriptedServer {
     /// The head of a request.
     public struct Head: Sendable {
-        /// Method, for instance `POST`.
+        /// The method, for instance `POST`.
         public let method: String
-        /// Path and query as they were sent.
+        /// The path and query as sent.
         public let target: String
-        /// Fields in the order they came.
+        /// The header fields, in order of arrival.
         public let headers: [(name: String, value: String)]
-        /// Number of the request, counted from 0 over all connections.
+        /// The number of the request, counted from 0 over all connections.
         public let index: Int
-        /// Number of the connection it came on, counted from 0.
+        /// The number of the connection, counted from 0.
         public let connection: Int
 
-        /// Value of the first field of that name, whatever its case; nil where there is none.
+        /// Returns the value of the first field with this name, case-insensitively, or nil if there is none.
         public func header(_ name: String) -> String? {
             headers.first { $0.name.lowercased() == name.lowercased() }?.value
         }
@@ -27,20 +27,20 @@ extension ScriptedServer {
         /// The length of the body in bytes, even if the body was discarded.
         public let bodyLength: Int
 
-        /// Method, for instance `POST`.
+        /// The method, for instance `POST`.
         public var method: String { head.method }
-        /// Path and query as they were sent.
+        /// The path and query as sent.
         public var target: String { head.target }
-        /// Fields in the order they came.
+        /// The header fields, in order of arrival.
         public var headers: [(name: String, value: String)] { head.headers }
-        /// Number of the request, counted from 0 over all connections.
+        /// The number of the request, counted from 0 over all connections.
         public var index: Int { head.index }
-        /// Number of the connection it came on, counted from 0.
+        /// The number of the connection, counted from 0.
         public var connection: Int { head.connection }
         /// The body as text.
         public var text: String { String(decoding: body, as: UTF8.self) }
 
-        /// Value of the first field of that name, whatever its case; nil where there is none.
+        /// Returns the value of the first field with this name, case-insensitively, or nil if there is none.
         public func header(_ name: String) -> String? { head.header(name) }
     }
 

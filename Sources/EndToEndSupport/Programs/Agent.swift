@@ -15,7 +15,7 @@ package final class Agent {
     /// A program with its arguments, such as `unshare`, that executes the agent at the next start.
     package var launcher: [String] = []
 
-    /// Makes the directories and writes the configuration; starts nothing.
+    /// Creates the directories and writes the configuration; starts nothing.
     ///
     /// - Parameter parent: The directory in which to create the agent's directory; the caller then removes it. Nil: a
     ///   temporary directory, removed with this value.

@@ -104,7 +104,7 @@ struct Folder: Sendable {
         return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
     }
 
-    /// The names in this directory that are valid UTF-8, without `.` and `..`.
+    /// Returns the names in this directory that are valid UTF-8, without `.` and `..`.
     func names() throws(Errno) -> [String] {
         let copy = try retrying { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard let stream = fdopendir(copy) else {

@@ -58,7 +58,7 @@ struct RunningSHA256: Sendable {
     }
 }
 
-/// Compares secrets in a time that does not depend on where they differ (man 3 CRYPTO_memcmp).
+/// Compares secrets in constant time, independent of the position of a difference (man 3 CRYPTO_memcmp).
 func isEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// The addresses of this server: the prefix of its links, and the hosts that a receiver without tokens accepts.
 final class Addresses: Sendable {
     private let listen: ListenAddress
-    /// Without a slash at the end.
+    /// The public URL without a trailing slash.
     private let publicURL: String?
     private let port: Mutex<Int>
 
@@ -21,7 +21,7 @@ final class Addresses: Sendable {
 
     // MARK: Links
 
-    /// Links for the reply to a request.
+    /// Returns the links for the reply to a request.
     ///
     /// Links begin with the public URL, or else with the listen address. The wildcard addresses 0.0.0.0 and :: name
     /// no machine, so links then begin with the address from the client's request.

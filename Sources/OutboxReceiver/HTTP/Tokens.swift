@@ -127,7 +127,7 @@ final class Tokens: Sendable {
 
     private static func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
 
-    /// A user's name is also the name of a directory.
+    /// Checks a user's name, which is also the name of a directory.
     private static func isUser(_ name: Substring) -> Bool {
         name.utf8.count <= 64 && name.first != "."
             && name.utf8.allSatisfy { byte in

@@ -4,8 +4,8 @@ import SystemPackage
 /// The append-only file that records everything except the bytes of files.
 ///
 /// The server appends each entry with one `write` (O_APPEND) before it answers a request with that fact. A kill of
-/// this process therefore loses nothing that was answered. A power cut may lose the unsynchronised entries of the
-/// last seconds. A torn line fails its checksum, and the reader skips it.
+/// this process therefore loses no answered request. A power cut may lose the unsynchronised entries of the last
+/// seconds. A torn line fails its checksum, and the reader skips it.
 struct Journal: ~Copyable {
     private static let name = "journal"
     private static let rewrittenName = "journal.new"

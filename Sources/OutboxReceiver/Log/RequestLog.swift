@@ -66,7 +66,7 @@ struct RequestLog: Sendable {
         list(ids.map(quoted))
     }
 
-    /// Logs the id as it is only if the id has the form of this server's ids; any other text is quoted.
+    /// Returns an id for the log: unquoted if the id has the form of this server's ids, otherwise quoted.
     private static func quoted(_ id: String) -> String { Hex128(id)?.description ?? LogText.quoted(id) }
 
     private static func list(_ items: [String]) -> String { "[\(items.joined(separator: ", "))]" }

@@ -7,12 +7,12 @@ import SystemPackage
 ///
 /// ```
 /// lock        held (flock) by the process that uses this root
-/// journal     what is known: ids, blocks that arrived, finished contents, commits
-/// uploads/    one sparse data file per unfinished upload; blocks are written where they belong
+/// journal     the record of ids, received blocks, finished contents, commits
+/// uploads/    one sparse data file per unfinished upload; each block is written at its offset
 /// objects/    finished contents, each once, by MD5
 /// files/      hard links to objects under the names the users gave them
 /// portraits/  profile pictures, by the random part of their URL
-/// thumbnails/ small versions of pictures, by the random part of the picture's URL; made again where they are missing
+/// thumbnails/ small versions of pictures, by the random part of the picture's URL; recreated if missing
 /// ```
 ///
 /// **What survives a kill** of this process at any moment: everything the server answered. The server writes a

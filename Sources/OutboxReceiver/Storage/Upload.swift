@@ -195,7 +195,7 @@ final class Upload: Sendable {
 
     // MARK: From blocks to a file
 
-    /// - Parameter time: An assembly that failed is not tried again within the same second.
+    /// - Parameter time: The current time; a failed assembly is not repeated within the same second.
     func nextStep(at time: Int64) -> NextStep {
         state.withLock { state in
             guard state.phase == .open, state.digesting == nil, state.assemblyFailedAt != time else { return .nothing }

@@ -201,7 +201,7 @@ struct SourceStage {
 
     // MARK: Looking
 
-    /// Checks that the server was told nothing about the draft's files.
+    /// Checks that no request named any of the draft's files.
     func expectSecrecy(of source: Source, _ findings: inout Findings) {
         let told = Set(server.store.announced.values.map(\.md5)).intersection(source.keys)
         findings.expect(told.isEmpty, "\(source.directory) is a draft, and \(told.count) of its files were told")

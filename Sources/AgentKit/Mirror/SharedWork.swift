@@ -2,14 +2,14 @@ import Synchronization
 
 /// Coalesces requests: work runs once for all callers of a key, and only while a caller wants its result.
 ///
-/// A caller whose patience ended was told to ask again later, so the work continues. A caller whose task is cancelled
+/// A caller whose patience ended may ask again later, so the work continues. A caller whose task is cancelled
 /// gives up. When all callers gave up, the work is cancelled.
 final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Job {
         let number: UInt64
         let task: Task<Value, Never>
         var waiting: Set<UInt64> = []
-        /// Whether a caller that no longer waits was told to ask again.
+        /// Whether a caller stopped waiting and may ask again.
         var isPromised = false
     }
 
@@ -25,7 +25,7 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private enum Place {
         case own(Task<Value, Never>, waiter: UInt64)
-        /// The limit of concurrent work is reached; this task is one of the running ones.
+        /// The limit of concurrent work is reached. Carries one of the running tasks.
         case taken(Task<Value, Never>)
     }
 

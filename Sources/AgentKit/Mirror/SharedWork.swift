@@ -41,7 +41,7 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.work = work
     }
 
-    /// Returns the result of the work. Returns nil if `patience` ended first; the work then continues.
+    /// Returns the result of the work. Returns nil if `patience` ended first; work that has begun continues.
     func value(for key: Key, patience: Duration) async -> Value? {
         let end = ContinuousClock.now + patience
         while true {

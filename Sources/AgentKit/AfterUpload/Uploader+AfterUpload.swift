@@ -142,7 +142,7 @@ extension Uploader {
         }
         if book.drops[old.path] == nil { parts.sidecars.remove(old.path) }
         events.publish(gone: old.path)
-        report(record)
+        announce(record)
         retired(old.path)
     }
 

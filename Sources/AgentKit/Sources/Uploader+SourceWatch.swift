@@ -301,7 +301,7 @@ extension Uploader {
             events.append(.setPaused(path, key, isHeldBySource(record)))
         }
         process(events)
-        for name in names { if let record = record(of: directory.appending(name.bytes)) { report(record) } }
+        for name in names { if let record = record(of: directory.appending(name.bytes)) { announce(record) } }
     }
 
     /// Forgets a source but keeps its files.

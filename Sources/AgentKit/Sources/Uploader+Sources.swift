@@ -119,7 +119,7 @@ extension Uploader {
 
     private func tellWhenDurable(_ directory: RelativePath, _ paths: [RelativePath]) {
         commit([]) { uploader in
-            for path in paths { if let record = uploader.record(of: path) { uploader.report(record) } }
+            for path in paths { if let record = uploader.record(of: path) { uploader.announce(record) } }
             uploader.report(source: directory)
             uploader.retireFiles(of: directory)
         }

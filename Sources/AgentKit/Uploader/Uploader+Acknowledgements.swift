@@ -4,8 +4,10 @@ import UploadCore
 // Acknowledgements of fragments. They are frequent and do not wait for the disk: a log that survives a kill keeps
 // them until the ledger stores them (see `AcknowledgementLog`).
 extension Uploader {
-    /// Whether a decision concerns only acknowledged fragments, and the log now holds them.
-    func isLogged(_ events: [MachineEvent], _ writes: [LedgerWrite]) -> Bool {
+    /// Adds a decision to the log of acknowledgements, if it concerns nothing but acknowledged fragments.
+    ///
+    /// - Returns: whether the log holds it.
+    func logAcknowledgements(_ events: [MachineEvent], _ writes: [LedgerWrite]) -> Bool {
         var entries: [AcknowledgementLog.Entry] = []
         for event in events {
             guard case .acknowledged(_, let key, let fragment, nil, _) = event,

@@ -107,7 +107,7 @@ extension Uploader {
             writes.append(book.keep(record))
         }
         commitAside(writes)
-        for record in told.compactMap({ self.record(of: $0.path) }) { report(record) }
+        for record in told.compactMap({ self.record(of: $0.path) }) { announce(record) }
     }
 
     /// Ends the examination of a content. Files that waited for it leave the outbox.

@@ -78,7 +78,7 @@ extension Uploader {
 
     private func conclude(_ action: PathAction) {
         switch action {
-        case .report(let path): if let record = record(of: path) { report(record) }
+        case .report(let path): if let record = record(of: path) { announce(record) }
         case .settle(let path): reconsider(path)
         case .hash(let path, let identity, let job): hash(path, identity, job)
         case .releaseContent(let key): releaseThumbnail(of: key)

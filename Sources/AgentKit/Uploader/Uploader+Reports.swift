@@ -4,19 +4,24 @@ import UploadCore
 
 // Reports about paths.
 extension Uploader {
-    /// Reports every path that waits for a content.
-    func report(_ key: ContentKey) {
+    /// Announces every path that waits for a content.
+    func announce(_ key: ContentKey) {
         for path in machine.waiters(of: key) {
-            if let record = book.drops[path] { report(record) }
+            if let record = book.drops[path] { announce(record) }
         }
     }
 
-    /// Reports one path: sidecar, event, log, and its source.
-    func report(_ record: DropRecord) {
+    /// Says that something about a path is new: a report for people, then the news for the path's post.
+    func announce(_ record: DropRecord) {
+        report(record)
+        if !sources.isEmpty { tellSource(of: record) }
+    }
+
+    /// Reports one path: sidecar, event, log. Nothing follows from a report.
+    private func report(_ record: DropRecord) {
         let report = makeReport(record)
         if hasPlaceForSidecar(record.path) { parts.sidecars.note(report) }
         if events.publish(report) { log(report) }
-        if !sources.isEmpty { tellSource(of: record) }
     }
 
     /// Logs the outcome of a file.

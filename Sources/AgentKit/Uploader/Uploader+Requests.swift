@@ -43,14 +43,14 @@ extension Uploader {
             }
         }
         for key in changed {
-            report(key)
+            announce(key)
             closeIdleFile(of: key)
         }
-        for record in paths.compactMap(record) { report(record) }
+        for record in paths.compactMap(record) { announce(record) }
     }
 
     private func ended(_ path: RelativePath, _ key: ContentKey) {
-        if let record = record(of: path) { report(record) }
+        if let record = record(of: path) { announce(record) }
         if machine.record(of: key) == nil { forgetUpload(key) }
         retire(path)
     }

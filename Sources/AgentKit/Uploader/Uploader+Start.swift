@@ -61,7 +61,7 @@ extension Uploader {
         startSources()
         if !isSignedOut { takeOverNobodys() }
         for record in book.drops.values {
-            report(record)
+            announce(record)
             examine(record)
         }
         await ledger.commit([])

@@ -180,7 +180,7 @@ actor Uploader {
             default: break
             }
         }
-        if paths.isEmpty, isLogged(events, writes) {
+        if paths.isEmpty, logAcknowledgements(events, writes) {
             commitQuietly(writes)
             performReady(actions)
         } else if writes.isEmpty && commitsUnderWay == 0 {

@@ -29,7 +29,8 @@ struct UploaderRestartTests {
         let second = try await Bench(place: first.place, remote: remote, clock: first.clock)
         remote.release()
         try await second.ends("a", .done)
-        #expect(remote.content(of: remote.registered.count == 1 ? "1" : "2") == bytes)
+        // The killed run's request may reach the server too, before or after the second run's.
+        #expect(["1", "2"].contains { remote.content(of: $0) == bytes })
         #expect(remote.registered.count <= (step == .register ? 2 : 1))
         // At most what was in flight is sent again.
         #expect(remote.sent.count <= 3 + (step == .send ? 2 : 0))

@@ -49,9 +49,8 @@ struct PathWorld: PathFacts {
     func anyStoredRecord(of key: ContentKey) -> DropRecord? {
         if let path = unsaved.paths(of: key).first { return unsaved.drop(at: path) }
         return asked { () throws(LedgerError) in
-            guard let stored = try ledger.anyDrop(of: key), unsaved.covers(stored.path) else {
-                return try ledger.anyDrop(of: key)
-            }
+            let stored = try ledger.anyDrop(of: key)
+            guard let stored, unsaved.covers(stored.path) else { return stored }
             // The stored record is being changed. Look for another path with this content.
             return try ledger.drops(of: key).lazy.compactMap { storedRecord(of: $0) }.first { $0.key == key }
         }

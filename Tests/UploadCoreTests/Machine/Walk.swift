@@ -2,7 +2,7 @@ import Testing
 import UploadCore
 
 /// A random walk: a machine, a ledger that lags behind, a server with faults, a user, and kills.
-struct Walk {
+struct Walk: RandomWalk {
     /// The agent's record of a path.
     struct Drop: Equatable {
         var content: DropContent

@@ -1,37 +1,15 @@
-import Foundation
 import Testing
 import UploadCore
 
 /// `OUTBOX_WALK_EVENTS` (default 200,000) sets the length of the walk, `OUTBOX_WALK_SEED` its seed.
 @Suite("Paths at random, over kills, lost news and changing users")
 struct PathWalkTests {
-    private static let stretch = 400
-
-    private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
-
     @Test("end or wait for something that can be named, keep what is theirs under every name, and are done in the end")
-    func walk() {
-        let first = Self.number("OUTBOX_WALK_SEED") ?? 1
-        let events = Self.number("OUTBOX_WALK_EVENTS") ?? 200_000
-        for stretch in 0..<max(1, events / Self.stretch) {
-            let seed = UInt64(first + stretch)
-            var walk = PathWalk(seed: seed)
-            for step in 0..<Self.stretch where walk.problem == nil {
-                walk.step()
-                if let problem = walk.problem { Issue.record("OUTBOX_WALK_SEED=\(seed), step \(step): \(problem)") }
-            }
-            if walk.problem != nil { return }
-            walk.end()
-            if let problem = walk.problem {
-                Issue.record("OUTBOX_WALK_SEED=\(seed), at the end: \(problem)")
-                return
-            }
-        }
-    }
+    func walk() { takeWalks(events: 200_000, stretch: 400) { PathWalk(seed: $0) } }
 }
 
 /// One random history of an outbox.
-private struct PathWalk {
+private struct PathWalk: RandomWalk {
     private var random: WalkRandom
     private var stage = PathStage()
     private var ownProblem: String?

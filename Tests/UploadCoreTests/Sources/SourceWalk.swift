@@ -2,7 +2,7 @@ import UploadCore
 
 /// A random walk: a source, a ledger that lags behind, a directory and a user that keep changing things, uploads and
 /// a server with faults, and kills.
-struct SourceWalk {
+struct SourceWalk: RandomWalk {
     /// The actions of one call of the machine. None takes effect before the record is durable.
     struct Batch {
         var record: SourceRecord

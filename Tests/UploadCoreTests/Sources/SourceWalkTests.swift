@@ -1,33 +1,11 @@
-import Foundation
 import Testing
 import UploadCore
 
 /// `OUTBOX_WALK_EVENTS` (default 120,000) sets the length of the walk, `OUTBOX_WALK_SEED` its seed.
 @Suite("A source at random, over faults, kills and a restless user")
 struct SourceWalkTests {
-    private static let stretch = 400
-
-    private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
-
     @Test("keeps every promise and is done in the end")
-    func walk() {
-        let first = Self.number("OUTBOX_WALK_SEED") ?? 1
-        let events = Self.number("OUTBOX_WALK_EVENTS") ?? 120_000
-        for stretch in 0..<max(1, events / Self.stretch) {
-            let seed = UInt64(first + stretch)
-            var walk = SourceWalk(seed: seed)
-            for step in 0..<Self.stretch where walk.problem == nil {
-                walk.step()
-                if let problem = walk.problem { Issue.record("OUTBOX_WALK_SEED=\(seed), step \(step): \(problem)") }
-            }
-            if walk.problem != nil { return }
-            walk.end()
-            if let problem = walk.problem {
-                Issue.record("OUTBOX_WALK_SEED=\(seed), at the end: \(problem)")
-                return
-            }
-        }
-    }
+    func walk() { takeWalks(events: 120_000, stretch: 400) { SourceWalk(seed: $0) } }
 }
 
 // The conditions that must hold at every step of a walk, and at the end.

@@ -30,6 +30,16 @@ public struct Backoff: Equatable, Sendable {
         return full * (1 - nextFraction() / 4)
     }
 
+    /// Returns the pause that a failure itself asks for; nil if the ordinary pauses apply.
+    ///
+    /// A server may ask for it with `Retry-After`. If somebody must fix the cause, the pause is the longest one.
+    func pause(askedBy failure: RemoteFailure) -> Duration? {
+        guard case .temporary(_, let retryAfter, let outlook) = failure else { return nil }
+        // A server that requests an immediate retry gets the ordinary pauses.
+        if let retryAfter, retryAfter >= Self.first { return retryAfter }
+        return outlook == .lasting ? ceiling : nil
+    }
+
     /// Returns a pseudo-random number in 0..<1 (SplitMix64).
     private mutating func nextFraction() -> Double {
         random &+= 0x9E37_79B9_7F4A_7C15

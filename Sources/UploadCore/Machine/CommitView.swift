@@ -12,19 +12,19 @@ public struct CommitView: Equatable, Sendable {
 extension UploadMachine {
     /// Returns the visible state of a source's commit; nil if the source has no pending commit.
     public func commitView(of sourceID: String) -> CommitView? {
-        guard let pending = commits[sourceID] else { return nil }
+        guard let errand = commits[sourceID]?.errand else { return nil }
         if allPaused { return CommitView(state: .paused) }
         if let signedOut { return CommitView(state: .signedOut, error: signedOut) }
         var view = CommitView(state: .verifying)
-        if pending.deadline != nil {
-            view = CommitView(state: .waiting, nextAttemptAt: pending.nextAttemptAt, error: pending.error)
+        if let pause = errand.pause {
+            view = CommitView(state: .waiting, nextAttemptAt: pause.nextAttemptAt, error: pause.error)
         }
         guard let gate = gates.closed(for: .commit) else { return view }
         view.error = gate.error ?? view.error
         if gate.reason == .signedOut {
             view.state = .signedOut
             view.nextAttemptAt = nil
-        } else if !pending.isAsked {
+        } else if !errand.isUnderWay {
             view.state = .waiting
             view.nextAttemptAt = later(gate.nextAttemptAt, view.nextAttemptAt)
         }

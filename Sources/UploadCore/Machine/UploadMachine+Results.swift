@@ -128,29 +128,6 @@ extension UploadMachine {
         }
     }
 
-    mutating func removed(_ id: RequestID) {
-        succeed(.remove)
-        guard let request = requests.removeValue(forKey: id) else { return }
-        for name in request.removals { actions.append(.write(.setting(Self.removalSetting(name), nil))) }
-    }
-
-    mutating func removalFailed(_ id: RequestID, _ failure: RemoteFailure, now: Now) {
-        guard let request = requests.removeValue(forKey: id) else { return }
-        switch failure {
-        case .permanent, .forgotten:
-            // A server that refuses to delete won't change its mind; the ids expire there.
-            succeed(.remove)
-            for name in request.removals { actions.append(.write(.setting(Self.removalSetting(name), nil))) }
-        case .temporary, .signedOut, .source, .cancelled:
-            removals.append(contentsOf: request.removals)
-            if case .signedOut = failure, id <= lastWithOldCredentials {
-                if request.wasProbe { gates.abandonProbe(.remove, now: now) }
-            } else {
-                close(.remove, failure, request: request, now: now)
-            }
-        }
-    }
-
     mutating func failed(_ id: RequestID, _ key: ContentKey, _ failure: RemoteFailure, now: Now) {
         guard let kind = requests[id]?.kind else { return }
         guard let request = answer(id, key, kind: kind) else { return }
@@ -201,9 +178,8 @@ extension UploadMachine {
         defer { self.backoff = backoff }
         let ceiling = limits.retryInterval
         switch failure {
-        case .temporary(let error, let retryAfter, let outlook):
-            // A server that requests an immediate retry gets the ordinary pauses.
-            let wanted = retryAfter.flatMap { $0 < Backoff.first ? nil : $0 } ?? (outlook == .lasting ? ceiling : nil)
+        case .temporary(let error, _, let outlook):
+            let wanted = backoff.pause(askedBy: failure)
             let longest = outlook == .away ? longestAbsence(now: now) : ceiling
             let pause = { (failures: Int) in wanted ?? backoff.pause(afterFailures: failures, atMost: longest) }
             gates.fail(

@@ -3,7 +3,7 @@ extension UploadMachine {
     /// Begins every request that may begin now.
     mutating func schedule(now: Now) {
         guard !stopped, signedOut == nil else { return }
-        if !removals.isEmpty { scheduleRemovals(now: now) }
+        scheduleRemovals(now: now)
         guard !allPaused else { return }
         scheduleQuestions(now: now)
         scheduleCommits(now: now)
@@ -14,7 +14,7 @@ extension UploadMachine {
         scheduleRegistrations(now: now)
     }
 
-    private func mayBegin(_ kind: RequestKind, _ now: Now) -> Bool {
+    func mayBegin(_ kind: RequestKind, _ now: Now) -> Bool {
         gates.allowance(for: kind, at: now.monotonic) != 0
     }
 
@@ -23,7 +23,7 @@ extension UploadMachine {
         requests.values.reduce(0) { $0 + ($1.kind == kind ? 1 : 0) }
     }
 
-    private mutating func begin(
+    mutating func begin(
         _ kind: RequestKind, _ keys: [ContentKey], fragment: Int? = nil, removals: [String] = [], source: String? = nil
     ) -> RequestID {
         lastRequest += 1
@@ -32,24 +32,6 @@ extension UploadMachine {
             kind: kind, keys: Set(keys), fragment: fragment, wasProbe: probe, wasBatch: keys.count > 1,
             removals: removals, source: source)
         return lastRequest
-    }
-
-    private mutating func scheduleRemovals(now: Now) {
-        guard mayBegin(.remove, now), isUnderWay(.remove) == 0 else { return }
-        let batch = Array(removals.prefix(traits.batch))
-        removals.removeFirst(batch.count)
-        actions.append(.remove(begin(.remove, [], removals: batch), batch))
-    }
-
-    private mutating func scheduleCommits(now: Now) {
-        guard !commits.isEmpty, mayBegin(.commit, now) else { return }
-        for commit in readyCommits {
-            guard mayBegin(.commit, now), isUnderWay(.commit) < limits.filesInFlight else { return }
-            let id = begin(.commit, [], source: commit.sourceID)
-            commits[commit.sourceID]?.phase = .asking(id)
-            actions.append(.commit(id, commit))
-            actions.append(.commitChanged(commit.sourceID))
-        }
     }
 
     private mutating func scheduleQuestions(now: Now) {

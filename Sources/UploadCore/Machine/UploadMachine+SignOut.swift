@@ -22,8 +22,7 @@ extension UploadMachine {
         var keys = Set(active)
         for (_, request) in given {
             keys.formUnion(request.keys)
-            removals += request.removals
-            if let source = request.source { commits[source]?.phase = .ready }
+            putBack(request)
             if request.wasProbe { gates.abandonProbe(request.kind, now: now) }
         }
         actions.append(.cancel(given.map(\.key)))

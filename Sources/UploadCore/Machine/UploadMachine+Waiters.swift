@@ -159,38 +159,4 @@ extension UploadMachine {
         wakeGroup(of: key)
         actions.append(.write(.forgetUpload(key)))
     }
-
-    /// Schedules the deletion of an id on the server. The schedule survives restarts.
-    mutating func remove(_ id: String) {
-        removals.append(id)
-        actions.append(.write(.setting(Self.removalSetting(id), Array(scope.description.utf8))))
-    }
-
-    /// Schedules the deletion of confirmed contents.
-    mutating func discard(_ ids: [String]) {
-        let underWay = requests.values.flatMap(\.removals)
-        for id in ids where !removals.contains(id) && !underWay.contains(id) { remove(id) }
-    }
-
-    /// Cancels the deletion of an id because the server issued the id again.
-    mutating func keep(_ id: String, now: Now) {
-        let isPlanned = removals.contains(id)
-        let isUnderWay = requests.filter { $0.value.removals.contains(id) }.keys.sorted()
-        guard isPlanned || !isUnderWay.isEmpty else { return }
-        removals.removeAll { $0 == id }
-        for request in isUnderWay {
-            guard let given = requests.removeValue(forKey: request) else { continue }
-            removals += given.removals.filter { $0 != id }
-            if given.wasProbe { gates.abandonProbe(.remove, now: now) }
-        }
-        if !isUnderWay.isEmpty { actions.append(.cancel(isUnderWay)) }
-        actions.append(.write(.setting(Self.removalSetting(id), nil)))
-    }
-
-    /// Returns the name of the ledger setting that stores an id to delete on the server. The setting's value is the
-    /// scope.
-    public static func removalSetting(_ id: String) -> String { removalPrefix + id }
-
-    /// The prefix of all settings that store ids to delete.
-    public static let removalPrefix = "removal/"
 }

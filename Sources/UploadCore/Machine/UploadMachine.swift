@@ -184,7 +184,7 @@ public struct UploadMachine: Sendable {
         let timeout = limits.fileTimeout == nil || allPaused ? nil : timeouts.first?.at
         // Includes gates whose time passed after the last `handle`, since no event has used them yet.
         let gate = gates.nextDeadline(after: min(now, handledAt))
-        let commit = commits.values.compactMap(\.deadline).min()
+        let commit = commits.values.compactMap(\.errand.pause?.until).min()
         return [gate, deadlines.first?.at, timeout, commit].compactMap(\.self).min()
     }
 
@@ -206,15 +206,15 @@ public struct UploadMachine: Sendable {
         case .acknowledged(let id, let key, let fragment, let receipt, let took):
             acknowledged(id, key, fragment, receipt: receipt, took: took, now: now)
         case .finished(let id, let key, let outcome): finished(id, key, outcome, now: now)
-        case .removed(let id): removed(id)
+        case .removed(let id): errandDone(.remove, id)
         case .failed(let id, let key, let failure): failed(id, key, failure, now: now)
-        case .removalFailed(let id, let failure): removalFailed(id, failure, now: now)
         case .gather(let source, let keys): gather(source, keys)
         case .commit(let commit, let forgotten): self.commit(commit, forgotten: forgotten, now: now)
         case .withdrawCommit(let source): withdrawCommit(source, now: now)
         case .retryCommit(let source): retryCommit(source, now: now)
-        case .committed(let id, let url): committed(id, url: url)
-        case .commitFailed(let id, let failure): commitFailed(id, failure, now: now)
+        case .committed(let id, let url): errandDone(.commit, id, url: url)
+        case .removalFailed(let id, let failure), .commitFailed(let id, let failure):
+            errandFailed(id, failure, now: now)
         case .discard(let ids): discard(ids)
         case .setSignedOut(let error): setSignedOut(error, now: now)
         case .tick: break

@@ -1,0 +1,177 @@
+/// A source's revision on its way to the server. In memory only; the source's record stores it.
+struct PendingCommit: Equatable, Sendable {
+    let commit: SourceCommit
+    var errand = Errand()
+}
+
+// Sends what goes beside uploads: commits, which tell the server about revisions of sources, and removals, which delete
+// unwanted uploads on the server.
+extension UploadMachine {
+    // MARK: Commits
+
+    mutating func commit(_ commit: SourceCommit, forgotten: Int, now: Now) {
+        let id = commit.sourceID
+        guard commits[id]?.commit != commit else { return }
+        giveUpCommit(of: id, now: now)
+        commits[id] = PendingCommit(commit: commit)
+        actions.append(.commitChanged(id))
+        if forgotten > 0 {
+            commits[id]?.errand.wait(backoff.pause(afterFailures: forgotten), Self.forgottenFiles, now: now)
+        }
+    }
+
+    mutating func withdrawCommit(_ id: String, now: Now) {
+        guard commits[id] != nil else { return }
+        giveUpCommit(of: id, now: now)
+        commits[id] = nil
+        // This gate holds back only commits, and none remains.
+        if commits.isEmpty { gates.open(.commit) }
+        actions.append(.commitChanged(id))
+    }
+
+    private mutating func giveUpCommit(of id: String, now: Now) {
+        guard let request = commits[id]?.errand.request else { return }
+        if requests.removeValue(forKey: request)?.wasProbe == true { gates.abandonProbe(.commit, now: now) }
+        actions.append(.cancel([request]))
+    }
+
+    mutating func retryCommit(_ id: String, now: Now) {
+        guard commits[id] != nil else { return }
+        gates.hurry(now: now)
+        _ = commits[id]?.errand.hurry()
+        actions.append(.commitChanged(id))
+    }
+
+    mutating func hurryCommits() {
+        for id in commits.keys.sorted() where commits[id]?.errand.hurry() == true {
+            actions.append(.commitChanged(id))
+        }
+    }
+
+    /// Marks commits as ready when their next attempt is due.
+    mutating func passCommitDeadlines(now: Now) {
+        for id in commits.keys.sorted() where commits[id]?.errand.passDeadline(now: now) == true {
+            actions.append(.commitChanged(id))
+        }
+    }
+
+    /// Sends the commits that are ready, oldest first.
+    mutating func scheduleCommits(now: Now) {
+        guard !commits.isEmpty, mayBegin(.commit, now) else { return }
+        let ready = commits.values.filter(\.errand.isReady).map(\.commit)
+            .sorted { ($0.createdAt.milliseconds, $0.sourceID) < ($1.createdAt.milliseconds, $1.sourceID) }
+        for commit in ready {
+            guard mayBegin(.commit, now), isUnderWay(.commit) < limits.filesInFlight else { return }
+            let id = begin(.commit, [], source: commit.sourceID)
+            commits[commit.sourceID]?.errand.begin(id)
+            actions.append(.commit(id, commit))
+            actions.append(.commitChanged(commit.sourceID))
+        }
+    }
+
+    /// The server does not know a file that it confirmed earlier.
+    private static let forgottenFiles = FileError(
+        code: "forgotten",
+        message:
+            "the server does not know one of the source's files any more; each is asked about, and sent again where "
+            + "it is lost", retryable: true)
+
+    // MARK: Removals
+
+    /// Schedules the deletion of an id on the server. The schedule survives restarts.
+    mutating func remove(_ id: String) {
+        removals.append(id)
+        actions.append(.write(.setting(Self.removalSetting(id), Array(scope.description.utf8))))
+    }
+
+    /// Schedules the deletion of confirmed contents.
+    mutating func discard(_ ids: [String]) {
+        let underWay = requests.values.flatMap(\.removals)
+        for id in ids where !removals.contains(id) && !underWay.contains(id) { remove(id) }
+    }
+
+    /// Cancels the deletion of an id because the server issued the id again.
+    mutating func keep(_ id: String, now: Now) {
+        let isPlanned = removals.contains(id)
+        let underWay = requests.filter { $0.value.removals.contains(id) }.sorted { $0.key < $1.key }
+        guard isPlanned || !underWay.isEmpty else { return }
+        for (request, given) in underWay {
+            requests[request] = nil
+            putBack(given)
+            if given.wasProbe { gates.abandonProbe(.remove, now: now) }
+        }
+        removals.removeAll { $0 == id }
+        if !underWay.isEmpty { actions.append(.cancel(underWay.map(\.key))) }
+        actions.append(.write(.setting(Self.removalSetting(id), nil)))
+    }
+
+    /// Sends removals in batches, one batch at a time. Their gate alone holds them back after a failure.
+    mutating func scheduleRemovals(now: Now) {
+        guard !removals.isEmpty, mayBegin(.remove, now), isUnderWay(.remove) == 0 else { return }
+        let batch = Array(removals.prefix(traits.batch))
+        removals.removeFirst(batch.count)
+        actions.append(.remove(begin(.remove, [], removals: batch), batch))
+    }
+
+    /// Returns the name of the ledger setting that stores an id to delete on the server. The setting's value is the
+    /// scope.
+    public static func removalSetting(_ id: String) -> String { removalPrefix + id }
+
+    /// The prefix of all settings that store ids to delete.
+    public static let removalPrefix = "removal/"
+
+    // MARK: Answers
+
+    mutating func errandDone(_ kind: RequestKind, _ id: RequestID, url: String? = nil) {
+        succeed(kind)
+        if let request = requests.removeValue(forKey: id) { end(request, .done(url: url)) }
+    }
+
+    mutating func errandFailed(_ id: RequestID, _ failure: RemoteFailure, now: Now) {
+        // A cancelled request has no entry any more.
+        guard let request = requests.removeValue(forKey: id) else { return }
+        let kind = request.kind
+        switch failure {
+        case .permanent(let error):
+            // A server that refuses to delete won't change its mind; the ids expire there.
+            succeed(kind)
+            return end(request, .refused(error))
+        case .forgotten:
+            succeed(kind)
+            return end(request, .forgotten(Self.forgottenFiles))
+        case .temporary(let error, _, _):
+            let pause = close(kind, failure, request: request, now: now)
+            fail(request, error, pause: pause, atMost: longestWait(after: failure, now: now), now: now)
+        case .signedOut where id <= lastWithOldCredentials:
+            if request.wasProbe { gates.abandonProbe(kind, now: now) }
+        case .signedOut: close(kind, failure, request: request, now: now)
+        case .cancelled where stopped: break
+        case .cancelled, .source:
+            close(kind, .cancelled, request: request, now: now)
+            fail(request, Self.interrupted, now: now)
+        }
+        putBack(request)
+    }
+
+    private mutating func fail(
+        _ request: Request, _ error: FileError, pause: Duration? = nil, atMost longest: Duration? = nil, now: Now
+    ) {
+        guard let source = request.source else { return }
+        commits[source]?.errand.fail(error, pause: pause, atMost: longest, backoff: &backoff, now: now)
+    }
+
+    /// Lets the commit or the removals of a request go again later.
+    mutating func putBack(_ request: Request) {
+        removals += request.removals
+        guard let source = request.source else { return }
+        commits[source]?.errand.end()
+        actions.append(.commitChanged(source))
+    }
+
+    private mutating func end(_ request: Request, _ outcome: CommitOutcome) {
+        for name in request.removals { actions.append(.write(.setting(Self.removalSetting(name), nil))) }
+        guard let source = request.source, let commit = commits.removeValue(forKey: source)?.commit else { return }
+        actions.append(.commitChanged(source))
+        actions.append(.commitEnded(sourceID: source, revision: commit.revision, outcome))
+    }
+}

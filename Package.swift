@@ -80,20 +80,21 @@ let package = Package(
 
         // The rooms of the agent, in the order a file passes through them.
         room("LinuxSystem", ["CLinux", systemPackage]),
+        room("URLs", ["LinuxSystem"]),
         room("UploadCore"),
         room("Digests", ["CCrypto", "CXXHash", "UploadCore"]),
         room("FileWatch", ["CLinux", "LinuxSystem", "UploadCore", systemPackage]),
         room("Ledger", ["CLMDB", "CXXHash", "LinuxSystem", "UploadCore", logging, systemPackage]),
         room("NetworkWatch", ["CLinux", "LinuxSystem", systemPackage]),
-        room("Transport", ["CCurl", "LinuxSystem", httpTypes]),
-        room("Remotes", ["Digests", "LinuxSystem", "Transport", "UploadCore", httpTypes, systemPackage]),
+        room("Transport", ["CCurl", "LinuxSystem", "URLs", httpTypes]),
+        room("Remotes", ["Digests", "LinuxSystem", "Transport", "URLs", "UploadCore", httpTypes, systemPackage]),
         room("PictureJobs"),
         room("MediaTools", ["CLinux", "LinuxSystem", "PictureJobs", "UploadCore", logging, systemPackage]),
         room(
             "Avatars",
             [
-                "CLinux", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "UploadCore", httpTypes,
-                logging, systemPackage,
+                "CLinux", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "URLs", "UploadCore",
+                httpTypes, logging, systemPackage,
             ]),
         room(
             "AgentKit",
@@ -142,6 +143,7 @@ let package = Package(
         tests("UploadCoreTests", ["UploadCore"]),
         tests("DigestsTests", ["Digests", "UploadCore"]),
         tests("LinuxSystemTests", ["LinuxSystem", "TestSupport", systemPackage]),
+        tests("URLsTests", ["LinuxSystem", "URLs"]),
         tests("FileWatchTests", ["CLinux", "FileWatch", "LinuxSystem", "TestSupport", "UploadCore", systemPackage]),
         tests("LedgerTests", ["Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging, systemPackage]),
         tests("NetworkWatchTests", ["CLinux", "LinuxSystem", "NetworkWatch", "TestSupport", systemPackage]),

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 
 /// The addresses of links at one moment, without link-local ones.
 enum LinkAddresses {

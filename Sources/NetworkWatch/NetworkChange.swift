@@ -1,3 +1,5 @@
+public import LinuxSystem
+
 /// A change after which failed attempts may succeed, so that waiting is pointless.
 public struct NetworkChange: Equatable, Sendable, CustomStringConvertible {
     /// The cause of a change, or several causes reported together.

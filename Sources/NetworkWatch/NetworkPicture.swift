@@ -1,3 +1,5 @@
+import LinuxSystem
+
 /// The known state of the network: distinguishes a change from a message that repeats a known fact.
 struct NetworkPicture: Equatable, Sendable {
     /// An address and its link; 0 for an unknown link.

@@ -1,3 +1,5 @@
+import LinuxSystem
+
 /// A kernel message about links, addresses or routes, reduced to the facts a sender needs.
 enum RouteMessage: Equatable, Sendable {
     /// A link exists, and whether it is up and running (RTM_NEWLINK).

@@ -1,3 +1,5 @@
+import LinuxSystem
+
 /// Parses the datagrams of a netlink route socket (man 7 netlink, man 7 rtnetlink). Does not trust the bytes: an
 /// impossible length ends the parsing.
 struct RouteMessageParser {

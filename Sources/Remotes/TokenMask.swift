@@ -1,4 +1,5 @@
 import FoundationEssentials
+import URLs
 
 /// Hides the account's token in texts from outside: otherwise a proxy echoing a request's header would put the token
 /// into sidecars, the log and the ledger.
@@ -23,8 +24,8 @@ public struct TokenMask: Equatable, Sendable {
         let bytes = Array(token.utf8)
         let encoded = (0..<3).map { Self.base64(of: bytes, at: $0) }.filter { $0.utf8.count >= Self.shortestEncoded }
         let urlSafe = encoded.map { $0.replacing("+", with: "-").replacing("/", with: "_") }
-        let percent = ["0123456789ABCDEF", "0123456789abcdef"].map { Self.percentEncoded(bytes, digits: $0) }
-        forms = Set([token] + percent + encoded + urlSafe).map { Array($0.utf8) }
+        let percent = [false, true].map { PercentEncoding.escapingReserved(bytes, lowercaseDigits: $0) }
+        forms = Array(Set([bytes] + percent + (encoded + urlSafe).map { Array($0.utf8) }))
     }
 
     /// Returns a text without the token.
@@ -33,19 +34,6 @@ public struct TokenMask: Equatable, Sendable {
         // Compares bytes, since a combining character after a token would change the token's last character.
         let bytes = forms.reduce(Array(text.utf8)) { $0.replacing($1, with: Array(Self.mark.utf8)) }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// Percent-encodes all bytes but unreserved characters (RFC 3986, section 2.3).
-    private static func percentEncoded(_ bytes: [UInt8], digits: String) -> String {
-        let digits = Array(digits)
-        return bytes.reduce(into: "") { text, byte in
-            let character = Character(Unicode.Scalar(byte))
-            if character.isASCII, character.isLetter || character.isNumber || "-._~".contains(character) {
-                text.append(character)
-            } else {
-                text += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-            }
-        }
     }
 
     /// Returns the characters of a base64 text that depend only on the given bytes.

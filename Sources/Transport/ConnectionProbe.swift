@@ -1,4 +1,5 @@
 import CCurl
+import URLs
 
 /// The facts learned by connecting to a server.
 public struct ConnectionReport: Sendable {
@@ -60,7 +61,7 @@ public enum ConnectionProbe {
         outbox_curl_set_string(easy, CURLOPT_URL, url)
         outbox_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
         // An empty name overrides the environment (man 3 CURLOPT_PROXY).
-        if LoopbackHost.isNamed(in: url) { outbox_curl_set_string(easy, CURLOPT_PROXY, "") }
+        if WebURL(url)?.isLoopback == true { outbox_curl_set_string(easy, CURLOPT_PROXY, "") }
         outbox_curl_set_long(easy, CURLOPT_CONNECT_ONLY, 1)
         outbox_curl_set_long(easy, CURLOPT_CERTINFO, 1)
         outbox_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)

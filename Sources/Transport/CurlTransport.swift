@@ -1,8 +1,8 @@
 /// HTTP/1.1 over libcurl: all transfers run on one dedicated thread, over persistent connections.
 ///
 /// Proxies come from the usual variables (`http_proxy`, `https_proxy`, `ALL_PROXY`, `NO_PROXY`; man 1 curl). Requests
-/// to this machine's own addresses (``LoopbackHost``) never use a proxy: data that is safe on loopback must not reach
-/// a proxy. TLS is 1.2 or newer and always verified.
+/// to this machine's own addresses (`HostName.isLoopback`) never use a proxy: data that is safe on loopback must not
+/// reach a proxy. TLS is 1.2 or newer and always verified.
 public final class CurlTransport: HTTPTransport {
     /// Settings of a transport.
     public struct Configuration: Sendable {

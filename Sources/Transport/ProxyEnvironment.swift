@@ -1,4 +1,5 @@
 import Glibc
+import URLs
 
 /// The proxies named by the environment, interpreted as by libcurl (man 1 curl, "ENVIRONMENT"): for requests that
 /// need to know whether a proxy is used.
@@ -18,14 +19,13 @@ struct ProxyEnvironment: Sendable {
 
     /// Returns the proxy for an absolute http or https URL; nil for none.
     func proxy(for url: String) -> String? {
-        guard let mark = url.firstRange(of: "://") else { return nil }
-        let scheme = url[..<mark.lowerBound].lowercased()
+        guard let url = WebURL(url) else { return nil }
         // HTTP_PROXY in capitals is ignored: in a CGI program the client controls its value ("httpoxy").
         let names =
-            scheme == "https"
+            url.isSecure
             ? ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] : ["http_proxy", "all_proxy", "ALL_PROXY"]
         guard let proxy = names.lazy.compactMap(value).first else { return nil }
-        return isExempt(Self.host(in: url[mark.upperBound...])) ? nil : proxy
+        return isExempt(Self.name(of: url.authority.host)) ? nil : proxy
     }
 
     /// Whether `no_proxy` lists the host: a name covers itself and all subdomains; addresses and `*` work as well.
@@ -39,11 +39,9 @@ struct ProxyEnvironment: Sendable {
         }
     }
 
-    private static func host(in rest: Substring) -> String {
-        let authority = rest.prefix { !"/?#".contains($0) }
-        let place = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
-        if place.first == "[" { return place.dropFirst().prefix { $0 != "]" }.lowercased() }
-        let host = place.prefix { $0 != ":" }.lowercased()
-        return host.hasSuffix(".") ? String(host.dropLast()) : host
+    /// Returns the form of a host that `no_proxy` is compared with: lower case, without brackets and trailing dot.
+    private static func name(of host: Substring) -> String {
+        if host.first == "[" { return host.dropFirst().prefix { $0 != "]" }.lowercased() }
+        return (host.last == "." ? host.dropLast() : host).lowercased()
     }
 }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import URLs
 
 /// Validates a request before libcurl gets it, because libcurl writes method, URL and fields unchanged.
 enum RequestCheck {
@@ -24,10 +25,7 @@ enum RequestCheck {
     }
 
     private static func validate(url: String) throws(TransportError) {
-        let scheme = url.prefix { $0 != ":" }.lowercased()
-        guard scheme == "http" || scheme == "https", url.dropFirst(scheme.count).hasPrefix("://") else {
-            throw .badURL("not an absolute http or https URL")
-        }
+        guard WebURL(url) != nil else { throw .badURL("not an absolute http or https URL") }
         guard url.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
             throw .badURL("the URL holds white space or a control character")
         }

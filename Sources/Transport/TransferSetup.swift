@@ -1,6 +1,7 @@
 import CCurl
 import Glibc
 import HTTPTypes
+import URLs
 
 /// Sets all options of one transfer on a new or reset easy handle.
 struct TransferSetup {
@@ -14,6 +15,7 @@ struct TransferSetup {
 
     private var easy: UnsafeMutableRawPointer { transfer.easy }
     private var request: TransportRequest { transfer.submission.request }
+    private var isLoopback: Bool { WebURL(request.url)?.isLoopback == true }
 
     func apply() {
         applyConnection()
@@ -54,7 +56,7 @@ struct TransferSetup {
         // Look-ups run on separate threads (man 3 CURLOPT_DNS_CACHE_TIMEOUT).
         set(CURLOPT_DNS_CACHE_TIMEOUT, 0)
         // An empty name overrides the environment (man 3 CURLOPT_PROXY).
-        if LoopbackHost.isNamed(in: request.url) { set(CURLOPT_PROXY, "") }
+        if isLoopback { set(CURLOPT_PROXY, "") }
         // The request's fields, such as the token, are only for the server, never for a tunnel's proxy.
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -62,7 +64,7 @@ struct TransferSetup {
 
     /// Sets the proxy explicitly: only then is it known whether an address belongs to the proxy.
     private func applyPeerChecks() {
-        let proxy = LoopbackHost.isNamed(in: request.url) ? nil : ProxyEnvironment.current.proxy(for: request.url)
+        let proxy = isLoopback ? nil : ProxyEnvironment.current.proxy(for: request.url)
         set(CURLOPT_PROXY, proxy ?? "")
         // An empty list overrides the environment (man 3 CURLOPT_NOPROXY).
         set(CURLOPT_NOPROXY, "")

@@ -1,3 +1,5 @@
+import LinuxSystem
+
 @testable import NetworkWatch
 
 /// Datagrams of a route socket, recorded on Linux 6.1 while `ip` changed things. Those about links are cut after the

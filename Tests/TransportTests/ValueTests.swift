@@ -104,34 +104,6 @@ struct NetworkNewsTests {
     }
 }
 
-struct LoopbackHostTests {
-    @Test(arguments: [
-        "http://localhost", "http://LocalHost:8787/x", "https://127.0.0.1:1", "http://127.255.0.9/",
-        "http://[::1]:8787",
-        "http://[0:0:0:0:0:0:0:1]/", "http://localhost?x",
-    ])
-    func `this machine is known by its names`(url: String) {
-        #expect(LoopbackHost.isNamed(in: url))
-    }
-
-    @Test(arguments: [
-        "", "localhost", "http://localhost.example", "http://localhost-2", "http://127.0.0.1.example", "http://127.1",
-        "http://127.0.0.256", "http://128.0.0.1", "http://[::2]", "http://[fe80::1]", "http://a@localhost",
-        "http://example/localhost", "http://0.0.0.0", "http://127.0.0.01",
-    ])
-    func `nothing else is taken for it`(url: String) {
-        #expect(!LoopbackHost.isNamed(in: url))
-    }
-
-    @Test(arguments: [
-        ("localhost", true), ("LOCALHOST", true), ("127.0.0.1", true), ("::1", true), ("0::0001", true), ("::2", false),
-        ("127.1", false), ("128.0.0.1", false), ("", false),
-    ])
-    func `a host by itself is judged as it is in a URL`(host: String, isLoopback: Bool) {
-        #expect(LoopbackHost.isOne(host) == isLoopback)
-    }
-}
-
 struct TokenBucketTests {
     private let second: UInt64 = 1_000_000_000
 

@@ -1,3 +1,5 @@
+import URLs
+
 /// The address of a public picture: an absolute http or https URL, and its place in the mirror.
 ///
 /// Addresses that differ only in http and https are equal: they share one entry of the mirror.
@@ -29,11 +31,15 @@ public struct AvatarAddress: Hashable, Sendable {
     ///   are too long.
     public init(_ text: String) throws(AvatarAddressError) {
         if text.utf8.count > Self.longestURL { throw AvatarAddressError(text, Self.tooLong) }
-        let parts = try URLParts(text)
-        let identity = parts.textBehindScheme
-        url = parts.scheme + identity
+        let parts: CanonicalURL
+        do {
+            parts = try CanonicalURL(text)
+        } catch {
+            throw AvatarAddressError(text, error.reason)
+        }
+        url = parts.text
         if url.utf8.count > Self.longestURL { throw AvatarAddressError(text, Self.tooLong) }
-        self.identity = url.dropFirst(parts.scheme.count)
+        identity = url.dropFirst(parts.scheme.count)
         place = MirrorPlace.parts(of: parts)
         if place.reduce(0, { $0 + $1.utf8.count + 1 }) > Self.longestPlace {
             throw AvatarAddressError(text, "its path has too many parts to be kept in a directory")
@@ -67,10 +73,7 @@ public struct AvatarAddressError: Error, Equatable, Sendable, CustomStringConver
     /// The beginning of a text, without user info, which may be a password, and without characters that could break
     /// the line.
     private static func shown(_ text: String) -> String {
-        let slashes = text.firstRange(of: "://")?.upperBound ?? text.startIndex
-        let authority = text[slashes...].prefix { !"/?#\\".contains($0) }
-        var shown = text[...]
-        if let at = authority.lastIndex(of: "@") { shown = text[..<slashes] + text[text.index(after: at)...] }
+        let shown = WebURL.withoutUserInfo(text)
         let line = shown.unicodeScalars.prefix(100).map { scalar -> Character in
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator: "?"

@@ -1,4 +1,5 @@
 import Digests
+import URLs
 import UploadCore
 
 /// Maps a URL to its place in the mirror: names of directories and, at the end, of a file (docs/avatars.md).
@@ -15,7 +16,7 @@ enum MirrorPlace {
     /// The agent's own names at the top level. Other own names begin with a dot, which no host does.
     private static let ownNames: Set<String> = ["current.jpg", "wanted.txt"]
 
-    static func parts(of url: URLParts) -> [String] {
+    static func parts(of url: CanonicalURL) -> [String] {
         var parts = [Array(hostName(url.host, port: url.port).utf8)]
         for part in url.path.dropLast() { parts.append(part.isEmpty ? Array("%empty".utf8) : withoutDots(part)) }
         parts.append(lastName(url.path.last ?? [], query: url.query))
@@ -33,9 +34,9 @@ enum MirrorPlace {
     }
 
     private static func lastName(_ part: [UInt8], query: [UInt8]?) -> [UInt8] {
-        let name = PercentEncoding.makingRoom(for: "3F", in: part.isEmpty ? Array("%index".utf8) : withoutDots(part))
+        let name = makingRoom(for: "3F", in: part.isEmpty ? Array("%index".utf8) : withoutDots(part))
         guard let query else { return name }
-        let inOnePart = PercentEncoding.makingRoom(for: "2F", in: query)
+        let inOnePart = makingRoom(for: "2F", in: query)
             .flatMap { $0 == UInt8(ascii: "/") ? Array("%2F".utf8) : [$0] }
         return name + Array("%3F".utf8) + inOnePart
     }
@@ -44,6 +45,22 @@ enum MirrorPlace {
     private static func withoutDots(_ part: [UInt8]) -> [UInt8] {
         guard part.count <= 2, part.allSatisfy({ $0 == UInt8(ascii: ".") }) else { return part }
         return part.flatMap { _ in Array("%2E".utf8) }
+    }
+
+    /// Frees `%<code>` for another meaning: inserts `25` after the percent sign of each escape with this code,
+    /// including already extended ones. Reversible by removing one `25`, so different texts stay different.
+    private static func makingRoom(for code: String, in text: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count)
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            result.append(byte)
+            if byte != PercentEncoding.percent { continue }
+            var ahead = rest
+            while ahead.starts(with: "25".utf8) { ahead = ahead.dropFirst(2) }
+            if ahead.starts(with: code.utf8) { result.append(contentsOf: "25".utf8) }
+        }
+        return result
     }
 
     /// Names over 200 bytes are cut and end in a hash. Short names that look like cut ones get a hash too, so that no

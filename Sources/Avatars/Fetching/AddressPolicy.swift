@@ -1,4 +1,6 @@
 import Glibc
+import LinuxSystem
+import URLs
 
 /// The addresses pictures may be fetched from: those of the public internet, unless private ones are allowed.
 ///
@@ -17,7 +19,7 @@ public struct AddressPolicy: Equatable, Sendable {
     ///
     /// - Parameter address: The form of inet_ntop(3); anything else is refused.
     public func allows(_ address: String) -> Bool {
-        allowsPrivate || Self.bytes(of: address).map(Self.isPublic) ?? false
+        allowsPrivate || IPAddress(address).map { Self.isPublic($0.bytes) } ?? false
     }
 
     /// Whether the host of a URL is allowed, as far as its name shows: a name other than `localhost`, or an allowed
@@ -33,17 +35,9 @@ public struct AddressPolicy: Equatable, Sendable {
     }
 
     private static func literal(_ host: String) -> [UInt8]? {
-        if host.first == "[" { return bytes(of: String(host.dropFirst().prefix { $0 != "]" })) }
         var four = in_addr()
-        return inet_aton(host, &four) == 1 ? withUnsafeBytes(of: four) { Array($0) } : bytes(of: host)
-    }
-
-    /// 4 or 16 bytes in network order; nil if the text is no address.
-    private static func bytes(of text: String) -> [UInt8]? {
-        var four = in_addr()
-        if inet_pton(AF_INET, text, &four) == 1 { return withUnsafeBytes(of: four) { Array($0) } }
-        var six = in6_addr()
-        return inet_pton(AF_INET6, text, &six) == 1 ? withUnsafeBytes(of: six) { Array($0) } : nil
+        if inet_aton(host, &four) == 1 { return withUnsafeBytes(of: four) { Array($0) } }
+        return HostName.address(host[...])?.bytes
     }
 
     private static func isPublic(_ address: [UInt8]) -> Bool {

@@ -1,6 +1,7 @@
 import HTTPTypes
 public import LinuxSystem
 public import Transport
+import URLs
 
 /// Fetches pictures over HTTP: conditional GETs without credentials. Follows redirects itself, so that every hop is
 /// checked.
@@ -35,7 +36,7 @@ public struct CurlFetcher: AvatarFetching {
     public func fetch(_ request: AvatarRequest, into draft: SharedDescriptor) async throws(AvatarFetchError)
         -> AvatarAnswer
     {
-        guard let start = HopURL(request.url) else {
+        guard let start = try? CanonicalURL(request.url) else {
             throw .failed(.badRedirect, "\(request.url) is no http or https URL")
         }
         let sink = DraftSink(draft)
@@ -58,7 +59,7 @@ public struct CurlFetcher: AvatarFetching {
 
     // MARK: One hop
 
-    private func check(_ hop: HopURL) throws(AvatarFetchError) {
+    private func check(_ hop: CanonicalURL) throws(AvatarFetchError) {
         guard policy.allows(host: hop.host) else {
             throw .notAllowed("\(hop.host) is a private address; set avatar_cache.allow_private to allow it")
         }
@@ -71,7 +72,7 @@ public struct CurlFetcher: AvatarFetching {
         pattern.hasPrefix("*.") ? host.hasSuffix(pattern.dropFirst()) : host == pattern
     }
 
-    private func ask(_ hop: HopURL, _ request: AvatarRequest, _ sink: DraftSink) async throws(AvatarFetchError)
+    private func ask(_ hop: CanonicalURL, _ request: AvatarRequest, _ sink: DraftSink) async throws(AvatarFetchError)
         -> HTTPReply
     {
         var headers: HTTPFields = [.accept: "image/*, */*;q=0.1"]
@@ -107,7 +108,7 @@ public struct CurlFetcher: AvatarFetching {
     // MARK: Replies
 
     /// The target of a redirect; nil if the reply is no redirect.
-    private static func redirect(_ reply: HTTPReply, from hop: HopURL) throws(AvatarFetchError) -> HopURL? {
+    private static func redirect(_ reply: HTTPReply, from hop: CanonicalURL) throws(AvatarFetchError) -> CanonicalURL? {
         guard [301, 302, 303, 307, 308].contains(reply.status) else { return nil }
         guard let location = reply.headers.first(.location), let next = hop.following(location) else {
             throw .failed(.badRedirect, "\(hop.host) redirects to what is no http or https URL")

@@ -1,4 +1,5 @@
 import PictureJobs
+import URLs
 
 /// Places of styled pictures: `.styles/<style>/<host>[_port]/<path>.png`.
 enum StylePlace {

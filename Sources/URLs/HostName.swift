@@ -1,11 +1,22 @@
-import Glibc
+package import LinuxSystem
 
-/// Converts host names in URLs to the canonical form for requests.
-enum HostName {
-    /// The reason why a host is refused.
-    struct Refusal: Error {
-        let reason: String
-        init(_ reason: String) { self.reason = reason }
+/// Judges the hosts of URLs, and converts them to the canonical form for requests.
+package enum HostName {
+    /// Returns the address that a host stands for: four decimal numbers, or an IPv6 address with or without brackets;
+    /// nil for a name.
+    ///
+    /// Forms that only some resolvers accept (`127.1`, `0x7f.1`) are no addresses.
+    package static func address(_ host: Substring) -> IPAddress? {
+        let bytes = host.utf8
+        let isBracketed = bytes.first == UInt8(ascii: "[") && bytes.last == UInt8(ascii: "]")
+        return IPAddress(isBracketed ? String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self) : String(host))
+    }
+
+    /// Whether a host means this machine: `localhost`, 127.0.0.0/8 in its usual form, or `::1` in any form.
+    ///
+    /// Such a host may receive a token over plain http, but then no proxy may be used. Both decisions use this test.
+    package static func isLoopback(_ host: Substring) -> Bool {
+        host.lowercased() == "localhost" || address(host)?.isLoopback == true
     }
 
     /// Maximum lengths of a name and a label in the DNS (RFC 1035, section 2.3.4).
@@ -16,9 +27,11 @@ enum HostName {
 
     /// Returns the canonical form: lower case, international labels in Punycode, no trailing dot, IPv6 addresses in
     /// brackets as RFC 5952 writes them.
-    static func canonical(_ text: ArraySlice<UInt8>) throws(Refusal) -> String {
-        if text.first == UInt8(ascii: "[") { return try addressInBrackets(text) }
-        guard let name = String(validating: text, as: UTF8.self), !name.isEmpty else { throw Refusal("it has no host") }
+    ///
+    /// - Parameter name: An IPv6 address in brackets.
+    package static func canonical(_ name: Substring) throws(URLRefusal) -> String {
+        if name.utf8.first == UInt8(ascii: "[") { return try addressInBrackets(name) }
+        if name.isEmpty { throw URLRefusal("it has no host") }
         var labels: [String] = []
         let parts = name.unicodeScalars.split(
             omittingEmptySubsequences: false, whereSeparator: { $0 == "." || otherDots.contains($0) })
@@ -28,25 +41,27 @@ enum HostName {
             labels.append(try label(part))
         }
         let host = labels.joined(separator: ".")
-        if host.utf8.count > longestName { throw Refusal("its host is longer than \(longestName) bytes") }
-        if let last = labels.last, isNumber(last), !isIPv4(host) {
-            throw Refusal("its host is neither a name nor an address of four decimal numbers")
+        if host.utf8.count > longestName { throw URLRefusal("its host is longer than \(longestName) bytes") }
+        if let last = labels.last, isNumber(last), address(host[...])?.isIPv4 != true {
+            throw URLRefusal("its host is neither a name nor an address of four decimal numbers")
         }
         return host
     }
 
-    private static func label(_ part: Substring.UnicodeScalarView.SubSequence) throws(Refusal) -> String {
-        if part.isEmpty { throw Refusal("its host is empty or has a part that is") }
+    private static func label(_ part: Substring.UnicodeScalarView.SubSequence) throws(URLRefusal) -> String {
+        if part.isEmpty { throw URLRefusal("its host is empty or has a part that is") }
         let label = String(part).lowercased()
         var encoded = label
         if label.utf8.contains(where: { $0 >= 0x80 }) {
             guard label.unicodeScalars.allSatisfy(isAllowed), let punycode = Punycode.encode(label) else {
-                throw Refusal("its host can't be encoded; write it in its ASCII form (xn--)")
+                throw URLRefusal("its host can't be encoded; write it in its ASCII form (xn--)")
             }
             encoded = "xn--" + punycode
         }
-        guard encoded.utf8.allSatisfy(isAllowed) else { throw Refusal("its host holds a character that no name has") }
-        if encoded.utf8.count > longestLabel { throw Refusal("a part of its host is over \(longestLabel) bytes") }
+        guard encoded.utf8.allSatisfy(isAllowed) else {
+            throw URLRefusal("its host holds a character that no name has")
+        }
+        if encoded.utf8.count > longestLabel { throw URLRefusal("a part of its host is over \(longestLabel) bytes") }
         return encoded
     }
 
@@ -82,19 +97,11 @@ enum HostName {
             || label.hasPrefix("0x") && label.utf8.dropFirst(2).allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
     }
 
-    private static func isIPv4(_ text: String) -> Bool {
-        var address = in_addr()
-        return inet_pton(AF_INET, text, &address) == 1
-    }
-
-    private static func addressInBrackets(_ text: ArraySlice<UInt8>) throws(Refusal) -> String {
-        guard text.last == UInt8(ascii: "]") else { throw Refusal("its IPv6 address must stand in brackets") }
-        var address = in6_addr()
-        var spelt = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        guard inet_pton(AF_INET6, String(decoding: text.dropFirst().dropLast(), as: UTF8.self), &address) == 1,
-            inet_ntop(AF_INET6, &address, &spelt, socklen_t(spelt.count)) != nil
-        else { throw Refusal("what stands in brackets is not an IPv6 address") }
-        let end = spelt.firstIndex(of: 0) ?? spelt.endIndex
-        return "[\(String(decoding: spelt[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self))]"
+    private static func addressInBrackets(_ text: Substring) throws(URLRefusal) -> String {
+        guard text.utf8.last == UInt8(ascii: "]") else { throw URLRefusal("its IPv6 address must stand in brackets") }
+        guard let address = address(text), !address.isIPv4 else {
+            throw URLRefusal("what stands in brackets is not an IPv6 address")
+        }
+        return "[\(address)]"
     }
 }

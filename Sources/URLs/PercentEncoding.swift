@@ -1,14 +1,16 @@
 /// Percent-encoding in URLs (RFC 3986, section 2.1).
-enum PercentEncoding {
-    static let percent = UInt8(ascii: "%")
-    private static let digits = Array("0123456789ABCDEF".utf8)
+package enum PercentEncoding {
+    /// The first byte of an escape.
+    package static let percent = UInt8(ascii: "%")
+    private static let upperDigits = Array("0123456789ABCDEF".utf8)
+    private static let lowerDigits = Array("0123456789abcdef".utf8)
     /// Printable ASCII characters that RFC 3986 allows nowhere in a path or query, but people write anyway. Square
     /// brackets are not allowed either, but stay unencoded as in browsers, because servers expect them.
     private static let neverPlain = Set(" \"<>\\^`{|}".utf8)
 
     /// Returns the canonical form of a path or query. Escapes get upper-case digits, characters that need an escape
     /// are escaped, a `%` that begins no escape becomes `%25`, and everything else stays unchanged.
-    static func canonical(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    package static func canonical(_ text: Substring.UTF8View) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
         var rest = text
@@ -29,7 +31,7 @@ enum PercentEncoding {
     ///
     /// `%2E` is another spelling of the dot (RFC 3986, section 6.2.2.2). Components of dots only have the same meaning
     /// for all servers in either spelling: they become `.` and `..`.
-    static func canonicalPart(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    package static func canonicalPart(_ text: Substring.UTF8View) -> [UInt8] {
         let part = canonical(text)
         var rest = part[...]
         var dots = 0
@@ -46,30 +48,28 @@ enum PercentEncoding {
         return dots > 2 ? part : Array(repeating: UInt8(ascii: "."), count: dots)
     }
 
-    /// Frees `%<code>` for another meaning: inserts `25` after the percent sign of each escape with this code,
-    /// including already extended ones. Reversible by removing one `25`, so different texts stay different.
-    static func makingRoom(for code: String, in text: [UInt8]) -> [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(text.count)
-        var rest = text[...]
-        while let byte = rest.popFirst() {
-            result.append(byte)
-            if byte != percent { continue }
-            var ahead = rest
-            while ahead.starts(with: "25".utf8) { ahead = ahead.dropFirst(2) }
-            if ahead.starts(with: code.utf8) { result.append(contentsOf: "25".utf8) }
+    /// Returns a text with all bytes but unreserved characters escaped (RFC 3986, section 2.3).
+    package static func escapingReserved(_ text: [UInt8], lowercaseDigits: Bool = false) -> [UInt8] {
+        text.reduce(into: []) { result, byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                result.append(byte)
+            default: append(byte, to: &result, lowercaseDigits: lowercaseDigits)
+            }
         }
-        return result
     }
 
     /// Appends `%XX`.
-    static func append(_ byte: UInt8, to text: inout [UInt8]) {
+    package static func append(_ byte: UInt8, to text: inout [UInt8], lowercaseDigits: Bool = false) {
+        let digits = lowercaseDigits ? lowerDigits : upperDigits
         text.append(percent)
         text.append(digits[Int(byte >> 4)])
         text.append(digits[Int(byte & 15)])
     }
 
-    private static func escape(_ rest: ArraySlice<UInt8>) -> UInt8? {
+    private static func escape(_ rest: Substring.UTF8View) -> UInt8? {
         guard let high = rest.first.flatMap(digit), let low = rest.dropFirst().first.flatMap(digit) else { return nil }
         return high << 4 | low
     }

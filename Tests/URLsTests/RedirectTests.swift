@@ -1,8 +1,8 @@
 import Testing
 
-@testable import Avatars
+@testable import URLs
 
-struct HopURLTests {
+struct RedirectTests {
     @Test(arguments: [
         ("http://h/a/b?q", "http://x/y", "http://x/y"),
         ("http://h/a/b?q", "HTTPS://X:444/y?z#f", "https://x:444/y?z"),
@@ -21,12 +21,12 @@ struct HopURLTests {
         ("http://[::1]:8/a", "b", "http://[::1]:8/b"),
     ])
     func `a Location means what RFC 3986 says`(base: String, location: String, expected: String) throws {
-        #expect(try #require(HopURL(base)).following(location)?.text.withoutBareSlash == expected.withoutBareSlash)
+        #expect(try CanonicalURL(base).following(location)?.text.withoutBareSlash == expected.withoutBareSlash)
     }
 
     @Test(arguments: ["ftp://x/y", "file:///etc/passwd", "javascript:alert(1)", "http://", "http://a b/", "gopher:x"])
     func `a Location that is no http or https URL leads nowhere`(location: String) throws {
-        #expect(try #require(HopURL("http://h/a")).following(location) == nil)
+        #expect(try CanonicalURL("http://h/a").following(location) == nil)
     }
 }
 

@@ -37,7 +37,6 @@ public struct Blacklist: Sendable {
     /// limited to the pause of other failures.
     ///
     /// - Returns: End of the new entry; nil if the URL is not listed.
-    /// - Returns: until when the URL is listed now; nil where it is not.
     @discardableResult
     public mutating func note(
         _ fault: AvatarFault, _ message: String, of address: AvatarAddress, now: Now
@@ -45,7 +44,7 @@ public struct Blacklist: Sendable {
         let duration: Duration
         switch fault {
         case .status, .notAPicture, .tooLarge, .tooManyPixels, .killedWorker, .badRedirect: duration = pause
-        case .serverBusy(let retryAfter): duration = min(retryAfter ?? .zero, pause)
+        case .serverBusy(let retryAfter): duration = min(Backoff.requested(retryAfter) ?? .zero, pause)
         case .notItsFault: duration = .zero
         }
         if duration <= .zero { return nil }

@@ -35,9 +35,13 @@ public struct Backoff: Equatable, Sendable {
     /// A server may ask for it with `Retry-After`. If somebody must fix the cause, the pause is the longest one.
     func pause(askedBy failure: RemoteFailure) -> Duration? {
         guard case .temporary(_, let retryAfter, let outlook) = failure else { return nil }
-        // A server that requests an immediate retry gets the ordinary pauses.
-        if let retryAfter, retryAfter >= Self.first { return retryAfter }
-        return outlook == .lasting ? ceiling : nil
+        return Self.requested(retryAfter) ?? (outlook == .lasting ? ceiling : nil)
+    }
+
+    /// Returns the pause that a server requests with `Retry-After`; nil without one. A server that requests an immediate
+    /// retry gets the ordinary pauses, so the result is nil as well.
+    public static func requested(_ retryAfter: Duration?) -> Duration? {
+        retryAfter.flatMap { $0 < first ? nil : $0 }
     }
 
     /// Returns a pseudo-random number in 0..<1 (SplitMix64).

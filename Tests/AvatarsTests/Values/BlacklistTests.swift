@@ -31,6 +31,7 @@ struct `The blacklist` {
         (AvatarFault(status: 503, retryAfter: .seconds(30)), "server_busy", 30),
         (AvatarFault(status: 429, retryAfter: .seconds(86_400)), "server_busy", 600),
         (AvatarFault(status: 503, retryAfter: .zero), "server_busy", 0),
+        (AvatarFault(status: 503, retryAfter: .milliseconds(500)), "server_busy", 0),
     ])
     func `each fault has its time`(fault: AvatarFault, code: String, seconds: Int64) throws {
         var list = Blacklist(pause: .seconds(600))

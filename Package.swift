@@ -88,8 +88,10 @@ let package = Package(
         room("NetworkWatch", ["CLinux", "LinuxSystem", systemPackage]),
         room("Transport", ["CCurl", "LinuxSystem", "URLs", httpTypes]),
         room("Remotes", ["Digests", "LinuxSystem", "Transport", "URLs", "UploadCore", httpTypes, systemPackage]),
+        room("Processes", ["CLinux", "LinuxSystem", systemPackage]),
         room("PictureJobs"),
-        room("MediaTools", ["CLinux", "LinuxSystem", "PictureJobs", "UploadCore", logging, systemPackage]),
+        room(
+            "MediaTools", ["CLinux", "LinuxSystem", "PictureJobs", "Processes", "UploadCore", logging, systemPackage]),
         room(
             "Avatars",
             [
@@ -148,10 +150,11 @@ let package = Package(
         tests("LedgerTests", ["Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging, systemPackage]),
         tests("NetworkWatchTests", ["CLinux", "LinuxSystem", "NetworkWatch", "TestSupport", systemPackage]),
         tests("PictureJobsTests", ["PictureJobs"]),
+        tests("ProcessesTests", ["CLinux", "LinuxSystem", "Processes", "TestSupport"]),
         tests(
             "MediaToolsTests",
             [
-                "CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "TestSupport", "UploadCore", logging,
+                "CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "TestSupport", "UploadCore", logging,
                 systemPackage,
             ]),
         tests(

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import LinuxSystem
+package import LinuxSystem
 import SystemPackage
 
 /// The access of a system program beyond its descriptors: it may read and execute programs and libraries, and read the
@@ -8,11 +8,17 @@ import SystemPackage
 ///
 /// Two layers, each if the kernel supports it: Landlock (man 7 landlock) for files, TCP and signals, and a system call
 /// filter (man 2 seccomp) on x86-64, ARM64 and RISC-V.
-struct Confinement: Sendable {
+package struct Confinement: Sendable {
     /// The program to run, at any path.
-    var program: String
+    package var program: String
     /// Open files that may be reopened through `/proc/self/fd`.
-    var readable: [SharedDescriptor] = []
+    package var readable: [SharedDescriptor]
+
+    /// Creates the access rules of a program.
+    package init(program: String, readable: [SharedDescriptor] = []) {
+        self.program = program
+        self.readable = readable
+    }
 
     /// Directories of programs and libraries in common distributions; missing ones are skipped.
     private static let systemPaths = [

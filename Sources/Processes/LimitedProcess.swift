@@ -6,16 +6,16 @@ import SystemPackage
 
 /// A child process under limits, in its own session. Never outlives the thread that started it (man 2 prctl,
 /// PR_SET_PDEATHSIG), so that thread must wait for its end.
-final class LimitedProcess: Sendable {
+package final class LimitedProcess: Sendable {
     /// The process id, also the id of its process group.
-    let pid: pid_t
+    package let pid: Int32
     private let handle: SharedDescriptor
     private let ending = Mutex<ProcessEnding?>(nil)
 
     /// Starts a program. Blocks until it runs.
     ///
     /// - Throws: ``StartFailure``.
-    init(_ command: ProcessCommand) throws(StartFailure) {
+    package init(_ command: ProcessCommand) throws(StartFailure) {
         let pid = try Self.start(command)
         self.pid = pid
         let handle = outbox_pidfd_open(pid)
@@ -31,10 +31,10 @@ final class LimitedProcess: Sendable {
     deinit { end() }
 
     /// A descriptor that becomes readable when the process ends, before it is reaped.
-    var pollDescriptor: Int32 { handle.rawValue }
+    package var pollDescriptor: Int32 { handle.rawValue }
 
     /// Kills the process and its process group; ``end()`` reaps it. A confined process can't start others.
-    func kill() {
+    package func kill() {
         ending.withLock { if $0 == nil { Glibc.kill(-pid, SIGKILL) } }
     }
 
@@ -42,7 +42,7 @@ final class LimitedProcess: Sendable {
     ///
     /// - Returns: How the process ended; its own ending if it had already ended.
     @discardableResult
-    func end() -> ProcessEnding {
+    package func end() -> ProcessEnding {
         ending.withLock { known in
             if let known { return known }
             // The process id can't be reused before the process is reaped.

@@ -1,19 +1,19 @@
 import CLinux
 import Glibc
-import LinuxSystem
-import SystemPackage
+package import LinuxSystem
+package import SystemPackage
 
 /// A pipe from a child to a thread of this process, which reads without blocking.
-struct OutputPipe: Sendable {
+package struct OutputPipe: Sendable {
     /// The child's end, for writing.
-    let writing: SharedDescriptor
+    package let writing: SharedDescriptor
     /// This process's end, for poll(2) and reading.
-    let reading: SharedDescriptor
+    package let reading: SharedDescriptor
 
     /// Creates a pipe.
     ///
     /// - Throws: `Errno` of pipe2(2).
-    init() throws(Errno) {
+    package init() throws(Errno) {
         var ends: [Int32] = [-1, -1]
         try retryingOnInterrupt { pipe2(&ends, O_CLOEXEC) }
         reading = SharedDescriptor(Descriptor(owning: ends[0]))
@@ -24,7 +24,7 @@ struct OutputPipe: Sendable {
     /// Passes the pipe's current content to `take`, in pieces.
     ///
     /// - Returns: Whether more may come; false after all writers closed their ends.
-    func drain(_ take: (ArraySlice<UInt8>) -> Void) -> Bool {
+    package func drain(_ take: (ArraySlice<UInt8>) -> Void) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
             guard let count = try? retryingOnInterrupt({ read(reading.rawValue, &buffer, buffer.count) }) else {
@@ -42,7 +42,7 @@ struct OutputPipe: Sendable {
 ///   - descriptors: Negative ones are ignored.
 ///   - deadline: On CLOCK_MONOTONIC, in nanoseconds; nil: no deadline.
 /// - Returns: Which descriptors are ready; none after the deadline.
-func waitUntilReadable(_ descriptors: [Int32], deadline: UInt64? = nil) -> [Bool] {
+package func waitUntilReadable(_ descriptors: [Int32], deadline: UInt64? = nil) -> [Bool] {
     var polled = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     while true {
         var milliseconds: Int32 = -1

@@ -1,51 +1,76 @@
 import Glibc
-import LinuxSystem
+package import LinuxSystem
 
 /// A program to run and everything it receives. It inherits nothing of the agent's environment and no other
 /// descriptor.
-struct ProcessCommand: Sendable {
+package struct ProcessCommand: Sendable {
     /// Absolute path.
-    var program: String
+    package var program: String
     /// Arguments, without the program's name.
-    var arguments: [String]
+    package var arguments: [String]
     /// The whole environment.
-    var environment = Self.plainEnvironment
+    package var environment: [String: String]
     /// The descriptors 0, 1, 2 and so on of the process.
-    var descriptors: [SharedDescriptor]
+    package var descriptors: [SharedDescriptor]
     /// Resource limits.
-    var limits: ProcessLimits
+    package var limits: ProcessLimits
     /// Access limits; nil if the program sandboxes itself.
-    var confinement: Confinement?
+    package var confinement: Confinement?
+
+    /// Creates a command.
+    package init(
+        program: String, arguments: [String], environment: [String: String] = Self.plainEnvironment,
+        descriptors: [SharedDescriptor], limits: ProcessLimits, confinement: Confinement? = nil
+    ) {
+        self.program = program
+        self.arguments = arguments
+        self.environment = environment
+        self.descriptors = descriptors
+        self.limits = limits
+        self.confinement = confinement
+    }
 
     /// Sufficient for system programs: messages in English, times in UTC.
-    static let plainEnvironment = ["LC_ALL": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "TZ": "UTC"]
+    package static let plainEnvironment = ["LC_ALL": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "TZ": "UTC"]
 }
 
-/// Resource limits of a process (man 2 setrlimit). Core files are never written.
-struct ProcessLimits: Equatable, Sendable {
-    /// Processor time over the whole life, in seconds; nil: no limit.
-    var processorSeconds: UInt64?
+/// Resource limits of a process (man 2 setrlimit); nil: no limit. Core files are never written.
+package struct ProcessLimits: Equatable, Sendable {
+    /// Processor time over the whole life, in seconds.
+    package var processorSeconds: UInt64?
     /// Address space in bytes, so that an allocation fails before the machine runs out of memory.
-    var addressSpace: UInt64
+    package var addressSpace: UInt64?
     /// Maximum size of a written file in bytes.
-    var fileSize: UInt64
+    package var fileSize: UInt64?
     /// Maximum number of open descriptors.
-    var openFiles: UInt64 = 64
+    package var openFiles: UInt64
     /// Added to the nice value, because uploads have precedence.
-    var niceness: Int32 = 10
+    package var niceness: Int32
+
+    /// Creates limits.
+    package init(
+        processorSeconds: UInt64? = nil, addressSpace: UInt64? = nil, fileSize: UInt64? = nil, openFiles: UInt64 = 64,
+        niceness: Int32 = 10
+    ) {
+        self.processorSeconds = processorSeconds
+        self.addressSpace = addressSpace
+        self.fileSize = fileSize
+        self.openFiles = openFiles
+        self.niceness = niceness
+    }
 
     var resources: [(resource: Int32, value: UInt64)] {
-        var limits = [
+        let limits: [(Int32, UInt64?)] = [
             (Int32(RLIMIT_AS.rawValue), addressSpace), (Int32(RLIMIT_FSIZE.rawValue), fileSize),
             (Int32(RLIMIT_NOFILE.rawValue), openFiles), (Int32(RLIMIT_CORE.rawValue), 0),
+            (Int32(RLIMIT_CPU.rawValue), processorSeconds),
         ]
-        if let processorSeconds { limits.append((Int32(RLIMIT_CPU.rawValue), processorSeconds)) }
-        return limits
+        return limits.compactMap { resource, value in value.map { (resource, $0) } }
     }
 }
 
 /// How a process ended.
-enum ProcessEnding: Equatable, Sendable, CustomStringConvertible {
+package enum ProcessEnding: Equatable, Sendable, CustomStringConvertible {
     /// The process exited with this code.
     case exited(Int32)
     /// This signal killed the process.
@@ -57,7 +82,8 @@ enum ProcessEnding: Equatable, Sendable, CustomStringConvertible {
         self = signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal)
     }
 
-    var description: String {
+    /// For messages.
+    package var description: String {
         switch self {
         case .exited(let code): "exit code \(code)"
         case .killed(let signal): "signal \(signal) (\(String(cString: strsignal(signal))))"
@@ -66,16 +92,16 @@ enum ProcessEnding: Equatable, Sendable, CustomStringConvertible {
 }
 
 /// A program that could not be started.
-struct StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
+package struct StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
     /// What failed, and why.
-    var description: String
+    package var description: String
     /// Whether the program itself is at fault: missing, or not executable on this machine.
-    var isProgramsFault: Bool
+    package var isProgramsFault: Bool
 }
 
 extension StartFailure {
     /// Converts any error that prevented a start.
-    init(_ error: any Error, starting program: String) {
+    package init(_ error: any Error, starting program: String) {
         self =
             error as? StartFailure
             ?? StartFailure(description: "\(program) cannot be started: \(error)", isProgramsFault: false)

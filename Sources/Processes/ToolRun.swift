@@ -1,10 +1,10 @@
 import Glibc
-import LinuxSystem
+package import LinuxSystem
 import Synchronization
 import SystemPackage
 
 /// Why a program gave no result.
-enum ToolFailure: Error, Equatable, Sendable {
+package enum ToolFailure: Error, Equatable, Sendable {
     /// The program ended with an error or by a signal; with its last line of output.
     case ended(ProcessEnding, String)
     /// The program exceeded its time or its output limit.
@@ -16,7 +16,7 @@ enum ToolFailure: Error, Equatable, Sendable {
 }
 
 /// Runs a program to its end on a separate thread. Kills it at the time limit or when the task is cancelled.
-final class ToolRun: Sendable {
+package final class ToolRun: Sendable {
     private enum State {
         case waiting
         case running(LimitedProcess)
@@ -38,7 +38,7 @@ final class ToolRun: Sendable {
     ///   - time: Limit of the elapsed time.
     /// - Returns: The standard output if `output` is nil.
     /// - Throws: ``ToolFailure`` unless the program exited with 0.
-    static func run(
+    package static func run(
         _ program: String, _ arguments: [String], input: SharedDescriptor, output: SharedDescriptor? = nil,
         limits: ProcessLimits, confinement: Confinement?, within time: Duration, longestOutput: Int = 1 << 16
     ) async throws(ToolFailure) -> [UInt8] {

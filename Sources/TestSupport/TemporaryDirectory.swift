@@ -34,6 +34,20 @@ public final class TemporaryDirectory: Sendable {
     /// Returns the absolute path of a name in the directory.
     public func path(_ name: String) -> String { "\(path)/\(name)" }
 
+    /// Writes a file.
+    ///
+    /// - Returns: Its absolute path.
+    /// - Throws: `CocoaError` if the file cannot be written.
+    public func file(_ name: String, _ content: String) throws -> String {
+        try Data(content.utf8).write(to: URL(fileURLWithPath: path(name)))
+        return path(name)
+    }
+
+    /// Returns the content of a file; empty if the file cannot be read.
+    public func text(_ name: String) -> String {
+        String(decoding: FileManager.default.contents(atPath: path(name)) ?? Data(), as: UTF8.self)
+    }
+
     /// Removes the directory now, including directories without write permission. Idempotent.
     public func close() {
         let manager = FileManager.default

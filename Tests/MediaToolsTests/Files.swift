@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 import LinuxSystem
 import TestSupport
@@ -11,20 +10,10 @@ func opened(_ path: String, flags: Int32 = O_RDONLY) throws -> SharedDescriptor 
 func nullDevice() throws -> SharedDescriptor { try opened("/dev/null", flags: O_RDWR) }
 
 extension TemporaryDirectory {
-    /// A file with this content.
-    func file(_ name: String, _ content: String) throws -> String {
-        try Data(content.utf8).write(to: URL(fileURLWithPath: path(name)))
-        return path(name)
-    }
-
     /// A program with this text.
     func program(_ name: String, _ text: String) throws -> String {
         let file = try file(name, text)
         chmod(file, 0o755)
         return file
-    }
-
-    func text(_ name: String) -> String {
-        String(decoding: FileManager.default.contents(atPath: path(name)) ?? Data(), as: UTF8.self)
     }
 }

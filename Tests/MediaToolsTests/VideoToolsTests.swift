@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import Processes
 import TestSupport
 import Testing
 import UploadCore
@@ -203,7 +204,8 @@ struct VideoToolsTests {
         let prober = try #require(tools.prober)
         let output = try await ToolRun.run(
             prober, ["-loglevel", "error"] + options + ["-show_entries", "stream=width", "-i", path],
-            input: nullDevice(), limits: .roomy, confinement: nil, within: .seconds(60))
+            input: nullDevice(), limits: ProcessLimits(addressSpace: 4 << 30, fileSize: 1 << 30), confinement: nil,
+            within: .seconds(60))
         return String(decoding: output, as: UTF8.self)
     }
 

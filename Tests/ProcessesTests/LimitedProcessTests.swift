@@ -5,7 +5,7 @@ import LinuxSystem
 import TestSupport
 import Testing
 
-@testable import MediaTools
+@testable import Processes
 
 @Suite("A process under limits")
 struct LimitedProcessTests {
@@ -129,6 +129,18 @@ struct LimitedProcessTests {
         task.cancel()
         await #expect(throws: ToolFailure.cancelled) { try await task.value }
         #expect(!Self.exists(pid))
+    }
+
+    @Test func `a program without limits has those of this process`() async throws {
+        func lines(_ limits: String) -> [Substring] {
+            limits.split(separator: "\n").filter { line in
+                ["Max address space", "Max file size", "Max cpu time"].contains { line.hasPrefix($0) }
+            }
+        }
+        let own = try String(contentsOfFile: "/proc/self/limits", encoding: .utf8)
+        let given = try await shell("exec cat /proc/self/limits", limits: ProcessLimits())
+        #expect(lines(given) == lines(own))
+        #expect(lines(own).count == 3)
     }
 
     @Test func `it is reaped`() async throws {
@@ -264,3 +276,9 @@ struct LimitedProcessTests {
 extension ProcessLimits {
     static let roomy = ProcessLimits(addressSpace: 4 << 30, fileSize: 1 << 30)
 }
+
+private func opened(_ path: String, flags: Int32 = O_RDONLY) throws -> SharedDescriptor {
+    try SharedDescriptor(opening: path, flags: flags)
+}
+
+private func nullDevice() throws -> SharedDescriptor { try opened("/dev/null", flags: O_RDWR) }

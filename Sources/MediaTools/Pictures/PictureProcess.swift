@@ -1,6 +1,7 @@
 import Glibc
 import LinuxSystem
 import PictureJobs
+import Processes
 import Synchronization
 import SystemPackage
 

@@ -1,5 +1,6 @@
 import Glibc
 public import LinuxSystem
+import Processes
 public import UploadCore
 
 /// The system's ffprobe and ffmpeg: ffprobe examines a video, ffmpeg extracts a picture.

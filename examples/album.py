@@ -3,7 +3,7 @@
 
     album.py OUTBOX NAME TITLE FILE...
 
-Exit code: 0 posted (its URL is printed), 1 it will not be, 2 wrong use.
+Exit code: 0 posted (prints the URL), 1 the post failed, 2 wrong usage.
 """
 
 import json
@@ -23,11 +23,11 @@ class Album:
         self.title = title
         self.cover = cover
         os.mkdir(self.directory)
-        # A draft first: nothing is sent before everything is there.
+        # Start with a draft: the agent sends nothing before all files are added.
         self._describe(draft=True)
 
     def add(self, file):
-        """Copies a file in, under a name the agent ignores until it is whole."""
+        """Copies a file in, under a name that the agent ignores until the copy is complete."""
         name = os.path.basename(file)
         part = os.path.join(self.directory, f".{name}.part")
         shutil.copy2(file, part)
@@ -37,7 +37,7 @@ class Album:
         self._describe(draft=False)
 
     def entry(self):
-        """What the sidecar says; None before there is one. It is replaced whole, so it is never half written."""
+        """Returns the sidecar's content, or None before the first sidecar. The agent replaces sidecars atomically."""
         try:
             with open(os.path.join(self.directory, "source.outbox.json"), encoding="utf-8") as file:
                 entry = json.load(file)
@@ -46,11 +46,11 @@ class Album:
         return entry if isinstance(entry, dict) and entry.get("version") == 1 else None
 
     def follow(self, pause=0.5):
-        """Gives each entry that differs from the one before, the final one last."""
+        """Yields each changed entry, the final one last."""
         last = None
         while last is None or last["state"] not in FINAL:
             entry = self.entry()
-            # Until the agent has read the new source.toml it is still the draft that it was.
+            # Before the agent has read the new source.toml, the sidecar still reports a draft.
             if entry is not None and entry != last:
                 last = entry
                 yield entry
@@ -58,7 +58,7 @@ class Album:
                 time.sleep(pause)
 
     def _describe(self, draft):
-        # A JSON string is a TOML string as well, but for DEL.
+        # A JSON string without DEL is also a TOML string.
         lines = [f"title = {json.dumps(self.title.replace(chr(127), ''), ensure_ascii=False)}"]
         if self.cover:
             lines.append(f"cover = {json.dumps(self.cover, ensure_ascii=False)}")
@@ -75,7 +75,7 @@ def reason(entry):
 
 
 def tell(entry, shown):
-    """Prints what is new since the last call: a line for the post, and one for each file."""
+    """Prints the lines that changed since the last call: one for the post, and one for each file."""
     lines = {"": f"{entry['state']:<10} {int(100 * entry['progress']):3d} %  {entry['title']}{reason(entry)}"}
     if entry["next_attempt_at"]:
         lines[""] += f", again at {entry['next_attempt_at']}"
@@ -107,7 +107,7 @@ def main():
     for left_out in entry["skipped"]:
         print(f"left out: {left_out}", file=sys.stderr)
     if entry["pending_changes"]:
-        # Came or changed after the post was taken; `outbox submit` makes them its next revision.
+        # Files added or changed after the agent took the post; `outbox submit` makes them its next revision.
         print(f"not in it yet: {', '.join(entry['pending_changes'])}", file=sys.stderr)
     if entry["state"] != "done":
         return 1

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Drops a file into an outbox and waits until its sidecar says what became of it.
+# Drops a file into an outbox and waits until its sidecar reports a final state.
 #
 #   drop-and-wait.sh FILE OUTBOX [SECONDS]
 #
-# Exit code: 0 it arrived, 1 it did not and will not, 2 wrong use, 75 not yet.
+# Exit code: 0 the file arrived, 1 it will not arrive (stderr has the reason), 2 wrong usage, 75 not yet.
 set -euo pipefail
 
 if (($# < 2 || $# > 3)); then
@@ -21,8 +21,8 @@ if [[ -e $outbox/$name ]]; then
     exit 2
 fi
 
-# Copied under a name the agent ignores and renamed, so that it never sees half a file. (It also waits by itself until
-# a writer has closed its file; this way doesn't depend on that.)
+# Copy under a name that the agent ignores, then rename: so the agent never sees half a file. (The agent also waits
+# until a writer closes its file; a rename needs no such wait.)
 temporary="$outbox/.$name.$$.part"
 trap 'rm -f "$temporary"' EXIT
 cp -- "$file" "$temporary"

@@ -3,7 +3,7 @@
 #
 #   post-album.sh PICTURES OUTBOX [TITLE [SECONDS]]
 #
-# Exit code: 0 posted, 1 it will not be (stderr says why), 2 wrong use, 75 not yet.
+# Exit code: 0 posted, 1 the post failed (stderr has the reason), 2 wrong usage, 75 not yet.
 set -euo pipefail
 
 if (($# < 2 || $# > 4)) || [[ ! -d $1 || ! -d $2 ]]; then
@@ -25,7 +25,7 @@ quoted() {
     printf '"%s"' "${text//\"/\\\"}"
 }
 
-# Written under a name the agent ignores and renamed, so that it never sees half of it.
+# Writes source.toml under a name that the agent ignores, then renames it: so the agent never sees half a file.
 describe() {
     printf 'title = %s\ndraft = %s\n' "$(quoted "$title")" "$1" >"$source/.source.toml.part"
     mv -- "$source/.source.toml.part" "$source/source.toml"
@@ -45,7 +45,7 @@ if ! mkdir -- "$source"; then
     echo "choose another name for the directory, or remove that one" >&2
     exit 2
 fi
-# A draft first: nothing is sent before everything is there.
+# Start with a draft: the agent sends nothing before all files are copied.
 describe true
 find "$pictures" -maxdepth 1 -type f ! -name '.*' ! -name 'source.toml' ! -name '*.outbox.json' \
     -exec cp -- {} "$source/" \;

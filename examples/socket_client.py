@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Talks to a running agent over its Unix socket.
 
-    socket_client.py list                 what there is: sources, then their files
-    socket_client.py submit DIRECTORY     submits a draft, or what changed since, and follows it to its end
-    socket_client.py follow               prints every event, over restarts of the agent, until it is interrupted
+    socket_client.py list                 lists all posts (sources) with their files
+    socket_client.py submit DIRECTORY     submits a draft or later changes, and follows the post to its final state
+    socket_client.py follow               prints every event, over restarts of the agent, until Ctrl-C
 
-The socket is $OUTBOX_SOCKET, else ~/.local/state/outbox/control.sock. The whole interface: docs/control.md.
+The socket is $OUTBOX_SOCKET, else ~/.local/state/outbox/control.sock. docs/control.md describes the interface.
 """
 
 import http.client
@@ -34,7 +34,7 @@ class Connection(http.client.HTTPConnection):
 
 
 class Refused(Exception):
-    """The agent answered that it can't be done."""
+    """The agent refused the request."""
 
 
 class Agent:
@@ -60,18 +60,18 @@ class Agent:
         return self.ask("GET", f"/v1/sources/{urllib.parse.quote(identifier, safe='')}")
 
     def act(self, identifier, action):
-        """submit, pause, resume, cancel, retry or first"""
+        """Performs submit, pause, resume, cancel, retry or first on a post."""
         return self.ask("POST", f"/v1/sources/{urllib.parse.quote(identifier, safe='')}/{action}")
 
     def events(self):
-        """Gives (type, data) for ever; first ("open", None), and again whenever the connection had to be made anew.
+        """Yields (type, data) for ever. The first is ("open", None), which also follows each reconnection.
 
-        What happened meanwhile is caught up with where the agent still has it; where not, it says `reset`.
+        After a reconnection the agent sends the missed events, or `reset` if it no longer has them.
         """
         last = None
         was_open = False
         while True:
-            connection = Connection(self.path, timeout=60)  # a sign of life comes every 15 s
+            connection = Connection(self.path, timeout=60)  # the agent sends a keep-alive every 15 s
             try:
                 connection.request("GET", "/v1/events", headers={"Last-Event-ID": last} if last else {})
                 response = connection.getresponse()
@@ -85,7 +85,7 @@ class Agent:
             except (OSError, http.client.HTTPException):
                 if not was_open:
                     raise
-                # The agent was stopped; it may come back.
+                # The agent stopped; it may come back.
             finally:
                 connection.close()
             time.sleep(1)
@@ -134,7 +134,7 @@ def list_sources(agent):
 
 
 def submit(agent, directory):
-    """The stream is opened before anything is asked for: so no change can fall between the two."""
+    """Submits a post and follows it. Opens the stream before the first request, so that no change is missed."""
     identifier = None
     for kind, data in agent.events():
         if kind in ("open", "reset"):

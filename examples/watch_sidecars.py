@@ -3,7 +3,7 @@
 
     watch_sidecars.py OUTBOX [SECONDS BETWEEN LOOKS]
 
-Sidecars are replaced whole, so whatever is read here is never half written.
+The agent replaces sidecars atomically, so this program never reads half of one.
 """
 
 import json
@@ -23,7 +23,7 @@ def sidecars(outbox):
 
 
 def read(path):
-    """The sidecar, or None where it went away meanwhile or is somebody else's file."""
+    """Returns the sidecar's content, or None if the file is gone or is no sidecar."""
     try:
         with open(path, encoding="utf-8") as file:
             entry = json.load(file)

@@ -1,9 +1,9 @@
-// Mirrors pictures of the web into a directory and prints where each one is:
+// Mirrors pictures of the web into a directory and prints their paths:
 //
 //     example-avatars DIRECTORY STYLE URL …
 //
-// with a style like `original`, `rect:96x96` or `round:96x96,r=48,b=2`. Asked for again, a picture comes from the
-// directory; once its server's Cache-Control has run out, the server is asked whether it changed.
+// with a style like `original`, `rect:96x96` or `round:96x96,r=48,b=2`. A second request takes the picture from the
+// directory. After the server's Cache-Control expired, the cache asks the server whether the picture changed.
 
 import Avatars
 import Foundation
@@ -29,7 +29,7 @@ struct Example {
         }
     }
 
-    /// The four parts of a cache: where pictures are kept, who fetches them, who draws them, and the limits.
+    /// Creates a cache from its four parts: storage, downloads, drawing and limits.
     static func makeCache(directory: String) throws -> AvatarCache {
         let logger = Logger(label: "example-avatars") { StreamLogHandler.standardError(label: $0) }
         let environment = ProcessInfo.processInfo.environment
@@ -43,9 +43,9 @@ struct Example {
             logger: logger)
     }
 
-    /// Asks for all at once: the cache sees to it that each URL is fetched once, a few at a time.
+    /// Requests all pictures at once. The cache fetches each URL once, a few at a time.
     ///
-    /// - Returns: whether all were had.
+    /// - Returns: Whether all pictures succeeded.
     static func mirror(_ urls: [String], _ style: PictureStyle, _ cache: AvatarCache) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             for url in urls { group.addTask { await show(url, style, cache) } }

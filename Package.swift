@@ -98,17 +98,66 @@ let package = Package(
                 "CLinux", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "URLs", "UploadCore",
                 httpTypes, logging, systemPackage,
             ]),
+        // What the agent is made of, from the simplest to the whole.
+        room("AgentSupport", ["LinuxSystem", "UploadCore", systemPackage]),
         room(
-            "AgentKit",
+            "AgentConfiguration",
             [
-                "Avatars", "CLinux", "Digests", "FileWatch", "Ledger", "LinuxSystem", "MediaTools", "NetworkWatch",
-                "PictureJobs", "Remotes", "Transport", "UploadCore", httpTypes, hummingbird, hummingbirdCore,
-                logging, nioCore, nioPosix,
-                serviceLifecycle, systemPackage,
-                unixSignals,
+                "AgentSupport", "CLinux", "LinuxSystem", "PictureJobs", "Transport", "UploadCore", systemPackage,
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ]),
-        program("outbox", ["AgentKit", "LinuxSystem", "UploadCore", argumentParser, logging, systemPackage]),
+        room(
+            "Session",
+            ["AgentConfiguration", "CLinux", "Ledger", "LinuxSystem", "Remotes", "UploadCore", systemPackage]),
+        room(
+            "Intake",
+            ["AgentConfiguration", "CLinux", "Digests", "LinuxSystem", "MediaTools", "UploadCore", systemPackage]),
+        room("Reports", ["AgentSupport", "Ledger", "UploadCore"]),
+        room(
+            "Sidecars",
+            [
+                "AgentConfiguration", "AgentSupport", "Intake", "LinuxSystem", "Reports", "UploadCore", logging,
+                systemPackage,
+            ]),
+        room("LedgerCare", ["AgentSupport", "CLinux", "Ledger", "LinuxSystem", logging, systemPackage]),
+        room(
+            "SystemdService",
+            ["AgentConfiguration", "AgentSupport", "LinuxSystem", "UploadCore", logging, systemPackage]),
+        room(
+            "ControlAPI",
+            [
+                "AgentSupport", "CLinux", "Digests", "LinuxSystem", "Reports", "Session", "UploadCore", httpTypes,
+                hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle, systemPackage,
+            ]),
+        room(
+            "Console", ["AgentConfiguration", "AgentSupport", "CLinux", "LinuxSystem", "Reports", "UploadCore"]),
+        room(
+            "Doctor",
+            [
+                "AgentConfiguration", "AgentSupport", "CLinux", "Console", "ControlAPI", "FileWatch", "Intake",
+                "LedgerCare", "LinuxSystem", "MediaTools", "PictureJobs", "Remotes", "Reports", "Session", "Transport",
+                httpTypes, logging, systemPackage,
+            ]),
+        room(
+            "Portrait",
+            [
+                "AgentSupport", "Intake", "LinuxSystem", "MediaTools", "PictureJobs", "Remotes", "Reports",
+                "UploadCore", logging, systemPackage,
+            ]),
+        room(
+            "Agent",
+            [
+                "AgentConfiguration", "AgentSupport", "Avatars", "CLinux", "Console", "ControlAPI", "Digests",
+                "Doctor", "FileWatch", "Intake", "Ledger", "LedgerCare", "LinuxSystem", "MediaTools", "NetworkWatch",
+                "PictureJobs", "Portrait", "Remotes", "Reports", "Session", "Sidecars", "SystemdService", "Transport",
+                "UploadCore", logging, serviceLifecycle, systemPackage, unixSignals,
+            ]),
+        program(
+            "outbox",
+            [
+                "Agent", "AgentConfiguration", "AgentSupport", "Console", "ControlAPI", "Doctor", "LinuxSystem",
+                "Reports", "Session", "SystemdService", "UploadCore", argumentParser, logging, systemPackage,
+            ]),
 
         // The only importer of libvips: a process of its own, which may die over a picture.
         program("outbox-media", ["CSandbox", "CVips", "LinuxSystem", "PictureJobs", systemPackage]),
@@ -135,6 +184,7 @@ let package = Package(
             exclude: ["README.md"], swiftSettings: strict),
 
         room("TestSupport"),
+        room("AgentTestSupport", ["AgentSupport", "LinuxSystem", "Reports", "UploadCore"]),
         // What starts the built programs and plays the server for them.
         room("EndToEndSupport", ["CCrypto", "TestSupport"]),
         .target(
@@ -171,12 +221,62 @@ let package = Package(
         tests(
             "RemotesTests",
             ["Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "UploadCore", httpTypes, systemPackage]),
+        tests("AgentSupportTests", ["AgentSupport", "UploadCore"]),
         tests(
-            "AgentKitTests",
+            "AgentConfigurationTests",
             [
-                "AgentKit", "Avatars", "Digests", "FileWatch", "Ledger", "LinuxSystem", "MediaTools", "PictureJobs",
-                "Remotes", "TestSupport", "Transport", "UploadCore", httpTypes, logging, serviceLifecycle,
-                systemPackage,
+                "AgentConfiguration", "AgentSupport", "LinuxSystem", "PictureJobs", "TestSupport",
+            ]),
+        tests("SessionTests", ["AgentConfiguration", "LinuxSystem", "Remotes", "Session", "TestSupport"]),
+        tests(
+            "IntakeTests",
+            [
+                "AgentTestSupport",
+                "AgentConfiguration", "Digests", "Intake", "LinuxSystem", "TestSupport", "UploadCore", systemPackage,
+            ]),
+        tests("ReportsTests", ["AgentTestSupport", "Reports", "UploadCore"]),
+        tests(
+            "SidecarsTests",
+            [
+                "AgentTestSupport", "Intake", "LinuxSystem", "Reports", "Sidecars", "TestSupport", "UploadCore",
+                logging, systemPackage,
+            ]),
+        tests("LedgerCareTests", ["Ledger", "LedgerCare", "TestSupport", "UploadCore", logging]),
+        tests(
+            "SystemdServiceTests",
+            [
+                "AgentConfiguration", "AgentSupport", "SystemdService", "TestSupport", "UploadCore", logging,
+            ]),
+        tests(
+            "ControlAPITests",
+            [
+                "AgentSupport", "AgentTestSupport", "ControlAPI", "LinuxSystem", "Reports", "Session", "TestSupport",
+                "UploadCore", logging, serviceLifecycle, systemPackage,
+            ]),
+        tests(
+            "ConsoleTests",
+            [
+                "AgentConfiguration", "AgentSupport", "AgentTestSupport", "Console", "Reports", "TestSupport",
+                "UploadCore",
+            ]),
+        tests(
+            "DoctorTests",
+            [
+                "AgentConfiguration", "AgentSupport", "Console", "ControlAPI", "Doctor", "Remotes", "Reports",
+                "TestSupport", "Transport", httpTypes,
+            ]),
+        tests(
+            "PortraitTests",
+            [
+                "AgentTestSupport", "Intake", "LinuxSystem", "MediaTools", "PictureJobs", "Portrait", "Remotes",
+                "TestSupport", "Transport", "UploadCore", logging, systemPackage,
+            ]),
+        tests(
+            "AgentTests",
+            [
+                "Agent", "AgentConfiguration", "AgentSupport", "AgentTestSupport", "ControlAPI", "Digests", "FileWatch",
+                "Intake", "Ledger", "LinuxSystem", "Remotes", "Reports", "Session", "Sidecars", "TestSupport",
+                "Transport", "UploadCore", logging, systemPackage,
             ]),
         tests(
             "OutboxReceiverTests",

@@ -61,7 +61,7 @@ target() {
 # Three targets at a time on two cores, since many tests wait. The long ones begin, so that none is left over at the end.
 unit_tests() {
     local width=$((($(nproc) * 3 + 1) / 2)) running=0 failed=0 directory name
-    local targets=(AgentKitTests OutboxReceiverTests MediaToolsTests MediaWorkerTests LedgerTests UploadCoreTests)
+    local targets=(AgentTests OutboxReceiverTests MediaToolsTests MediaWorkerTests LedgerTests UploadCoreTests)
     for directory in Tests/*/; do
         name=$(basename "$directory")
         if [[ " EndToEndTests ${targets[*]} " != *" $name "* ]]; then targets+=("$name"); fi

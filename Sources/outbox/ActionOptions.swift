@@ -1,5 +1,7 @@
-import AgentKit
 import ArgumentParser
+import Console
+import ControlAPI
+import Reports
 import UploadCore
 
 /// The arguments and the execution shared by all commands that act on files.

@@ -1,4 +1,6 @@
-import AgentKit
+import AgentConfiguration
+import Console
+import ControlAPI
 
 /// The connection to the agent of one configuration, for a command.
 struct AgentLink {

@@ -1,4 +1,5 @@
-import AgentKit
+import AgentConfiguration
+import Console
 import Glibc
 import Logging
 import Synchronization

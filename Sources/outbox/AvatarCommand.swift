@@ -1,5 +1,8 @@
-import AgentKit
+import Agent
 import ArgumentParser
+import Console
+import ControlAPI
+import Reports
 
 struct AvatarCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,10 @@
-import AgentKit
+import AgentConfiguration
+import AgentSupport
 import ArgumentParser
+import ControlAPI
 import Glibc
+import Session
+import SystemdService
 
 /// The failures of commands, and the only table of exit statuses (docs/errors.md, man 3 sysexits).
 enum CommandFailure: Error {

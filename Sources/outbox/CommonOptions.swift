@@ -1,4 +1,4 @@
-import AgentKit
+import AgentConfiguration
 import ArgumentParser
 import Glibc
 

@@ -1,4 +1,5 @@
-import AgentKit
+import AgentConfiguration
+import AgentSupport
 import ArgumentParser
 
 struct ConfigCommand: ParsableCommand {

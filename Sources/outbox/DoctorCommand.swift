@@ -1,5 +1,6 @@
-import AgentKit
+import AgentSupport
 import ArgumentParser
+import Doctor
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,6 @@
-import AgentKit
+import Console
+import ControlAPI
+import Reports
 import UploadCore
 
 /// Resolves a word on the command line with specific requests to the agent, which may know a hundred thousand files.

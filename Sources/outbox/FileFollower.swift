@@ -1,4 +1,6 @@
-import AgentKit
+import Console
+import ControlAPI
+import Reports
 import UploadCore
 
 /// Follows the agent's files from one poll to the next. Requests only active files, and files that stopped being

@@ -1,5 +1,8 @@
-import AgentKit
+import AgentConfiguration
+import AgentSupport
 import ArgumentParser
+import Doctor
+import Session
 
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,4 @@
-import AgentKit
+import Console
 import FoundationEssentials
 import Glibc
 import LinuxSystem

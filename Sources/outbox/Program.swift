@@ -1,5 +1,7 @@
-import AgentKit
+import Agent
+import AgentSupport
 import ArgumentParser
+import Console
 import Glibc
 
 /// `outbox`: the agent, and the commands that control it.

@@ -1,4 +1,5 @@
-import AgentKit
+import Console
+import Reports
 
 /// Shows the progress of files: bars redrawn in place on a terminal, otherwise a plain line for each change.
 struct ProgressDisplay {

@@ -1,5 +1,7 @@
-import AgentKit
+import Agent
 import ArgumentParser
+import ControlAPI
+import Reports
 
 struct PruneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,10 @@
-import AgentKit
+import Agent
+import AgentConfiguration
+import AgentSupport
 import ArgumentParser
 import Glibc
 import Logging
+import Session
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,7 @@
-import AgentKit
+import AgentConfiguration
+import AgentSupport
 import ArgumentParser
+import SystemdService
 
 struct ServiceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,8 @@
-import AgentKit
+import AgentConfiguration
+import AgentSupport
 import ArgumentParser
 import Glibc
+import SystemdService
 
 /// The options of the service commands, besides the configuration.
 struct ServiceOptions: ParsableArguments {

@@ -1,4 +1,8 @@
-import AgentKit
+import AgentConfiguration
+import AgentSupport
+import ControlAPI
+import Reports
+import Session
 
 /// Stores and discards tokens: through a running agent, otherwise directly in the state directory.
 struct SessionDesk {

@@ -1,4 +1,7 @@
-import AgentKit
+import Agent
+import Console
+import ControlAPI
+import Reports
 import UploadCore
 
 /// All files and sources at one moment.

@@ -1,4 +1,8 @@
-import AgentKit
+import AgentConfiguration
+import AgentSupport
+import Console
+import ControlAPI
+import Reports
 import UploadCore
 
 /// Resolves a word on the command line to a source. Waits a moment for a source that the agent has not seen yet.

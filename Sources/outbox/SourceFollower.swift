@@ -1,4 +1,6 @@
-import AgentKit
+import Console
+import ControlAPI
+import Reports
 import UploadCore
 
 /// Follows the agent's sources from one poll to the next. Requests only sources that are not final, and sources that

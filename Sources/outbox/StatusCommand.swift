@@ -1,5 +1,6 @@
-import AgentKit
+import AgentSupport
 import ArgumentParser
+import Console
 
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,7 @@
-import AgentKit
+import AgentSupport
+import Console
+import ControlAPI
+import Reports
 import UploadCore
 
 /// `status --watch`: shows changes until interrupted.

@@ -1,5 +1,7 @@
-import AgentKit
 import ArgumentParser
+import Console
+import ControlAPI
+import Reports
 
 struct SubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
-import AgentKit
 import Glibc
 import LinuxSystem
+import Session
 import SystemPackage
 
 /// Reads the token for `login`.

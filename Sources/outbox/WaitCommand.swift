@@ -1,5 +1,7 @@
-import AgentKit
+import AgentSupport
 import ArgumentParser
+import Console
+import Reports
 import UploadCore
 
 struct WaitCommand: AsyncParsableCommand {

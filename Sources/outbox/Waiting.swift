@@ -1,4 +1,7 @@
-import AgentKit
+import AgentSupport
+import Console
+import ControlAPI
+import Reports
 import UploadCore
 
 /// Runs `wait`: polls the agent and shows changes.

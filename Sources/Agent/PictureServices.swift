@@ -1,0 +1,146 @@
+import AgentConfiguration
+import AgentSupport
+import Avatars
+import ControlAPI
+import Intake
+import LinuxSystem
+import Logging
+import MediaTools
+import PictureJobs
+import Portrait
+import Remotes
+import Session
+import Transport
+import UploadCore
+
+/// The agent's picture services besides the upload: measurements and thumbnails, the mirror of the server's pictures,
+/// and the user's own picture.
+struct PictureServices: Sendable {
+    /// Measures and draws pictures in separate processes.
+    let worker: PictureWorker
+    /// Examines dropped files.
+    let examiner: MediaExaminer
+    /// The profile picture; `nil` without a portrait folder.
+    let portrait: (service: PortraitService, folder: RelativePath)?
+    /// The mirror; `nil` if its directory can't be used.
+    private let mirror: Mirror?
+    private let videos: VideoTools
+    private let placeholder: PlaceholderPicture
+    private let logger: Logger
+
+    private struct Mirror: Sendable {
+        let cache: AvatarCache
+        let answers: AvatarMirror
+        let transport: CurlTransport
+    }
+
+    /// What the profile picture service needs from the agent.
+    struct PortraitNeeds {
+        var files: OutboxFiles
+        var remote: any Remote
+        var credentials: Credentials
+        var account: Account
+        var clock: any Clocks
+    }
+
+    init(
+        _ configuration: Configuration, environment: [String: String], version: String, events: EventHub,
+        portrait needs: PortraitNeeds, logger: Logger
+    ) {
+        self.logger = logger
+        worker = PictureWorker(program: PictureWorker.find(environment: environment), logger: logger)
+        videos = VideoTools.find(in: environment["PATH"])
+        examiner = MediaExaminer(
+            pictures: worker.background, videos: videos,
+            thumbnails: configuration.media.thumbnails ? configuration.state + "/thumbnails" : nil, logger: logger)
+        placeholder = PlaceholderPicture.load(path: configuration.avatarCache.placeholder, logger: logger)
+        mirror = Self.makeMirror(configuration, worker, version: version, events: events, logger)
+        portrait = Self.makePortrait(configuration, needs, worker, mirror?.cache, logger)
+    }
+
+    /// The parts for the control interface.
+    var control: ControlServer.Pictures {
+        ControlServer.Pictures(avatars: mirror?.answers, profile: portrait?.service, placeholder: placeholder)
+    }
+
+    /// Maintains the mirror until cancelled. Logs missing tools once.
+    func run() async {
+        // Starting the worker early measures even the first picture before its registration. Without libvips, the
+        // worker logs that.
+        worker.warmUp()
+        if let missing = videos.missing { logger.notice("\(missing); uploads go on without") }
+        await mirror?.cache.run()
+    }
+
+    /// Retries downloads that failed because the network was down.
+    func networkChanged() {
+        guard let cache = mirror?.cache else { return }
+        Task { await cache.networkChanged() }
+    }
+
+    /// Ends all processes and connections.
+    func stop() async {
+        mirror?.answers.stop()
+        await worker.shutdown()
+        mirror?.transport.shutdown()
+    }
+
+    private static func makeMirror(
+        _ configuration: Configuration, _ worker: PictureWorker, version: String, events: EventHub, _ logger: Logger
+    ) -> Mirror? {
+        do {
+            let store = try DiskAvatarStore(directory: configuration.avatars)
+            // A separate transport keeps the account's connections and token away from foreign servers.
+            let transport = try CurlTransport(configuration: .init(userAgent: "outbox/\(version)"))
+            let tally = AvatarTally(events: events)
+            let settings = configuration.avatarCache
+            let cache = AvatarCache(
+                store: store,
+                fetcher: CurlFetcher(
+                    transport: transport, policy: AddressPolicy(allowsPrivate: settings.allowPrivate),
+                    allowedHosts: settings.allowedHosts),
+                pictures: worker, background: worker.background, options: AvatarOptions(configuration),
+                onEvent: { tally.take($0) }, logger: logger)
+            let answers = AvatarMirror(cache: cache, configuration: configuration, tally: tally)
+            return Mirror(cache: cache, answers: answers, transport: transport)
+        } catch {
+            logger.warning(
+                "there is no mirror of the server's pictures; uploads go on",
+                metadata: ["avatars": "\(configuration.avatars)", "reason": "\(error)"])
+            return nil
+        }
+    }
+
+    private static func makePortrait(
+        _ configuration: Configuration, _ needs: PortraitNeeds, _ worker: PictureWorker, _ cache: AvatarCache?,
+        _ logger: Logger
+    ) -> (service: PortraitService, folder: RelativePath)? {
+        guard let folder = RelativePath(configuration.portrait.folder), folder != .root else { return nil }
+        let (credentials, account) = (needs.credentials, needs.account)
+        let parts = PortraitService.Parts(
+            state: configuration.state, avatars: configuration.avatars, files: needs.files, pictures: worker,
+            remote: (needs.remote as? any PortraitRemote).map {
+                SignedInPortraitRemote(remote: $0, session: needs.account.session, credentials: needs.credentials)
+            },
+            cache: PortraitCache(
+                adopt: { picture, url in
+                    guard let cache else { return nil }
+                    return try await cache.adopt(picture, as: AvatarAddress(url)).path
+                },
+                pin: { url in
+                    guard let cache, let address = try? AvatarAddress(url) else { return nil }
+                    await cache.pin(address)
+                    return await cache.kept(address, .original)?.path
+                }),
+            account: { credentials.bearerToken() == nil ? nil : account.name },
+            quality: Int((configuration.portrait.jpegQuality * 100).rounded()),
+            maximumPixels: configuration.avatarCache.maxPixels, retryInterval: configuration.upload.retryInterval,
+            clock: needs.clock,
+            logger: logger)
+        return (PortraitService(parts), folder)
+    }
+}
+
+extension PortraitService: ProfileBackend {
+    func profileText() async -> [UInt8] { profile().json }
+}

@@ -1,0 +1,61 @@
+package import AgentConfiguration
+import Logging
+import ServiceLifecycle
+import SystemdService
+import UnixSignals
+
+/// How a running agent reads a new configuration.
+package struct ConfigurationSource: Sendable {
+    /// The configuration at the start of the agent.
+    package var initial: EffectiveConfiguration
+    /// Reads the configuration again from the same place.
+    package var read: @Sendable () throws -> EffectiveConfiguration
+    /// Changes the least severe level to log.
+    package var setLogLevel: @Sendable (Configuration.LogLevel) -> Void
+
+    /// Creates a source of configurations.
+    package init(
+        initial: EffectiveConfiguration, read: @escaping @Sendable () throws -> EffectiveConfiguration,
+        setLogLevel: @escaping @Sendable (Configuration.LogLevel) -> Void
+    ) {
+        self.initial = initial
+        self.read = read
+        self.setLogLevel = setLogLevel
+    }
+}
+
+/// Adopts the live keys on SIGHUP: limits, log level, token.
+struct ReloadService: Service {
+    let source: ConfigurationSource
+    let notifier: ServiceNotifier
+    /// Receives the resulting configuration.
+    let adopt: @Sendable (Configuration) -> Void
+    let logger: Logger
+
+    func run() async throws {
+        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+            await notifier.whileReloading { reload() }
+        }
+    }
+
+    private func reload() {
+        let new: EffectiveConfiguration
+        do {
+            new = try source.read()
+        } catch {
+            logger.error(
+                "the new configuration is wrong, the old one goes on; `outbox config check` tells more",
+                metadata: ["reason": "\(error)"])
+            return
+        }
+        let (configuration, needRestart) = source.initial.adoptingLiveKeys(of: new)
+        source.setLogLevel(configuration.log.level)
+        adopt(configuration)
+        logger.notice("the configuration is read again", metadata: ["file": "\(new.file ?? "none")"])
+        if !needRestart.isEmpty {
+            logger.warning(
+                "these keys take effect with the next start",
+                metadata: ["keys": "\(needRestart.joined(separator: ", "))"])
+        }
+    }
+}

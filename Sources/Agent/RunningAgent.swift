@@ -1,0 +1,300 @@
+import AgentConfiguration
+import AgentSupport
+import ControlAPI
+import Digests
+import FileWatch
+import Glibc
+import Intake
+import Ledger
+import LedgerCare
+import LinuxSystem
+import Logging
+import NetworkWatch
+import Portrait
+import Remotes
+import ServiceLifecycle
+import Session
+import Sidecars
+import SystemPackage
+import SystemdService
+import Transport
+import UploadCore
+
+/// Creates and connects all components of a running agent.
+struct RunningAgent: Service {
+    let configuration: Configuration
+    let uploader: Uploader
+    let watch: FileWatch
+    let ledger: Ledger
+    let ledgerCare: LedgerCare
+    let end: AgentEnd
+    let transport: CurlTransport
+    let network: NetworkWatch
+    let pictures: PictureServices
+    let credentials: Credentials
+    let environment: [String: String]
+    let version: String
+    let notifier: ServiceNotifier
+    let logger: Logger
+    /// Ends when the control interface answers, or can't any more.
+    private let controlIsUp = AsyncStream.makeStream(of: Never.self)
+    /// Ends when the uploader has restored the ledger's content, or has failed to.
+    private let isRestored = AsyncStream.makeStream(of: Never.self)
+
+    init(
+        _ configuration: Configuration, environment: [String: String], version: String, notifier: ServiceNotifier,
+        logger: Logger
+    ) throws {
+        self.notifier = notifier
+        self.configuration = configuration
+        self.environment = environment
+        self.version = version
+        self.logger = logger
+        try Self.makeOutbox(configuration.outbox)
+        // Check again, since the outbox and the state directory may not have existed before.
+        if let refusal = configuration.nestingRefusal() { throw AgentFailure.configuration(refusal) }
+        let outbox = PinnedDirectory(path: configuration.outbox)
+        let end = AgentEnd()
+        self.end = end
+        let troubles = TroubleReporter(logger: logger, end: end)
+        ledgerCare = LedgerCare(state: configuration.state, logger: logger)
+        ledger = try Self.openLedger(ledgerCare, configuration.state, troubles: troubles)
+        transport = try Self.makeTransport(configuration, version: version)
+        credentials = Credentials(
+            environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
+            stateDirectory: configuration.state)
+        if let file = configuration.remote.tokenFile, (try? FileStatus(path: file)) == nil {
+            logger.warning(
+                "remote.token_file is missing; it is read as soon as it is there", metadata: ["path": "\(file)"])
+        }
+        if let file = configuration.remote.caFile, access(file, R_OK) != 0 {
+            logger.error(
+                "remote.ca_file can't be read, so no https connection works; correct the path, or remove the key",
+                metadata: ["path": "\(file)", "reason": "\(Errno(rawValue: errno))"])
+        }
+        let account = Account.current(
+            session: SessionStore(stateDirectory: configuration.state), ledger: ledger, origin: credentials.origin,
+            change: { end.raise(.accountChanged) })
+        credentials.belong(to: account)
+        let remote = FileSectionRemote(
+            url: configuration.remote.url, account: account.name, transport: transport,
+            credentials: GuardedCredentials(credentials, mayTravel: configuration.remote.allowsToken))
+        let clock = SystemClocks()
+        let events = EventHub(clock: clock)
+        let files = OutboxFiles(outbox)
+        pictures = PictureServices(
+            configuration, environment: environment, version: version, events: events,
+            portrait: .init(files: files, remote: remote, credentials: credentials, account: account, clock: clock),
+            logger: logger)
+        uploader = try Self.makeUploader(
+            configuration, ledger, remote, credentials, account, pictures, events, files: files, version: version,
+            onChange: { notifier.changed() }, logger)
+        troubles.tell(uploader)
+        watch = try Self.makeWatch(configuration, outbox, uploader: uploader, ledger: ledger)
+        network = try Self.makeNetworkWatch(
+            uploader: uploader, transport: transport, pictures: pictures, logger: logger)
+    }
+
+    func run() async throws {
+        do {
+            defer { isRestored.continuation.finish() }
+            try await uploader.start(
+                reconsider: { [watch] in watch.reconsider($0) }, watchCounters: { [watch] in watch.counters })
+        } catch {
+            throw AgentFailure.inputOutput(path: configuration.state + "/ledger.lmdb", reason: "\(error)")
+        }
+        watch.start()
+        network.start()
+        let upkeep = Task { await pictures.run() }
+        for await _ in controlIsUp.stream {}
+        await notifier.ready { [uploader] in await uploader.statusLine() }
+        let looks = [Task { await claimOutbox() }, Task { await sayWhetherServerAnswers() }]
+        defer { for look in looks { look.cancel() } }
+        await end.wait()
+        network.stop()
+        watch.stop()
+        await uploader.stop()
+        upkeep.cancel()
+        await pictures.stop()
+        transport.shutdown()
+        ledger.close()
+        ledgerCare.close()
+        if case .ledgerDamaged(let reason) = end.reason {
+            let path = configuration.state + "/ledger.lmdb"
+            throw AgentFailure.inputOutput(path: path, reason: "\(reason); the next start rebuilds it")
+        }
+    }
+
+    /// Adopts the settings that can change while the agent runs.
+    func adopt(_ configuration: Configuration) {
+        let upload = configuration.upload
+        transport.setBandwidthLimit(upload.bandwidthLimit ?? 0)
+        transport.setTimeouts(stall: upload.stallTimeout, reply: upload.replyTimeout)
+        credentials.setTokenFile(configuration.remote.tokenFile)
+        uploader.run { uploader in
+            uploader.process([.setLimits(UploadLimits(upload))])
+            uploader.credentialsChanged()
+            uploader.parts.portrait?.service.setRetryInterval(upload.retryInterval)
+        }
+    }
+
+    /// Creates the control interface of this agent.
+    func controlServer() -> ControlServer {
+        let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
+        return ControlServer(
+            socket: socket, backend: uploader, sources: uploader, pictures: pictures.control,
+            readiness: Task { [isRestored] in for await _ in isRestored.stream {} }, logger: logger
+        ) { [controlIsUp] in controlIsUp.continuation.finish() }
+    }
+
+    private static func makeOutbox(_ path: String) throws(AgentFailure) {
+        if (try? FileStatus(path: path))?.kind == .directory { return }
+        do {
+            try Directory.create(path)
+            _ = try Directory(path: path)
+        } catch {
+            throw .cannotCreate(path: path, reason: "\(error); set `outbox` to a directory that can be read")
+        }
+    }
+
+    private static func openLedger(
+        _ care: LedgerCare, _ state: String, troubles: TroubleReporter
+    ) throws(AgentFailure) -> Ledger {
+        do {
+            return try care.open(onTrouble: { troubles.note($0) })
+        } catch {
+            throw .inputOutput(path: state + "/ledger.lmdb", reason: "\(error)")
+        }
+    }
+
+    private static func openLog(_ state: String) throws(AgentFailure) -> AcknowledgementLog {
+        let path = state + "/acknowledged"
+        do {
+            return try AcknowledgementLog(path: path)
+        } catch {
+            throw .cannotCreate(path: path, reason: "\(error)")
+        }
+    }
+
+    private static func makeTransport(
+        _ configuration: Configuration, version: String
+    ) throws(AgentFailure) -> CurlTransport {
+        let upload = configuration.upload
+        do {
+            return try CurlTransport(
+                configuration: .init(
+                    stallTimeout: upload.stallTimeout, replyTimeout: upload.replyTimeout,
+                    caFile: configuration.remote.caFile, bandwidthLimit: upload.bandwidthLimit ?? 0,
+                    userAgent: "outbox/\(version)"))
+        } catch {
+            throw .inputOutput(path: configuration.remote.caFile ?? "libcurl", reason: "\(error)")
+        }
+    }
+
+    private static func makeUploader(
+        _ configuration: Configuration, _ ledger: Ledger, _ remote: any Remote, _ credentials: Credentials,
+        _ account: Account, _ pictures: PictureServices, _ events: EventHub, files: OutboxFiles, version: String,
+        onChange: @escaping @Sendable () -> Void, _ logger: Logger
+    ) throws(AgentFailure) -> Uploader {
+        let secret: DigestSecret?
+        do {
+            secret = DigestSecret(try ledger.digestSecret())
+        } catch {
+            throw .inputOutput(path: configuration.state + "/ledger.lmdb", reason: "\(error)")
+        }
+        guard let secret else {
+            throw .inputOutput(path: configuration.state + "/ledger.lmdb", reason: "its digest secret is damaged")
+        }
+        let rules = IntakeRules(configuration)
+        let store = SidecarStore(configuration.sidecars, outbox: files.outbox)
+        let clock = SystemClocks()
+        let checkpoints = HashCheckpoints(directory: configuration.state + "/hashing")
+        checkpoints.removeOld()
+        let parts = Uploader.Parts(
+            ledger: ledger, acknowledgements: try openLog(configuration.state), remote: remote, files: files,
+            rules: rules, holding: HoldingArea(root: files.outbox),
+            afterUpload: configuration.intake.afterUpload, moveTo: RelativePath(configuration.intake.moveTo) ?? .root,
+            hashPool: HashPool(
+                files: files, rules: rules, secret: secret, threads: processorCount(), checkpoints: checkpoints,
+                withSHA256: configuration.intake.afterUpload != .keep),
+            secret: secret,
+            sidecars: SidecarWriter(
+                store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),
+            media: pictures.examiner, portrait: pictures.portrait, sources: remote as? any SourceRemote, events: events,
+            credentials: credentials, tokenMayTravel: configuration.remote.allowsToken, account: account,
+            pauseMark: PauseMark(state: configuration.state),
+            retention: configuration.sidecars.retention,
+            remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),
+            clock: clock, onChange: onChange, logger: logger)
+        return Uploader(
+            parts: parts, limits: UploadLimits(configuration.upload), seed: UInt64.random(in: .min ... .max))
+    }
+
+    private static func makeWatch(
+        _ configuration: Configuration, _ outbox: PinnedDirectory, uploader: Uploader, ledger: Ledger
+    ) throws(AgentFailure) -> FileWatch {
+        let rules = IntakeRules(configuration)
+        let own = PrivateDirectories(configuration)
+        let options = FileWatch.Options(
+            settle: configuration.intake.settle, rescan: configuration.intake.rescan,
+            expectedRoot: try? outbox.open().status(),
+            isPrivate: { own.contains($0) },
+            isIgnored: { path, _ in rules.isIgnored(path) },
+            isKnown: { path, status in
+                // If the record can't be read, examine the file again.
+                guard let record = try? ledger.drop(at: path) else { return false }
+                return record.isSettled(for: FileIdentity(status))
+            })
+        do {
+            return try FileWatch(root: configuration.outbox, options: options) { events in
+                uploader.hear(events)
+            }
+        } catch {
+            throw .inputOutput(path: configuration.outbox, reason: "\(error); set `outbox` to a readable directory")
+        }
+    }
+
+    private static func makeNetworkWatch(
+        uploader: Uploader, transport: CurlTransport, pictures: PictureServices, logger: Logger
+    ) throws(AgentFailure) -> NetworkWatch {
+        do {
+            return try NetworkWatch(
+                onTrouble: { reason in
+                    logger.warning("the network is not watched as it should be", metadata: ["reason": "\(reason)"])
+                },
+                onChange: { change in
+                    logger.info("what waits is tried at once", metadata: ["because": "\(change)"])
+                    // Update the transport before the uploads: requests stuck in the old network then fail and start
+                    // over.
+                    if change.causes != .clockSet {
+                        transport.networkChanged(
+                            goneAddresses: Set(change.goneAddresses.map(\.description)),
+                            returnedAddresses: Set(change.returnedAddresses.map(\.description)))
+                    }
+                    uploader.run { $0.networkChanged() }
+                    pictures.networkChanged()
+                })
+        } catch {
+            throw .inputOutput(path: "eventfd", reason: "\(error)")
+        }
+    }
+
+    private static func processorCount() -> Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+}
+
+extension IntakeRules {
+    init(_ configuration: Configuration) {
+        let intake = configuration.intake
+        self.init(
+            mediaOnly: intake.mediaOnly, maxFileSize: intake.maxFileSize, ignore: intake.ignore,
+            moveTo: RelativePath(intake.moveTo))
+    }
+}
+
+extension UploadLimits {
+    init(_ upload: Configuration.Upload) {
+        self.init(
+            filesInFlight: upload.filesInFlight, fragmentsInFlight: upload.fragmentsInFlight,
+            retryInterval: upload.retryInterval, fileTimeout: upload.fileTimeout)
+    }
+}

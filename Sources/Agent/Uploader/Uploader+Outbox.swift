@@ -1,0 +1,60 @@
+import Intake
+import Ledger
+import LinuxSystem
+import Logging
+import Sidecars
+import UploadCore
+
+// Whether the outbox is still the same directory. If it is another one, or the empty mount point of an absent medium,
+// the files of the old outbox do not count as removed: `book.elsewhere` holds them.
+extension Uploader {
+    /// Whether the outbox is missing, or is another directory than in the last run.
+    var isOtherOutbox: Bool { knownOutbox.map { parts.files.identity != $0 } ?? false }
+
+    /// Compares the outbox with the one of the last run.
+    func recogniseOutbox() {
+        guard isOtherOutbox, parts.files.identity != nil else { return }
+        handle(.outboxBack(isSame: false, descriptions: sourceDescriptions))
+        outboxWasExchanged()
+    }
+
+    /// Logs how many waiting paths are not in this outbox. The agent waits for them.
+    func outboxWasExchanged() {
+        sourcesElsewhere.formUnion(sources.directories)
+        guard !book.elsewhere.isEmpty else { return }
+        parts.logger.warning(
+            "the outbox is another directory than before; files that are not in it are waited for, not cancelled",
+            metadata: ["outbox": "\(parts.files.root)", "files": "\(book.elsewhere.count)"])
+    }
+
+    /// Handles the findings of a full scan. If no path is missing any more, this outbox becomes the known one.
+    func foundInOutbox(_ findings: any ScanFindings) {
+        let descriptions = Set(sourceDescriptions)
+        book.findElsewhere(findings, isPost: descriptions.contains)
+        writeWithheldSidecars()
+        guard book.elsewhere.isEmpty, let identity = parts.files.identity, identity != knownOutbox else { return }
+        knownOutbox = identity
+        process([], writes: [.setting(LedgerSetting.outbox, identity)])
+    }
+
+    /// Whether a sidecar may be written beside a path. Returns false while the file is on an unmounted file system or
+    /// in another outbox, because the sidecar would end up in the empty mount point. The sidecar is then written
+    /// later.
+    func hasPlaceForSidecar(_ path: RelativePath) -> Bool {
+        guard book.isMissing(path), parts.sidecars.standBesideFiles else { return true }
+        withheldSidecars.insert(path)
+        return false
+    }
+
+    private func writeWithheldSidecars() {
+        let paths = withheldSidecars
+        withheldSidecars = []
+        for path in paths where hasPlaceForSidecar(path) {
+            if let directory = sourceDirectory(of: path), sources[directory] != nil {
+                report(source: directory)
+            } else if let record = record(of: path), !record.isTrace {
+                parts.sidecars.note(makeReport(record))
+            }
+        }
+    }
+}

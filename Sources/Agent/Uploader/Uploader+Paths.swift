@@ -1,0 +1,158 @@
+import Ledger
+import ControlAPI
+import FileWatch
+import Intake
+import LinuxSystem
+import Logging
+import Remotes
+import Reports
+import Sidecars
+import SystemPackage
+import UploadCore
+
+// Carries out the decisions of the path book.
+extension Uploader {
+    /// What the path book may ask at this moment.
+    var world: PathWorld {
+        PathWorld(
+            files: parts.files, ledger: parts.ledger, unsaved: unsaved, machine: machine, scope: parts.remote.scope,
+            sidecars: parts.sidecars, trouble: ledgerTrouble, logger: parts.logger)
+    }
+
+    /// Passes an event to the path book and carries out its decisions.
+    ///
+    /// - Returns: why a user's request was refused; `nil` if it was not.
+    @discardableResult
+    func handle(_ event: PathEvent) -> String? {
+        let actions = book.handle(event, now: now, facts: world)
+        if let error = ledgerTrouble.take() { ledgerFailed(error) }
+        return carryOut(actions)
+    }
+
+    /// Carries out the decisions of the path book: all durable changes in one commit, the rest in order.
+    @discardableResult
+    func carryOut(_ actions: [PathAction]) -> String? {
+        if actions.isEmpty { return nil }
+        var events: [MachineEvent] = []
+        var writes: [LedgerWrite] = []
+        var told: [RelativePath] = []
+        for action in actions {
+            switch action {
+            case .write(let write): writes.append(write)
+            case .upload(let event): events.append(event)
+            case .reportWhenDurable(let path): told.append(path)
+            default: prepare(action)
+            }
+        }
+        if !events.isEmpty || !writes.isEmpty || !told.isEmpty {
+            process(events.map(heldByPost), writes: writes, reporting: told)
+        }
+        for action in actions { conclude(action) }
+        for case .refuse(let reason) in actions { return reason }
+        return nil
+    }
+
+    /// Pauses a path that its post holds, even if the user did not pause the path.
+    private func heldByPost(_ event: MachineEvent) -> MachineEvent {
+        let isHeld = { (path: RelativePath) in self.book.drops[path].map(self.isHeldBySource) ?? false }
+        switch event {
+        case .join(let path, let content, paused: false):
+            return .join(path, content, paused: isHeld(path))
+        case .verify(let path, let content, let remote, paused: false):
+            return .verify(path, content, remote, paused: isHeld(path))
+        case .setPaused(let path, let key, false):
+            return .setPaused(path, key, isHeld(path))
+        default: return event
+        }
+    }
+
+    /// Does the work that need not wait for the ledger, and must precede the reports of the same event.
+    private func prepare(_ action: PathAction) {
+        switch action {
+        case .announceGone(let path): self.events.publish(gone: path)
+        case .removeSidecar(let path): parts.sidecars.remove(path)
+        case .park(let record, let account): parked.add(record, of: account)
+        case .renamed(let old, let new):
+            latestNames[FileReport.id(of: old)] = new
+            if let key = book.drops[new]?.key, openFiles[key]?.path == old { openFiles[key] = nil }
+        case .portrait(.forgetReport(let path)): portraits[path] = nil
+        case .portrait(.renamed(let old, let new)): portraits[new] = portraits.removeValue(forKey: old)
+        default: break
+        }
+    }
+
+    private func conclude(_ action: PathAction) {
+        switch action {
+        case .report(let path): if let record = record(of: path) { announce(record) }
+        case .settle(let path): reconsider(path)
+        case .hash(let path, let identity, let job): hash(path, identity, job)
+        case .releaseContent(let key): releaseThumbnail(of: key)
+        case .examine(let path): if let record = record(of: path) { examine(record) }
+        case .learned(let key, let facts, let isExamined): learn(facts, of: key, isAll: isExamined)
+        case .postLost(let record): tellSource(gone: record)
+        case .postMoved(let old, let record): tellSource(from: old, to: record)
+        case .confirmRemoval(let path): confirmRemoval(of: path)
+        case .recovered: process([], writes: [.setting(LedgerSetting.recovery, nil)])
+        case .portrait(let step): carryOut(step)
+        case .write, .upload, .reportWhenDurable, .announceGone, .removeSidecar, .park, .renamed, .refuse: break
+        }
+    }
+
+    /// Handles a path that stayed away for the whole grace period. If a whole post vanished, handle the post first:
+    /// otherwise its remaining files would look like the complete post.
+    private func confirmRemoval(of path: RelativePath) {
+        if let directory = sourceDirectory(of: path), sources[directory] != nil {
+            return descriptionRemoved(from: directory)
+        }
+        sourceWentWith(path)
+        handle(.removed(path))
+    }
+
+    private func hash(_ path: RelativePath, _ identity: FileIdentity, _ job: UInt64) {
+        parts.hashPool.add(
+            HashPool.Job(
+                path: path, identity: identity, sniffed: earlyLook,
+                hashed: { [weak self] bytes in
+                    self?.run { if !$0.hasStopped { $0.handle(.hashing(path, job: job, bytes: bytes)) } }
+                },
+                done: { [weak self] finding in self?.run { $0.hashed(path, identity, job, finding) } }))
+    }
+
+    private func hashed(_ path: RelativePath, _ identity: FileIdentity, _ job: UInt64, _ finding: HashFinding) {
+        if case .content(let identity, _, _, _) = finding { counters.bytesHashed += identity.size }
+        guard !hasStopped else { return }
+        // A post that the watch has not reported yet must hold the file before the file is sent.
+        if case .content = finding, !book.isPortrait(path) { lookForSource(above: path) }
+        handle(.hashed(path, job: job, as: identity, finding))
+    }
+
+    // MARK: Records
+
+    /// Returns the record of a path.
+    func record(of path: RelativePath) -> DropRecord? {
+        book.drops[path] ?? storedRecord(of: path)
+    }
+
+    /// Returns the record of a path from the ledger, or from a commit in progress.
+    func storedRecord(of path: RelativePath) -> DropRecord? {
+        defer { if let error = ledgerTrouble.take() { ledgerFailed(error) } }
+        return world.storedRecord(of: path)
+    }
+
+    /// Returns the server's confirmation of a content.
+    func confirmation(of key: ContentKey) -> Confirmation? {
+        defer { if let error = ledgerTrouble.take() { ledgerFailed(error) } }
+        return world.confirmation(of: key)
+    }
+
+    /// Calls `body` with the current record of every drop.
+    func forEachDrop(_ body: (DropRecord) -> Void) {
+        for record in book.drops.values { body(record) }
+        forEachStoredDrop { if book.drops[$0.path] == nil { body($0) } }
+    }
+
+    func forEachStoredDrop(_ body: (DropRecord) -> Void) {
+        defer { if let error = ledgerTrouble.take() { ledgerFailed(error) } }
+        world.forEachStoredRecord(within: .root, body)
+    }
+}

@@ -1,0 +1,41 @@
+import FileWatch
+import Ledger
+import LedgerCare
+import LinuxSystem
+import Sidecars
+import UploadCore
+
+// Recovery after the ledger was lost or damaged. Sidecars then hold the only record of the user's wishes
+// (docs/ledger.md).
+extension Uploader {
+    /// How long `status` and `doctor` report that the ledger was replaced.
+    private static let noticeTime = Duration.seconds(24 * 3600)
+
+    /// Finds out whether the ledger was replaced since the last full scan of the outbox.
+    func beginRecovery() throws(LedgerError) {
+        guard let notice = try parts.ledger.setting(LedgerSetting.recovery) else { return }
+        book.isRecovering = true
+        problems["ledger_lost"] = String(decoding: notice, as: UTF8.self)
+    }
+
+    /// Whether everything is paused, according to the ledger. If the ledger was lost, the pause mark also counts.
+    func restoredPause() throws(LedgerError) -> Bool {
+        let isPaused =
+            try parts.ledger.setting(LedgerSetting.allPaused) != nil
+            || (book.isRecovering && parts.pauseMark?.isSet == true)
+        if parts.pauseMark?.isSet != isPaused { parts.pauseMark?.set(isPaused) }
+        return isPaused
+    }
+
+    /// Returns the user's wishes in a source's sidecar that the ledger lost.
+    func recoveredWishes(ofSource directory: RelativePath) -> [SourceEvent] {
+        guard book.isRecovering, let word = parts.sidecars.lastWord(of: .source(directory))?.word else { return [] }
+        if word.isCancelledByUser { return [.cancel] }
+        return word.fileState == .paused ? [.setPaused(true)] : []
+    }
+
+    /// Stops reporting the replaced ledger after a day.
+    func forgetNotice() {
+        if now.monotonic - startedAt > Self.noticeTime { problems["ledger_lost"] = nil }
+    }
+}

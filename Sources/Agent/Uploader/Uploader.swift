@@ -1,0 +1,271 @@
+import AgentConfiguration
+import AgentSupport
+import ControlAPI
+import Digests
+import FileWatch
+import Intake
+import Ledger
+import LedgerCare
+import LinuxSystem
+import Logging
+import Portrait
+import Remotes
+import Session
+import Sidecars
+import Synchronization
+import UploadCore
+
+/// The only owner of the state of paths and uploads. It passes events of watch, hashing, server and user to
+/// `UploadMachine` and carries out the machine's decisions: *ledger first, action second*.
+///
+/// The actor has a thread of its own, since it reads the ledger and opens files. An action waits until all earlier
+/// decisions that it depends on are durable.
+package actor Uploader {
+    /// The components that the uploader uses.
+    struct Parts: Sendable {
+        var ledger: Ledger
+        var acknowledgements: AcknowledgementLog
+        var remote: any Remote
+        var files: OutboxFiles
+        var rules: IntakeRules
+        var holding: HoldingArea
+        /// What to do with a file after the server confirmed its content.
+        var afterUpload: Configuration.AfterUpload
+        /// Where `intake.after_upload = "move"` moves files to, relative to the outbox.
+        var moveTo: RelativePath
+        var hashPool: HashPool
+        var secret: DigestSecret
+        var sidecars: SidecarWriter
+        /// Measures pictures and videos; `nil` if the configuration disables it.
+        var media: (any MediaExamining)?
+        /// Handles files of the portrait folder as profile pictures; `nil` without such a folder.
+        var portrait: (service: PortraitService, folder: RelativePath)?
+        /// Commits posts; `nil` if the protocol has no posts. A source is then done when its files are.
+        var sources: (any SourceRemote)?
+        /// Publishes events to the clients of the control interface.
+        var events: EventHub
+        var credentials: Credentials
+        /// Whether the token may be sent to this server.
+        var tokenMayTravel = true
+        var account: Account
+        /// Remembers `pause --all` beside the ledger; `nil` if nothing does.
+        var pauseMark: PauseMark?
+        var retention: Duration
+        var remoteProtocol: String
+        /// Reported by `/v1/health`.
+        var version: String
+        var processID: Int32
+        var clock: any Clocks
+        /// Called after every change that may affect the agent's status. Must be cheap.
+        var onChange: @Sendable () -> Void = {}
+        var logger: Logger
+    }
+
+    let thread = SerialThread(name: "uploader")
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    let parts: Parts
+    nonisolated var events: EventHub { parts.events }
+    /// Thread that walks through the ledger for queries.
+    let reader = SerialThread(name: "ledger-reader")
+    var machine: UploadMachine
+    /// The state of the paths under way.
+    var book: PathBook
+    /// Ledger errors that occurred while the path book asked.
+    let ledgerTrouble = PathWorld.Trouble()
+    /// Uploads of accounts that are not signed in.
+    var parked = ParkedUploads()
+    /// Contents whose size and thumbnail are still missing.
+    var examinations = Examinations()
+    let earlyLooks = EarlyLooks()
+    /// Files whose missing thumbnails delay their leaving the outbox.
+    var waitsForThumbnail: Set<RelativePath> = []
+    /// Set from any thread, so that no queue delays the end.
+    private let isEnding = Atomic(false)
+    /// The last report of each profile picture under way.
+    var portraits: [RelativePath: PortraitReport] = [:]
+    /// Directories that are posts.
+    var sources = SourceBook()
+    /// Events that sources have not handled yet, in order.
+    var untold: [(directory: RelativePath, events: [SourceEvent])] = []
+    var isTelling = false
+    /// Files of sources that the ledger does not know. Used until the first scan.
+    var unfound: [RelativePath] = []
+    /// Sources with unreported changes. `sourcesDue` is the time of the report.
+    var changedSources: Set<RelativePath> = []
+    var sourcesDue: MonotonicTime?
+    var requests: [RequestID: Task<Void, Never>] = [:]
+    var openFiles: [ContentKey: OpenSource] = [:]
+    var speeds: [ContentKey: SpeedMeter] = [:]
+    /// Bytes of fragments in flight that the peer of the connection acknowledged.
+    var bytesInFlight = BytesInFlight()
+    var reconsider: @Sendable (RelativePath) -> Void = { _ in }
+    var watchCounters: @Sendable () -> WatchCounters = { WatchCounters() }
+    var commitsUnderWay = 0
+    /// Commits of acknowledgements alone. Nothing waits for them.
+    var quietCommitsUnderWay = 0
+    /// How many commits in progress change the stored state of each upload.
+    var undurable: [ContentKey: Int] = [:]
+    var alarm = Alarm()
+    var tokenPoll: Task<Void, Never>?
+    /// Confirmed posts whose directories left the outbox.
+    var departedPosts = RecentTable<SourceRecord.DirectoryMark, SourceRecord>(generation: 64)
+    /// Directories of sources in the previous outbox, not found in the present outbox yet.
+    var sourcesElsewhere: Set<RelativePath> = []
+    /// Paths whose sidecars are written once their files are back.
+    var withheldSidecars: Set<RelativePath> = []
+    var knownOutbox: [UInt8]?
+    var unsaved = Unsaved()
+    var counters = UploadCounters()
+    var outcomes = OutcomeLog()
+    /// Whether a search for stray sidecars is running.
+    var isSweeping = false
+    /// Whether this run searched for sidecars of a former `sidecars.directory`.
+    var hasLeftFormerRoot = false
+    /// The last count of paths by state.
+    var counted: (at: MonotonicTime, files: [String: Int])?
+    /// The latest path of each renamed file, by the ids of its former names.
+    var latestNames = RecentTable<String, RelativePath>(generation: 256)
+    /// Queued events of the watch.
+    let heard = BoundedQueue<WatchEvent>(capacity: 4096)
+    /// Files of renamed directories that await their new names. The last one comes next.
+    var moves: [(old: RelativePath, new: RelativePath)] = []
+    /// Problems that need a person's attention, by code.
+    var problems: [String: String] = [:] {
+        didSet {
+            for code in Set(problems.keys).union(oldValue.keys) where problems[code] != oldValue[code] {
+                events.publish(problem: code, problems[code])
+            }
+        }
+    }
+    let startedAt: MonotonicTime
+
+    /// Creates an uploader. `start` restores the state from the ledger.
+    init(parts: Parts, limits: UploadLimits, seed: UInt64) {
+        self.parts = parts
+        book = PathBook(
+            rules: PathBook.Rules(
+                portraitFolder: parts.portrait?.folder, keepsFiles: parts.afterUpload == .keep,
+                retention: parts.retention))
+        machine = UploadMachine(limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed)
+        startedAt = parts.clock.now.monotonic
+    }
+
+    var now: Now { parts.clock.now }
+
+    /// Which account owns which files.
+    var ownership: Ownership { book.ownership }
+
+    /// Runs work on the uploader's thread, after all queued work.
+    nonisolated func run(_ work: @escaping @Sendable (isolated Uploader) -> Void) {
+        thread.run { self.assumeIsolated { work($0) } }
+    }
+
+    /// Whether the agent is ending. Nothing new begins then.
+    nonisolated var hasStopped: Bool { isEnding.load(ordering: .relaxed) }
+
+    /// From now on, begins nothing new and drops events of the watch.
+    nonisolated func beginToEnd() {
+        isEnding.store(true, ordering: .relaxed)
+        heard.close()
+    }
+
+    /// Passes events to the upload machine, makes its decisions durable and carries them out.
+    ///
+    /// - Parameters:
+    ///   - writes: further changes for the same commit.
+    ///   - paths: paths to report once everything is durable.
+    func process(_ events: [MachineEvent], writes: [LedgerWrite] = [], reporting paths: [RelativePath] = []) {
+        let now = self.now
+        let actions = machine.handle(events, now: now)
+        var writes = writes
+        for event in events { writes += parked.take(event) }
+        for action in actions {
+            switch action {
+            case .write(let write): writes.append(write)
+            case .ended(let path, let key, let outcome, let attempts):
+                end(path, key, outcome, attempts: attempts, now: now, writes: &writes)
+            default: break
+            }
+        }
+        if paths.isEmpty, logAcknowledgements(events, writes) {
+            commitQuietly(writes)
+            performReady(actions)
+        } else if writes.isEmpty && commitsUnderWay == 0 {
+            perform(actions, reporting: paths)
+        } else {
+            commit(writes) { $0.perform(actions, reporting: paths) }
+        }
+        setAlarm()
+        parts.onChange()
+    }
+
+    func commit(_ writes: [LedgerWrite], then work: @escaping @Sendable (isolated Uploader) -> Void) {
+        commitsUnderWay += 1
+        let commit = note(writes)
+        let keys = writes.compactMap(\.changedUpload)
+        for key in keys { undurable[key, default: 0] += 1 }
+        parts.ledger.commit(writes) { [weak self] in
+            self?.run { uploader in
+                uploader.commitsUnderWay -= 1
+                uploader.unsaved.saved(writes, by: commit)
+                for key in keys { uploader.settle(key) }
+                work(uploader)
+            }
+        }
+    }
+
+    /// Commits changes that nothing waits for.
+    func commitAside(_ writes: [LedgerWrite]) {
+        if writes.isEmpty { return }
+        let commit = note(writes)
+        parts.ledger.commit(writes) { [weak self] in
+            self?.run { $0.unsaved.saved(writes, by: commit) }
+        }
+    }
+
+    /// Tracks changes that are being committed.
+    ///
+    /// - Returns: the number of the commit.
+    private func note(_ writes: [LedgerWrite]) -> UInt64 {
+        for write in writes { book.note(write) }
+        return unsaved.add(writes)
+    }
+
+    func ledgerFailed(_ error: LedgerError) {
+        let reason = "\(error)"
+        // Logged once for each reason, not for each file of a scan.
+        if problems["ledger"] != reason {
+            parts.logger.error("the ledger can't be read", metadata: ["reason": "\(reason)"])
+        }
+        problems["ledger"] = reason
+    }
+
+    private func end(
+        _ path: RelativePath, _ key: ContentKey, _ outcome: DropOutcome, attempts: Int, now: Now,
+        writes: inout [LedgerWrite]
+    ) {
+        guard let record = record(of: path), record.key == key else { return }
+        counters.ended(outcome)
+        writes.append(book.end(record, outcome, attempts: attempts, at: now.wall))
+    }
+
+    // MARK: Time
+
+    func setAlarm() {
+        let now = self.now.monotonic
+        let next = [
+            machine.nextDeadline(after: now), book.nextDeadline, sourceDeadline,
+        ].compactMap(\.self).min()
+        guard let next else { return }
+        alarm.set(for: next, now: now) { [weak self] in await self?.alarmRang() }
+    }
+
+    func alarmRang() {
+        alarm.rang()
+        handle(.tick)
+        tickSources()
+        reportChangedSources()
+        process([.tick])
+    }
+}

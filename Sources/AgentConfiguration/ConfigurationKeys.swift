@@ -1,0 +1,180 @@
+import AgentSupport
+
+extension ConfigurationKey {
+    private static let hour: Duration = .seconds(3600)
+    private static let day: Duration = .seconds(86_400)
+
+    /// All keys except the user's own styles, in the order of `agent.toml`.
+    static let all: [ConfigurationKey] =
+        places + intake + sidecars + media + upload + remote + portrait + avatarCache + control + log
+
+    /// The tables, ``styles`` included.
+    static let tables: [String] = {
+        var tables: [String] = []
+        for key in all where !key.table.isEmpty && tables.last != key.table { tables.append(key.table) }
+        return tables + [styles]
+    }()
+
+    private static let places = [
+        ConfigurationKey(
+            "outbox", \.outbox, .path, "the watched directory, with everything below it; itself may be a symlink"),
+        ConfigurationKey(
+            "state", \.state, .path,
+            "ledger, control socket, stored token, thumbnails; kept at mode 0700; not inside the outbox"),
+        ConfigurationKey("avatars", \.avatars, .path, "mirror of the server's pictures; not inside the outbox"),
+    ]
+
+    private static let intake = [
+        ConfigurationKey(
+            "intake.settle", \.intake.settle, .duration(.zero...hour),
+            "quiet time after the last write before a file is taken"),
+        ConfigurationKey(
+            "intake.rescan", \.intake.rescan, .duration(.seconds(1)...day),
+            "interval of the full scan that backs up the kernel's events"),
+        ConfigurationKey(
+            "intake.media_only", \.intake.mediaOnly, .boolean,
+            "`false`: any regular file is taken, not only pictures and videos"),
+        ConfigurationKey(
+            "intake.ignore", \.intake.ignore, .patterns,
+            "names that are never taken, matched against each part of a path: `*`, `?`, `[a-z]`, `[!a-z]`; `\\` takes the next character literally"
+        ),
+        ConfigurationKey(
+            "intake.max_file_size", \.intake.maxFileSize, .size(1...Units.largest), "larger files are rejected"),
+        ConfigurationKey(
+            "intake.after_upload", \.intake.afterUpload, .word,
+            "what becomes of a file once the server has confirmed its content"),
+        ConfigurationKey(
+            "intake.move_to", \.intake.moveTo, .outboxFolder,
+            "where `after_upload = \"move\"` puts files: inside the outbox, not hidden, never watched"),
+    ]
+
+    private static let sidecars = [
+        ConfigurationKey(
+            "sidecars.directory", \.sidecars.directory, .noneOr(.path, none: ""),
+            "the root of a mirror tree of sidecars, outside the outbox; `\"\"`: beside each file"),
+        ConfigurationKey(
+            "sidecars.retention", \.sidecars.retention, .duration(.zero...Units.longest),
+            "how long a sidecar outlives its file, where it does"),
+        ConfigurationKey(
+            "sidecars.rejected", \.sidecars.rejected, .boolean, "`false`: no sidecars for files that are not taken"),
+    ]
+
+    private static let media = [
+        ConfigurationKey(
+            "media.thumbnails", \.media.thumbnails, .boolean, "150×150 thumbnails in `<state>/thumbnails/<key>.jpg`"),
+        ConfigurationKey(
+            "media.compress_images", \.media.compressImages, .boolean,
+            "`true`: pictures are sent as JPEG at `jpeg_quality`; the file stays as it is"),
+        ConfigurationKey("media.jpeg_quality", \.media.jpegQuality, .quality, "quality for `compress_images`"),
+        ConfigurationKey(
+            "media.transcode_video", \.media.transcodeVideo, .boolean,
+            "`true`: videos are sent as MP4 (H.264/AAC, 480p)"),
+        ConfigurationKey(
+            "media.strip_location", \.media.stripLocation, .boolean, "`true`: GPS data are removed from what is sent"),
+    ]
+
+    private static let upload = [
+        ConfigurationKey(
+            "upload.files_in_flight", \.upload.filesInFlight, .integer(1...64), live: true,
+            "files sent at the same time"),
+        ConfigurationKey(
+            "upload.fragments_in_flight", \.upload.fragmentsInFlight, .integer(1...64), live: true,
+            "fragments of one file sent at the same time; fewer on a link where one takes over 15 s"),
+        ConfigurationKey(
+            "upload.fragment_size", \.upload.fragmentSize, .size(65_536...(64 << 20)),
+            "`filesection` knows `512KiB` only; a started upload keeps its plan"),
+        ConfigurationKey(
+            "upload.retry_interval", \.upload.retryInterval, .duration(.seconds(1)...day), live: true,
+            "ceiling of the backoff between attempts"),
+        ConfigurationKey(
+            "upload.stall_timeout", \.upload.stallTimeout, .duration(.seconds(1)...day), live: true,
+            "while sending: no byte moved for this long is a failure; the agent's own throttling does not count"),
+        ConfigurationKey(
+            "upload.reply_timeout", \.upload.replyTimeout, .duration(.seconds(1)...day), live: true,
+            "once everything is sent: how long the reply may take"),
+        ConfigurationKey(
+            "upload.file_timeout", \.upload.fileTimeout, .noneOr(.duration(.seconds(1)...Units.longest), none: "0"),
+            live: true,
+            "an upload without progress for this long fails; `\"0\"`: never"),
+        ConfigurationKey(
+            "upload.bandwidth_limit", \.upload.bandwidthLimit, .noneOr(.size(1024...Units.largest), none: "0"),
+            live: true,
+            "bytes per second over all uploads; `\"0\"`: no limit"),
+    ]
+
+    private static let remote = [
+        ConfigurationKey("remote.protocol", \.remote.protocol, .word, "what is spoken with the server"),
+        ConfigurationKey(
+            "remote.url", \.remote.url, .webAddress,
+            "the server: `http://` or `https://`, without credentials, `?` or `#`"),
+        ConfigurationKey(
+            "remote.token_file", \.remote.tokenFile, .noneOr(.path, none: ""), live: true,
+            "file with the bearer token, re-read when it changes"),
+        ConfigurationKey(
+            "remote.ca_file", \.remote.caFile, .noneOr(.path, none: ""),
+            "extra certificate authority (PEM); TLS is always verified"),
+        ConfigurationKey(
+            "remote.insecure_http", \.remote.insecureHTTP, .boolean,
+            "`true`: a token may travel over plain http to other machines than this one"),
+        ConfigurationKey(
+            "remote.bucket", \.remote.bucket, .noneOr(.plain, none: ""), "`s3` only, and required there: the bucket"),
+        ConfigurationKey("remote.region", \.remote.region, .noneOr(.plain, none: ""), "`s3` only: the region"),
+        ConfigurationKey(
+            "remote.prefix", \.remote.prefix, .noneOr(.plain, none: ""),
+            "`s3` only: what the names of objects begin with"),
+        ConfigurationKey(
+            "remote.access_key_file", \.remote.accessKeyFile, .noneOr(.path, none: ""),
+            "`s3` only: file with the access key; else `AWS_ACCESS_KEY_ID`"),
+        ConfigurationKey(
+            "remote.secret_key_file", \.remote.secretKeyFile, .noneOr(.path, none: ""),
+            "`s3` only: file with the secret key; else `AWS_SECRET_ACCESS_KEY`"),
+    ]
+
+    private static let portrait = [
+        ConfigurationKey(
+            "portrait.folder", \.portrait.folder, .outboxFolder,
+            "inside the outbox, not hidden: the newest picture dropped there becomes the profile picture"),
+        ConfigurationKey("portrait.jpeg_quality", \.portrait.jpegQuality, .quality, "quality of the profile picture"),
+    ]
+
+    private static let avatarCache = [
+        ConfigurationKey(
+            "avatar_cache.max_size", \.avatarCache.maxSize, .size(0...Units.largest),
+            "over this the least recently used pictures go"),
+        ConfigurationKey(
+            "avatar_cache.max_age", \.avatarCache.maxAge, .duration(.zero...Units.longest), "older pictures go"),
+        ConfigurationKey(
+            "avatar_cache.retry_failed_after", \.avatarCache.retryFailedAfter, .duration(.zero...Units.longest),
+            "how long a URL that failed is not asked again"),
+        ConfigurationKey(
+            "avatar_cache.max_picture", \.avatarCache.maxPicture, .size(1...(1 << 30)), "larger bodies are refused"),
+        ConfigurationKey(
+            "avatar_cache.max_pixels", \.avatarCache.maxPixels, .integer(1...1_000_000_000),
+            "pictures with more pixels are refused"),
+        ConfigurationKey(
+            "avatar_cache.allow_private", \.avatarCache.allowPrivate, .boolean,
+            "`true`: hosts on private or loopback addresses may be mirrored"),
+        ConfigurationKey(
+            "avatar_cache.allowed_hosts", \.avatarCache.allowedHosts, .hosts,
+            "the only hosts that may be mirrored; empty: any"),
+        ConfigurationKey(
+            "avatar_cache.placeholder", \.avatarCache.placeholder, .noneOr(.path, none: ""),
+            "picture served while nothing better is there"),
+    ]
+
+    private static let control = [
+        ConfigurationKey(
+            "control.socket", \.control.socket, .noneOr(.socketPath, none: ""),
+            "the Unix socket, mode 0600; `\"\"`: `<state>/control.sock`, or a short path under `$XDG_RUNTIME_DIR` when that is too long"
+        ),
+        ConfigurationKey(
+            "control.dashboard", \.control.dashboard, .loopbackAddress,
+            "where the page is served; a busy port is a warning, port 0 takes a free one"),
+    ]
+
+    private static let log = [
+        ConfigurationKey(
+            "log.level", \.log.level, .word, live: true,
+            "the least severe messages that are logged; `--log-level` goes before it")
+    ]
+}

@@ -1,0 +1,30 @@
+import AgentSupport
+import LinuxSystem
+import Synchronization
+package import UploadCore
+
+/// A clock that goes on only when it is told to.
+package final class HandClock: Clocks {
+    private let time: Mutex<Now>
+    /// How far each look at the clock takes it on.
+    private let step: Duration
+
+    package init(wall: WallTime = WallTime(milliseconds: 1_795_253_400_000), step: Duration = .zero) {
+        self.step = step
+        time = Mutex(Now(monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000), wall: wall))
+    }
+
+    /// A clock whose wall time is that of the machine, or so much later: what is compared with the times of files.
+    package static func ahead(by duration: Duration, step: Duration = .zero) -> HandClock {
+        HandClock(wall: WallTime(milliseconds: wallTimeMilliseconds()).advanced(by: duration), step: step)
+    }
+
+    package var now: Now {
+        if step > .zero { advance(by: step) }
+        return time.withLock { $0 }
+    }
+
+    package func advance(by duration: Duration) {
+        time.withLock { $0 = Now(monotonic: $0.monotonic + duration, wall: $0.wall.advanced(by: duration)) }
+    }
+}

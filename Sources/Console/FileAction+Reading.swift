@@ -1,0 +1,54 @@
+package import UploadCore
+
+extension FileAction {
+    /// Whether the action has an effect on a path in this state. Used when the user names many paths at once, by a
+    /// directory or a key.
+    package func concerns(_ state: FileState) -> Bool {
+        switch self {
+        case .pause: !state.isFinal && state != .paused
+        case .resume: state == .paused
+        case .cancel: !state.isFinal
+        case .retry: state == .failed || state == .waiting
+        case .first: !state.isFinal && state != .uploading && state != .verifying
+        }
+    }
+
+    /// Whether a path in this state already is as the user wants. If so, it is no failure that the action did nothing.
+    package func isFulfilled(by state: FileState) -> Bool {
+        switch self {
+        case .pause: state == .paused
+        case .cancel: state == .cancelled
+        case .resume, .first: state == .done || !(state.isFinal || state == .paused)
+        case .retry: state == .done || !(state.isFinal || [.paused, .waiting, .signedOut].contains(state))
+        }
+    }
+
+    /// The message if the action had nothing to do.
+    var nothingToDo: String {
+        switch self {
+        case .first: "nothing to move to the front"
+        case .retry: "nothing failed or waits"
+        case .pause, .resume, .cancel: "nothing to \(rawValue)"
+        }
+    }
+
+    /// The lasting effect of an action on everything; nil if the action only affects existing files.
+    package var standing: String? {
+        switch self {
+        case .pause: "everything is paused, new files included, until `outbox resume --all`"
+        case .resume: "nothing is paused any more"
+        case .cancel, .retry, .first: nil
+        }
+    }
+
+    /// The completed action: `paused`.
+    package var pastParticiple: String {
+        switch self {
+        case .pause: "paused"
+        case .resume: "resumed"
+        case .cancel: "cancelled"
+        case .retry: "tried again"
+        case .first: "moved to the front"
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import AgentSupport
+package import Reports
+import UploadCore
+
+/// Counts files by state, and sums their speed and remaining bytes.
+package struct FilesSummary: Equatable, Sendable {
+    /// Number of files by state, every state included.
+    package private(set) var counts: [String: Int]
+    /// Number of sources by state.
+    package private(set) var sources: [String: Int] = [:]
+    /// Total upload speed in bytes per second.
+    package private(set) var speed: UInt64 = 0
+    /// Bytes not yet acknowledged, in files that are not final.
+    package private(set) var bytesLeft: UInt64 = 0
+
+    /// States in the order of display: active, waiting, failed, completed.
+    private static let order: [FileState] = [
+        .uploading, .verifying, .hashing, .settling, .queued, .waiting, .paused, .signedOut, .failed, .rejected,
+        .cancelled, .done,
+    ]
+
+    /// Sums up files. Several paths with the same content count as one upload.
+    ///
+    /// - Parameters:
+    ///   - files: The files to sum up. If `counts` is given, the files that are not final suffice.
+    ///   - sources: The sources to count. Their bytes are already counted in their files.
+    ///   - counts: Number of files by state, if known for more files than these.
+    package init(_ files: [FileEntry], sources: [SourceEntry] = [], counts known: [String: Int]? = nil) {
+        counts = Dictionary(uniqueKeysWithValues: Self.order.map { ($0.rawValue, 0) })
+        var seen: Set<String> = []
+        for file in files {
+            counts[file.state, default: 0] += 1
+            guard !file.isFinal, seen.insert(file.key ?? "path " + file.path).inserted else { continue }
+            speed = speed.addingReportingOverflow(file.speed ?? 0).partialValue
+            bytesLeft = bytesLeft.addingReportingOverflow(Self.left(of: file)).partialValue
+        }
+        for source in sources { self.sources[source.state, default: 0] += 1 }
+        if let known { counts.merge(known) { $1 } }
+    }
+
+    private static func left(of file: FileEntry) -> UInt64 {
+        let share = 1 - min(max(file.shareOnItsWay, 0), 1)
+        return UInt64(exactly: (share * Double(file.size ?? 0)).rounded(.down)) ?? 0
+    }
+
+    /// Remaining seconds at the current speed; nil if unknown.
+    package var secondsLeft: UInt64? {
+        speed > 0 && bytesLeft > 0 ? bytesLeft / speed : nil
+    }
+
+    /// One line: `3 uploading, 2 queued, 120 done — 12.3 MB/s, 2 min left`; with sources, `2 sources: 1 uploading, 1
+    /// draft; files: 3 uploading, …`.
+    package func line(_ look: ConsoleLook) -> String {
+        let files = Self.listed(counts)
+        var text = files.isEmpty ? "no files yet" : files
+        if !sources.isEmpty {
+            let number = SourceEntry.count(sources.values.reduce(0, +), "source")
+            text = "\(number): \(Self.listed(sources))" + (files.isEmpty ? "" : "; files: " + files)
+        }
+        var pace: [String] = []
+        if speed > 0 { pace.append(Quantity.speed(speed)) }
+        if let secondsLeft { pace.append(Quantity.duration(seconds: secondsLeft) + " left") }
+        return pace.isEmpty ? text : text + " \(look.dash) " + pace.joined(separator: ", ")
+    }
+
+    private static func listed(_ counts: [String: Int]) -> String {
+        let known = order.map(\.rawValue)
+        let others = counts.keys.filter { !known.contains($0) }.sorted()
+        return (known + others).compactMap { state in
+            counts[state].flatMap { $0 > 0 ? "\($0) \(state)" : nil }
+        }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,41 @@
+import AgentSupport
+import Reports
+
+extension SourceEntry {
+    /// The outcome, with the post's URL: `done sea 4.8 MB https://…`, or `failed sea: why`.
+    package func outcomeLine(_ look: ConsoleLook) -> String {
+        let place = isDone ? url.map { " " + DisplayText.escaped($0) } ?? "" : ""
+        return asFile.outcomeLine(look) + place
+    }
+
+    /// The remark beside the path: number of files done, pending changes, skipped files, and the title if it differs
+    /// from the directory's name.
+    func remark(_ look: ConsoleLook) -> String {
+        var parts = [filesDone]
+        if !pending_changes.isEmpty { parts.append(Self.count(pending_changes.count, "pending change")) }
+        if !skipped.isEmpty { parts.append("\(skipped.count) skipped") }
+        if title != path.split(separator: "/").last.map(String.init) { parts.append(quotedTitle(look)) }
+        return parts.joined(separator: ", ")
+    }
+
+    /// Details on lines of their own below the source: the post's URL, and the error.
+    var details: [String] {
+        var details: [String] = []
+        if let url, isDone { details.append(DisplayText.escaped(url)) }
+        if let error { details.append(DisplayText.escaped("\(error.code): \(error.message)")) }
+        return details
+    }
+
+    /// `2 of 3 files`
+    var filesDone: String {
+        isDraft || files.isEmpty
+            ? Self.count(files.count, "file")
+            : "\(files.count { $0.state == "done" }) of \(Self.count(files.count, "file"))"
+    }
+
+    func quotedTitle(_ look: ConsoleLook) -> String {
+        look.hasUnicode ? "“\(DisplayText.escaped(title))”" : "\"\(DisplayText.escaped(title))\""
+    }
+
+    package static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+}

@@ -1,0 +1,30 @@
+import AgentSupport
+import FoundationEssentials
+package import Reports
+import UploadCore
+
+extension SourceEntry {
+    /// Whether the source is a draft, which is not uploaded until it is submitted.
+    package var isDraft: Bool { state == SourceState.draft.word }
+
+    /// Whether the state is final until the user acts. An unknown state of a newer agent is not final.
+    package var isFinal: Bool { SourceState(word: state)?.isFinal ?? false }
+
+    /// Whether the server confirmed the post.
+    package var isDone: Bool { state == FileState.done.rawValue }
+
+    /// The directory, escaped for display.
+    package var shownPath: String { DisplayText.escaped(path) }
+
+    /// The directory, quoted for a command line.
+    package var typedPath: String { ShellWord.text(path) }
+
+    /// The source as a file entry at the directory's path. Bars, outcomes and `wait` treat both alike.
+    package var asFile: FileEntry {
+        FileEntry(
+            id: id, path: path, path_bytes: path_bytes, state: state, size: size, progress: progress,
+            remote: .init(protocol: "", url: url), deduplicated: false, attempts: 0, next_attempt_at: next_attempt_at,
+            error: error, accepted_at: accepted_at, finished_at: finished_at, speed: speed, eta: eta,
+            bytes_in_flight: bytes_in_flight)
+    }
+}

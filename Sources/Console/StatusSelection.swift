@@ -1,0 +1,40 @@
+package import Reports
+
+/// The entries `status` shows: files, and sources with their files.
+package struct StatusSelection: Sendable {
+    /// A line of the list, with the lines below.
+    package enum Item: Equatable, Sendable {
+        /// A file without a source.
+        case file(FileEntry)
+        /// A source and its files to show.
+        case source(SourceEntry, files: [FileEntry])
+    }
+
+    /// The entries to show: first those that need attention, then the rest, each ordered by path.
+    package let items: [Item]
+    /// Number of omitted final files and sources.
+    package let leftOut: Int
+
+    /// Selects everything, or what matters at a terminal: active, failed and rejected entries, and the latest other
+    /// final entries.
+    ///
+    /// - Parameters:
+    ///   - files: All known files, including those of sources; ordered by path.
+    ///   - sources: All known sources.
+    ///   - ended: Maximum number of final files and sources that need no attention; nil for all. If given, finished
+    ///     files of a source are omitted too: the source's line counts them.
+    package init(_ files: [FileEntry], sources: [SourceEntry], ended: Int?) {
+        let groups = SourceGroups(sources)
+        var split = groups.split(files)
+        let byID = Dictionary(sources.map { ($0.id, $0) }) { $1 }
+        let heads = ((split.removeValue(forKey: "") ?? []) + sources.map(\.asFile))
+            .sorted { ($0.attention ?? .max, $0.path) < ($1.attention ?? .max, $1.path) }
+        let selection = FileSelection(of: heads, ended: ended ?? .max)
+        items = selection.shown.map { head in
+            guard let source = byID[head.id] else { return .file(head) }
+            let own = split[source.id] ?? []
+            return .source(source, files: ended == nil ? own : own.filter { !$0.isDone })
+        }
+        leftOut = selection.leftOut
+    }
+}

@@ -1,0 +1,43 @@
+package import Reports
+package import Session
+package import UploadCore
+
+/// The operations of the control interface on files and sessions.
+package protocol ControlBackend: Sendable {
+    /// Returns the agent's health.
+    func health() async -> AgentHealth
+
+    /// Returns every path in one of the given states, or all paths if `nil`, sorted by path.
+    ///
+    /// `status --watch` and `wait` ask for unfinished states several times a second. Such a query should not walk
+    /// through all finished paths.
+    func files(in states: Set<FileState>?) async -> [FileReport]
+
+    /// Returns the path with an id; `nil` if there is none.
+    func file(id: String) async -> FileReport?
+
+    /// Returns every path that holds a content, final or not, sorted by path.
+    func files(of key: ContentKey) async -> [FileReport]
+
+    /// Performs an action on files. The result is durable on return.
+    ///
+    /// - Returns: changed and unchanged paths; `nil` if no file has this id or key.
+    func perform(_ action: FileAction, on target: ActionTarget) async -> ActionAnswer?
+
+    /// Removes sidecars and entries of vanished files after their retention. Confirmations stay.
+    func prune() async -> PruneReport
+
+    /// Stores a token and uses it from now on.
+    ///
+    /// - Returns: whether the agent restarts, because another account signed in.
+    func signIn(token: String, user: String?) async throws(SessionError) -> Bool
+
+    /// Discards the session that `signIn` stored.
+    func signOut() async throws(SessionError)
+
+    /// Returns all counters.
+    func metrics() async -> AgentMetrics
+
+    /// The events for `/v1/events`.
+    var events: EventHub { get }
+}

@@ -1,0 +1,160 @@
+import AgentSupport
+import FoundationEssentials
+import LinuxSystem
+package import Reports
+package import UploadCore
+
+/// Sends requests to a running agent over its Unix socket.
+package struct ControlClient: Sendable {
+    private let socket: String
+    private let peers: ControlPeers
+    private let thread = SerialThread(name: "control-client")
+
+    private struct FileList: Decodable {
+        var files: [FileEntry]
+    }
+
+    /// Creates a client.
+    ///
+    /// - Parameters:
+    ///   - socket: the path of the control socket.
+    ///   - stateDirectory: the agent's state directory; root trusts its owner.
+    package init(socket: String, stateDirectory: String) {
+        self.socket = socket
+        peers = ControlPeers(stateDirectory: stateDirectory)
+    }
+
+    /// Returns the agent's health.
+    package func health() async throws(ControlError) -> AgentHealth {
+        try await get("/v1/health")
+    }
+
+    /// Returns the paths in one of the given states, or all paths if `nil`, sorted by path.
+    package func files(in states: Set<FileState>? = nil) async throws(ControlError) -> [FileEntry] {
+        if let states, states.isEmpty { return [] }
+        let query = states.map { "?state=" + $0.map(\.rawValue).sorted().joined(separator: ",") } ?? ""
+        return try await get("/v1/files" + query, as: FileList.self).files
+    }
+
+    /// Returns the entry of a path; `nil` if the agent does not know the path.
+    package func file(at path: RelativePath) async throws(ControlError) -> FileEntry? {
+        try await file(id: FileReport.id(of: path))
+    }
+
+    /// Returns the entry with an id; `nil` if the agent does not know the id.
+    package func file(id: String) async throws(ControlError) -> FileEntry? {
+        try await find("/v1/files/\(id)")
+    }
+
+    /// Returns every path with a content; none if the agent does not know the content.
+    package func files(of key: ContentKey) async throws(ControlError) -> [FileEntry] {
+        let list: FileList? = try await find("/v1/uploads/\(key)")
+        return list?.files ?? []
+    }
+
+    /// Performs an action on one path.
+    ///
+    /// - Parameter file: the id of its entry.
+    /// - Returns: the outcome; `nil` if the agent no longer knows the path.
+    package func perform(_ action: FileAction, onFile file: String) async throws(ControlError) -> ActionOutcome? {
+        try await find("/v1/files/\(file)/\(action.rawValue)", method: "POST")
+    }
+
+    /// Performs an action on every path with a content.
+    ///
+    /// - Returns: the outcome; `nil` if no path has this content any more.
+    package func perform(_ action: FileAction, onUpload key: ContentKey) async throws(ControlError) -> ActionOutcome? {
+        try await find("/v1/uploads/\(key)/\(action.rawValue)", method: "POST")
+    }
+
+    /// Performs an action on everything. `first` is not supported.
+    package func performOnAll(_ action: FileAction) async throws(ControlError) -> ActionOutcome {
+        try await get("/v1/\(action.rawValue)", method: "POST")
+    }
+
+    /// Makes the agent remove the sidecars and entries of vanished files.
+    package func prune() async throws(ControlError) -> PruneReport {
+        try await get("/v1/prune", method: "POST")
+    }
+
+    /// Gives the agent a token to store.
+    ///
+    /// - Returns: whether the agent restarts, because another account signed in.
+    package func signIn(token: String, user: String?) async throws(ControlError) -> Bool {
+        struct Answer: Decodable {
+            var begins_anew: Bool?
+        }
+        var text = JSONText(layout: .line)
+        text.object { text in
+            text.member("token", token)
+            text.member("user", user)
+        }
+        let body = try await answer("/v1/session", method: "POST", body: text.bytes)
+        return try Self.decode(body, from: "/v1/session", as: Answer.self).begins_anew == true
+    }
+
+    /// Makes the agent discard its stored token.
+    package func signOut() async throws(ControlError) {
+        _ = try await answer("/v1/session", method: "DELETE")
+    }
+
+    // MARK: Asking
+
+    package func get<Value: Decodable>(
+        _ target: String, method: String = "GET", wait: Int32 = 0, as type: Value.Type = Value.self
+    ) async throws(ControlError) -> Value {
+        try Self.decode(try await answer(target, method: method, wait: wait), from: target)
+    }
+
+    /// Like `get`, but returns `nil` if the requested object does not exist.
+    package func find<Value: Decodable>(_ target: String, method: String = "GET") async throws(ControlError) -> Value? {
+        do {
+            return try Self.decode(try await answer(target, method: method), from: target)
+        } catch {
+            if case .refused(let code, _) = error, Self.absences.contains(code) { return nil }
+            throw error
+        }
+    }
+
+    /// The error codes for objects that do not exist.
+    private static let absences: Set<String> = ["no_such_file", "no_such_upload", "no_such_source"]
+
+    private static func decode<Value: Decodable>(
+        _ body: [UInt8], from target: String, as type: Value.Type = Value.self
+    ) throws(ControlError) -> Value {
+        do {
+            return try JSONDecoder().decode(Value.self, from: Data(body))
+        } catch {
+            throw .failed(reason: "\(target): \(error)")
+        }
+    }
+
+    /// Returns the body of a successful reply.
+    private func answer(
+        _ target: String, method: String, body: [UInt8]? = nil, wait: Int32 = 0
+    ) async throws(ControlError) -> [UInt8] {
+        let request = ControlRequest(
+            socket: socket, peers: peers, method: method, target: target, body: body, wait: wait)
+        let result: Result<ControlRequest.Reply, ControlError> = await withCheckedContinuation { continuation in
+            thread.run { continuation.resume(returning: request.perform()) }
+        }
+        let reply = try result.get()
+        guard reply.status != 200 else { return reply.body }
+        throw Self.refusal(reply, target)
+    }
+
+    private static func refusal(_ reply: ControlRequest.Reply, _ target: String) -> ControlError {
+        struct Refusal: Decodable {
+            struct Reason: Decodable {
+                var code: String
+                var message: String
+            }
+            var error: Reason
+        }
+        if let reason = try? JSONDecoder().decode(Refusal.self, from: Data(reply.body)).error {
+            return .refused(code: reason.code, reason: reason.message)
+        }
+        let text = String(decoding: reply.body.prefix(300), as: UTF8.self)
+        return .failed(reason: "\(target): status \(reply.status): \(text)")
+    }
+}

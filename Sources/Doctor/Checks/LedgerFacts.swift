@@ -1,0 +1,42 @@
+import LedgerCare
+
+/// Observations about the ledger, made without opening it.
+package struct LedgerFacts: Equatable, Sendable {
+    /// The state directory.
+    var state: String
+    var traces: LedgerTraces
+    /// Names of damaged ledgers that were moved aside.
+    var aside: [String]
+
+    /// Examines a state directory without changing anything.
+    init(probing state: String) {
+        self.init(
+            state: state, traces: LedgerTraces(state: state), aside: DamagedLedgers(directory: state).names())
+    }
+
+    init(state: String, traces: LedgerTraces, aside: [String]) {
+        self.state = state
+        self.traces = traces
+        self.aside = aside
+    }
+
+    /// Empty for an intact ledger and for one that does not exist yet.
+    var findings: [Finding] {
+        var findings: [Finding] = []
+        if traces.isLost {
+            findings.append(
+                Finding(
+                    .state, .warning,
+                    "\(state)/ledger.lmdb is lost: \(traces.proofs.joined(separator: " and ")) prove that there was one",
+                    remedy: "put it back before the next start; without it that start begins a new ledger, and files "
+                        + "stay cancelled or paused as far as their sidecars tell"))
+        }
+        if !aside.isEmpty {
+            findings.append(
+                Finding(
+                    .state, .note, "a damaged ledger was moved aside: \(aside.joined(separator: ", "))",
+                    remedy: "check the disk that holds \(state) (see the kernel's log); remove the file when you like"))
+        }
+        return findings
+    }
+}

@@ -1,0 +1,157 @@
+package import AgentConfiguration
+import AgentSupport
+import LinuxSystem
+
+/// Looks for everything that prevents uploads, and suggests remedies.
+///
+/// Creates and changes nothing, and sends the server only questions that change nothing. Gives up on calls that hang
+/// after a few seconds, and reports them.
+package struct Doctor: Sendable {
+    private let effective: EffectiveConfiguration
+    private let environment: [String: String]
+    private let home: String
+    private let version: String
+
+    /// Time limit for a file system. A share whose server is gone never answers.
+    private static let fileLimit = Duration.seconds(10)
+    /// Time limit for counting directories.
+    private static let countLimit = Duration.seconds(3)
+
+    /// Creates a doctor for one configuration.
+    ///
+    /// - Parameters:
+    ///   - effective: The configuration and its origin.
+    ///   - environment: The process's environment.
+    ///   - home: Absolute path of the user's home directory.
+    ///   - version: The version sent to the server.
+    package init(effective: EffectiveConfiguration, environment: [String: String], home: String, version: String) {
+        self.effective = effective
+        self.environment = environment
+        self.home = home
+        self.version = version
+    }
+
+    private var configuration: Configuration { effective.configuration }
+
+    /// Runs all checks. Takes about half a minute at most.
+    package func examine() async -> DoctorReport {
+        async let directories = directoryFindings()
+        let token = await tokenFacts()
+        async let server = serverFindings(token)
+        let agent = await AgentFacts.probe(configuration, environment: environment)
+        async let machine = machineFindings(agent: agent.pid)
+        async let service = serviceFindings(agent: agent.pid)
+        async let pictures = pictureFindings()
+        let own = await configurationFindings() + (token?.findings ?? [late(.token, "the token's file")])
+        let all =
+            own + (await directories) + (await machine) + (await server) + agent.findings + (await service)
+            + (await pictures)
+        return DoctorReport(all)
+    }
+
+    private func configurationFindings() async -> [Finding] {
+        let refusal = await TimeLimit.run("doctor-directories", Self.fileLimit) { [configuration] in
+            configuration.startRefusal()
+        }
+        guard let refusal else { return [late(.configuration, "one of the agent's directories")] }
+        return ConfigurationFacts(
+            file: effective.file, warnings: effective.warnings, shadowed: effective.shadowed,
+            withoutEffect: configuration.notBuilt, refusal: refusal
+        ).findings
+    }
+
+    private func tokenFacts() async -> TokenFacts? {
+        await TimeLimit.run("doctor-token", Self.fileLimit) { [configuration, environment] in
+            TokenFacts(probing: configuration, environment: environment)
+        }
+    }
+
+    private func directoryFindings() async -> [Finding] {
+        async let outbox = directory(configuration.outbox, .outbox, \.outboxFindings)
+        async let state = directory(configuration.state, .state, \.stateFindings)
+        async let ledger = ledgerFindings()
+        async let sidecars = sidecarFindings()
+        return await outbox + state + ledger + sidecars
+    }
+
+    private func ledgerFindings() async -> [Finding] {
+        let path = configuration.state
+        return await TimeLimit.run("doctor-ledger", Self.fileLimit) { LedgerFacts(probing: path).findings } ?? []
+    }
+
+    private func pictureFindings() async -> [Finding] {
+        async let tools = MediaToolsFacts.probe(environment: environment, limit: Self.fileLimit)
+        async let mirror = directory(configuration.avatars, .avatars, \.avatarFindings)
+        let current = configuration.avatars + "/current.jpg"
+        let placeholder = configuration.avatarCache.placeholder
+        let files = await TimeLimit.run("doctor-pictures", Self.fileLimit) {
+            PlaceholderFacts(probing: placeholder).findings
+                + CurrentPictureFacts(probing: current).findings(path: current)
+        }
+        return await tools.findings + mirror + (files ?? [])
+    }
+
+    private func sidecarFindings() async -> [Finding] {
+        guard let path = configuration.sidecars.directory else { return [] }
+        return await directory(path, .sidecars, \.sidecarFindings)
+    }
+
+    private func directory(
+        _ path: String, _ check: Check, _ findings: @escaping @Sendable (DirectoryFacts) -> [Finding]
+    ) async -> [Finding] {
+        let facts = await TimeLimit.run("doctor-\(check.rawValue)", Self.fileLimit) { DirectoryFacts(probing: path) }
+        return facts.map(findings) ?? [late(check, path)]
+    }
+
+    private func machineFindings(agent: Int32?) async -> [Finding] {
+        async let watches = watchFindings(agent: agent)
+        async let leases = leaseFindings()
+        let upload = configuration.upload
+        let own = await TimeLimit.run("doctor-kernel", Self.fileLimit) {
+            KernelFacts(probing: ()).findings + OpenFilesFacts(probing: upload, agent: agent).findings
+        }
+        return (own ?? []) + (await watches) + (await leases)
+    }
+
+    /// Returns no findings if the outbox does not exist.
+    private func watchFindings(agent: Int32?) async -> [Finding] {
+        let outbox = configuration.outbox
+        let findings = await TimeLimit.run("doctor-watches", Self.fileLimit) { () -> [Finding] in
+            guard ProcFile.exists(outbox) else { return [] }
+            return WatchFacts(probing: outbox, agent: agent, limit: Self.countLimit).findings
+        }
+        return findings ?? []
+    }
+
+    private func leaseFindings() async -> [Finding] {
+        let outbox = configuration.outbox
+        let findings = await TimeLimit.run("doctor-leases", Self.fileLimit) { () -> [Finding] in
+            ProcFile.exists(outbox) ? LeaseFacts(probing: outbox).findings : []
+        }
+        return findings ?? []
+    }
+
+    private func serverFindings(_ token: TokenFacts?) async -> [Finding] {
+        guard let token else { return [] }
+        return await ServerProbe(
+            configuration: configuration, environment: environment, token: token, version: version
+        ).findings()
+    }
+
+    private func serviceFindings(agent: Int32?) async -> [Finding] {
+        let places = ServiceFacts.Places(home: home, environment: environment)
+        let file = effective.file
+        let facts = await TimeLimit.run("doctor-service", Self.fileLimit) {
+            ServiceFacts(configurationFile: file, places: places, agent: agent)
+        }
+        return facts?.findings ?? [late(.service, "the unit files")]
+    }
+
+    /// The finding for a location that does not answer in time.
+    private func late(_ check: Check, _ what: String) -> Finding {
+        Finding(
+            check, [.avatars, .sidecars, .service].contains(check) ? .warning : .stop,
+            "\(what) gave no answer within 10 s: a share whose server is gone, or a failing disk",
+            remedy: "see `dmesg | tail` and `mount`; bring the share back or unmount it with `sudo umount -l`")
+    }
+}

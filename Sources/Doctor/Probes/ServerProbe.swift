@@ -1,0 +1,132 @@
+package import AgentConfiguration
+import AgentSupport
+import Glibc
+import LinuxSystem
+import Session
+import Transport
+
+/// Examines the server, within a bounded time.
+package struct ServerProbe: Sendable {
+    package let configuration: Configuration
+    package let environment: [String: String]
+    package let token: TokenFacts
+    package let version: String
+
+    /// Time limit for each of: the name, the connection, the answer.
+    private static let limit = Duration.seconds(10)
+
+    /// Findings about proxy, name, connection, certificate, answer, credentials, fragment header and clock.
+    package func findings() async -> [Finding] {
+        let url = configuration.remote.url
+        guard let address = try? WebAddress(url) else { return [] }
+        let proxy = ProxyFacts(host: address.host, isEncrypted: address.isEncrypted, environment: environment)
+        var found = proxy?.findings ?? []
+        // Behind a proxy, the proxy resolves the name.
+        if proxy == nil, !Self.isLiteral(address.host) {
+            let name = await lookUp(address.host)
+            found += name.findings(host: address.host)
+            guard case .found = name else { return found + clock(nil, address) }
+        }
+        guard let connection = await Self.connection(to: configuration.remote) else { return found }
+        found += connection.findings
+        guard connection.isConnected, configuration.remote.protocol == .filesection else {
+            return found + clock(nil, address)
+        }
+        return found + (await ask(address))
+    }
+
+    private func clock(_ date: String?, askedAt: Int64 = 0, _ address: WebAddress) -> [Finding] {
+        let time = date.flatMap(HTTPDate.secondsSince1970)
+        return ClockFacts(serverTime: time, askedAt: askedAt, isEncrypted: address.isEncrypted).findings
+    }
+
+    private static func isLiteral(_ host: String) -> Bool {
+        host.contains(":") || host.split(separator: ".").allSatisfy { UInt8($0) != nil }
+    }
+
+    // MARK: Name
+
+    private func lookUp(_ host: String) async -> NameFacts {
+        await TimeLimit.run("doctor-dns", Self.limit) { Self.addresses(of: host) } ?? .late
+    }
+
+    /// man 3 getaddrinfo.
+    private static func addresses(of host: String) -> NameFacts {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let failure = getaddrinfo(host, nil, &hints, &list)
+        guard failure == 0 else { return .failed(String(cString: gai_strerror(failure))) }
+        defer { freeaddrinfo(list) }
+        var addresses: [String] = []
+        var next = list
+        while let entry = next?.pointee {
+            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+            if getnameinfo(
+                entry.ai_addr, entry.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0
+            {
+                let address = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+                if !addresses.contains(address) { addresses.append(address) }
+            }
+            next = entry.ai_next
+        }
+        return .found(addresses)
+    }
+
+    // MARK: Connection
+
+    /// Connects to a server, completes the TLS handshake and sends nothing.
+    ///
+    /// - Returns: nil if the URL is invalid.
+    package static func connection(to remote: Configuration.Remote) async -> ConnectionFacts? {
+        guard let address = try? WebAddress(remote.url) else { return nil }
+        let outcome = await TimeLimit.run("server-connect", limit + .seconds(1)) { () -> ConnectionFacts.Outcome in
+            do throws(TransportError) {
+                return .connected(
+                    try ConnectionProbe.connect(to: remote.url, caFile: remote.caFile, timeout: limit))
+            } catch {
+                return .failed(error)
+            }
+        }
+        return ConnectionFacts(
+            server: address.authority, isEncrypted: address.isEncrypted, outcome: outcome ?? .late,
+            now: wallTimeMilliseconds() / 1000)
+    }
+
+    // MARK: Answer
+
+    /// Asks the server a question without side effects. If the server answers, also checks the fragment header.
+    private func ask(_ address: WebAddress) async -> [Finding] {
+        let credentials = Credentials(
+            environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
+            stateDirectory: configuration.state)
+        let found = await TimeLimit.run("doctor-token", Self.limit) { credentials.bearerToken() }
+        let question = ServerQuestion(
+            remote: configuration.remote, token: found ?? nil, version: version, limit: Self.limit)
+        let answer = await question.ask()
+        let askedAt = wallTimeMilliseconds() / 1000
+        let facts = ServerFacts(
+            url: configuration.remote.url, outcome: answer.outcome,
+            tokenSource: configuration.remote.allowsToken ? token.source : nil)
+        let header = facts.findings.allSatisfy { $0.level == .ok } ? await fragmentHeader(question) : []
+        return facts.findings + header + clock(answer.date, askedAt: askedAt, address)
+    }
+
+    /// Sends a fragment of an upload that does not exist.
+    private func fragmentHeader(_ question: ServerQuestion) async -> [Finding] {
+        guard let with = await question.sendFragment(withHeader: true) else { return [] }
+        var facts = FragmentHeaderFacts(with: with)
+        if facts.needsComparison { facts.without = await question.sendFragment(withHeader: false) }
+        return facts.findings
+    }
+}
+
+extension ConnectionReport {
+    /// Expiry of the certificate in seconds since 1970.
+    var certificateExpiry: Int64? {
+        // `Nov 21 15:00:00 2026 GMT`, with an additional space before a one-digit day (man 3 ASN1_TIME_print).
+        let parts = (certificateEnd ?? "").split(separator: " ")
+        guard parts.count == 5 else { return nil }
+        return HTTPDate.secondsSince1970("Day, \(parts[1]) \(parts[0]) \(parts[3]) \(parts[2]) GMT")
+    }
+}

@@ -1,0 +1,117 @@
+import AgentConfiguration
+import AgentSupport
+import Glibc
+import LinuxSystem
+
+extension ServiceFacts {
+    /// The directories of a user's services (man 5 systemd.unit, "Unit File Load Path").
+    struct Places {
+        var home: String
+        var user: [String]
+        var system = ["/etc/systemd/system", "/usr/local/lib/systemd/system", "/lib/systemd/system"]
+
+        init(home: String, environment: [String: String]) {
+            self.home = home
+            let own = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.config"
+            user = [own + "/systemd/user", "/etc/systemd/user", home + "/.local/share/systemd/user"]
+        }
+    }
+
+    /// Reads unit files, without asking systemd.
+    ///
+    /// - Parameters:
+    ///   - file: Absolute path of the configuration; nil if the defaults apply.
+    ///   - places: The directories to search.
+    ///   - agent: The running agent; nil if none runs.
+    init(configurationFile file: String?, places: Places, agent: Int32?) {
+        hasSystemd = ProcFile.exists("/run/systemd/system")
+        let found = places.user.map { (Scope.user, $0) } + places.system.map { (Scope.system, $0) }
+        units = found.flatMap { scope, directory in
+            Self.units(in: directory, scope: scope, home: places.home, configurationFile: file)
+        }
+        isRunning = agent != nil
+        runningUnit = agent.flatMap { ProcFile.text("/proc/\($0)/cgroup") }.flatMap(Self.unit(inCgroup:))
+        userName = getpwuid(geteuid()).flatMap { $0.pointee.pw_name }.map { String(cString: $0) } ?? ""
+        isLingering = userName.isEmpty ? nil : ProcFile.exists("/var/lib/systemd/linger/\(userName)")
+    }
+
+    private static func units(in directory: String, scope: Scope, home: String, configurationFile: String?) -> [Unit] {
+        let names = ProcFile.names(in: directory)
+        let wants = names.filter { $0.hasSuffix(".wants") }
+        return names.filter { $0.hasSuffix(".service") }.sorted().compactMap { name in
+            guard let text = ProcFile.text("\(directory)/\(name)"),
+                UnitCommand(text).runs(configuration: configurationFile, home: home)
+            else { return nil }
+            let isEnabled = wants.contains { ProcFile.link("\(directory)/\($0)/\(name)") != nil }
+            return Unit(name: String(name.dropLast(".service".count)), scope: scope, isEnabled: isEnabled)
+        }
+    }
+
+    /// The unit of a process, from the last part of its control group: `0::/user.slice/…/outbox.service`.
+    static func unit(inCgroup text: String) -> String? {
+        guard let line = text.split(separator: "\n").first(where: { $0.hasSuffix(".service") }) else { return nil }
+        return line.split(separator: "/").last.map { String($0.dropLast(".service".count)) }
+    }
+}
+
+/// The command of a systemd unit file.
+struct UnitCommand {
+    /// The words of ExecStart=.
+    let command: [String]
+
+    /// Reads a unit file (man 5 systemd.service, "COMMAND LINES"). Words may be quoted. A backslash at the end of a
+    /// line continues the line; elsewhere it makes the next character literal. `%%` stands for `%` and `$$` for `$`.
+    init(_ text: String) {
+        let joined = text.split(separator: "\\\n", omittingEmptySubsequences: false).joined(separator: " ")
+        let line = joined.split(separator: "\n").last { $0.hasPrefix("ExecStart=") }
+        command = Self.words(line?.dropFirst("ExecStart=".count) ?? "")
+    }
+
+    /// Whether the unit runs the agent with this configuration; nil: without one.
+    func runs(configuration: String?, home: String) -> Bool {
+        guard let program = command.first, program.hasSuffix("outbox"), command.contains("run") else { return false }
+        guard let named = namedConfiguration(home: home) else {
+            // Without --config, the unit finds a configuration itself: only in these two places, not in a working
+            // directory.
+            return configuration == nil || configuration == home + "/.config/outbox/agent.toml"
+                || configuration == "/etc/outbox/agent.toml"
+        }
+        return named == configuration
+    }
+
+    private func namedConfiguration(home: String) -> String? {
+        for (word, next) in zip(command, command.dropFirst() + [""]) {
+            let value = word == "--config" ? next : word.hasPrefix("--config=") ? String(word.dropFirst(9)) : nil
+            guard let value else { continue }
+            let plain = value.replacing("%h", with: home).replacing("%%", with: "%").replacing("$$", with: "$")
+            return PathResolver.normalise(plain)
+        }
+        return nil
+    }
+
+    private static func words(_ line: Substring) -> [String] {
+        var words: [String] = []
+        var word: String?
+        var quote: Character?
+        var isEscaped = false
+        for character in line {
+            if isEscaped {
+                word = (word ?? "") + String(character)
+                isEscaped = false
+                continue
+            }
+            switch character {
+            case "\\": isEscaped = true
+            case quote: quote = nil
+            case "\"" where quote == nil, "'" where quote == nil:
+                quote = character
+                word = word ?? ""
+            case " " where quote == nil, "\t" where quote == nil:
+                if let word { words.append(word) }
+                word = nil
+            default: word = (word ?? "") + String(character)
+            }
+        }
+        return words + (word.map { [$0] } ?? [])
+    }
+}

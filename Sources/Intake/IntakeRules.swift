@@ -1,0 +1,84 @@
+package import AgentConfiguration
+package import LinuxSystem
+import SystemPackage
+package import UploadCore
+
+/// Decides which files are accepted, by the rules of `[intake]`. Performs no I/O.
+package struct IntakeRules: Equatable, Sendable {
+    /// Whether files that are neither picture nor video are rejected.
+    package var mediaOnly: Bool
+    /// Maximum file size in bytes. Larger files are rejected.
+    package var maxFileSize: UInt64
+    /// Names that are ignored: no sidecar, no upload.
+    package var ignore: [GlobPattern]
+    /// Directory whose files are ignored (`intake.move_to`).
+    package var moveTo: RelativePath?
+
+    package init(mediaOnly: Bool, maxFileSize: UInt64, ignore: [GlobPattern], moveTo: RelativePath? = nil) {
+        self.mediaOnly = mediaOnly
+        self.maxFileSize = maxFileSize
+        self.ignore = ignore
+        self.moveTo = moveTo
+    }
+
+    /// The suffix of all sidecar names.
+    static let sidecarSuffix = Array(".outbox.json".utf8)
+
+    /// Whether a path is ignored: no sidecar, no upload.
+    package func isIgnored(_ path: RelativePath) -> Bool {
+        let name = path.name
+        if name.count >= Self.sidecarSuffix.count,
+            name.suffix(Self.sidecarSuffix.count).elementsEqual(Self.sidecarSuffix)
+        {
+            return true
+        }
+        if SidecarName.isTemporary(name) { return true }
+        if let moveTo, path.isWithin(moveTo) { return true }
+        if path.isWithin(HoldingArea.directory) { return true }
+        return ignore.contains { $0.matches(name: name) }
+    }
+
+    /// Returns why a file of this size is rejected; `nil` if the size is accepted.
+    package func objection(toSize size: UInt64) -> FileError? {
+        if size == 0 {
+            return FileError(code: "empty", message: "the file is empty", retryable: false)
+        }
+        if size > maxFileSize {
+            let message = "\(size) bytes are more than intake.max_file_size allows (\(maxFileSize))"
+            return FileError(code: "too_large", message: message, retryable: false)
+        }
+        return nil
+    }
+
+    /// Returns why a file of this type is rejected; `nil` if the type is accepted.
+    ///
+    /// - Parameter picture: the name of the picture's format, if the format is known but unsupported.
+    package func objection(toType type: MediaType, picture: String? = nil) -> FileError? {
+        guard mediaOnly, type.kind == .other else { return nil }
+        let message =
+            picture.map {
+                "\($0) pictures are not taken; convert the file, or set intake.media_only = false to take any file"
+            }
+            ?? "neither a picture nor a video; intake.media_only = false takes any file"
+        return FileError(code: "unsupported_type", message: message, retryable: false)
+    }
+
+    /// Returns why anything but a regular file is rejected.
+    package static func objection(toKind kind: FileStatus.Kind) -> FileError {
+        switch kind {
+        case .symbolicLink:
+            FileError(code: "symlink", message: "a symbolic link; only regular files are taken", retryable: false)
+        case .fifo: notRegular("a FIFO")
+        case .socket: notRegular("a socket")
+        case .device: notRegular("a device")
+        case .directory, .regular: notRegular("not a regular file")
+        }
+    }
+
+    private static func notRegular(_ what: String) -> FileError {
+        FileError(code: "not_regular_file", message: "\(what); only regular files are taken", retryable: false)
+    }
+
+    /// The ledger's `intake/rules` setting. If this value differs, rejected files are judged again.
+    package var fingerprint: [UInt8] { Array("\(mediaOnly) \(maxFileSize)".utf8) }
+}

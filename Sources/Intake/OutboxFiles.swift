@@ -1,0 +1,100 @@
+import Glibc
+package import LinuxSystem
+package import SystemPackage
+package import UploadCore
+
+/// The files of the outbox. Look-ups by relative path never leave the outbox.
+///
+/// Every look-up opens the directory anew, since it may be unmounted at any time and come back. Until it is back,
+/// look-ups throw `.staleNFSFileHandle`.
+package struct OutboxFiles: Sendable {
+    /// The outbox.
+    package let outbox: PinnedDirectory
+
+    /// Absolute path of the outbox, which may itself be a symbolic link.
+    package var root: String { outbox.path }
+
+    package init(_ outbox: PinnedDirectory) {
+        self.outbox = outbox
+    }
+
+    package init(root: String) {
+        self.init(PinnedDirectory(path: root))
+    }
+
+    /// Returns the status of a path. Symbolic links are described, not followed.
+    package func status(of path: RelativePath) throws(Errno) -> FileStatus {
+        try outbox.open().status(path.bytes)
+    }
+
+    /// Identifies the outbox across restarts; `nil` if the outbox is missing. Device numbers are not included,
+    /// because they change when a medium comes back.
+    package var identity: [UInt8]? {
+        guard let status = try? status(of: .root) else { return nil }
+        return Array("\(status.inode) \(status.born)".utf8)
+    }
+
+    /// Returns what exists at a path. The result is `.unknown` if the look-up fails.
+    package func look(at path: RelativePath) -> FileLook {
+        do throws(Errno) {
+            let status = try status(of: path)
+            let kind: FileLook.Kind =
+                switch status.kind {
+                case .regular: .regular
+                case .directory: .directory
+                case .symbolicLink, .fifo, .socket, .device: .other
+                }
+            return .there(kind, FileIdentity(status))
+        } catch {
+            let isGone = [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels].contains(error)
+            return isGone ? .nothing : .unknown
+        }
+    }
+
+    /// Whether no file has this name any more. A directory with this name does not count as the file.
+    package func isGone(_ path: RelativePath) -> Bool { look(at: path).isGone }
+
+    /// Lists everything below a directory except directories, as far as listing succeeds.
+    ///
+    /// - Parameter most: maximum number of names to read.
+    package func names(below directory: RelativePath, atMost most: Int) -> [RelativePath] {
+        guard let outbox = try? outbox.open() else { return [] }
+        var found: [RelativePath] = []
+        var directories = [directory]
+        var seen = 0
+        while let directory = directories.popLast(), seen < most {
+            for entry in (try? outbox.directory(directory.bytes).entries()) ?? [] where seen < most {
+                seen += 1
+                let path = directory.appending(entry.name)
+                if (try? outbox.status(path.bytes))?.kind == .directory {
+                    directories.append(path)
+                } else {
+                    found.append(path)
+                }
+            }
+        }
+        return found
+    }
+
+    /// Opens a regular file for reading.
+    ///
+    /// - Throws: `Errno`; `.invalidArgument` if the path is not a regular file.
+    package func open(_ path: RelativePath) throws(Errno) -> (file: SharedDescriptor, status: FileStatus) {
+        let directory = try outbox.open()
+        // Check the type before opening: opening a device may have side effects.
+        guard try directory.status(path.bytes).kind == .regular else { throw .invalidArgument }
+        let file = SharedDescriptor(try directory.open(path.bytes, flags: O_RDONLY | O_NOFOLLOW))
+        let status = try FileStatus(of: file.rawValue)
+        guard status.kind == .regular else { throw .invalidArgument }
+        return (file, status)
+    }
+}
+
+extension FileIdentity {
+    /// The identity in a file status.
+    package init(_ status: FileStatus) {
+        self.init(
+            device: status.device, inode: status.inode, size: status.size, modified: status.modified,
+            changed: status.changed, born: status.born)
+    }
+}

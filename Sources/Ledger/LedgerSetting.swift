@@ -1,0 +1,19 @@
+/// Names of the ledger's settings.
+public enum LedgerSetting {
+    /// The scope of the last run. Read only if `server` is missing.
+    public static let scope = "scope"
+    /// The server of the last run. With an account appended: the server of that account's last run.
+    public static let server = "server"
+    /// The owner of records in earlier formats; empty if they have none.
+    public static let legacyAccount = "account/legacy"
+    /// The fingerprint of the rules that rejected files were judged by.
+    public static let rules = "intake/rules"
+    /// Present while everything is paused.
+    public static let allPaused = "paused"
+    /// The identity of the outbox directory.
+    public static let outbox = "outbox"
+    /// Why the ledger was replaced. Kept until the first full scan of the outbox after that.
+    public static let recovery = "recovery"
+    /// The value of `sidecars.directory` when sidecars at former places were last removed.
+    public static let sidecarRoot = "sidecars/root"
+}

@@ -1,0 +1,316 @@
+package import AgentSupport
+package import Intake
+package import LinuxSystem
+package import Logging
+package import MediaTools
+package import Remotes
+package import UploadCore
+
+/// The observers of the portrait service.
+package struct PortraitOutlets: Sendable {
+    /// Called after each change of a dropped file's report, in order.
+    package var report: @Sendable (PortraitReport) -> Void = { _ in }
+    /// Called for a file that changed after it was hashed, so that the uploader examines it again.
+    package var reconsider: @Sendable (RelativePath) -> Void = { _ in }
+    /// Called when the server refuses the session.
+    package var sessionRefused: @Sendable (FileError) -> Void = { _ in }
+    /// Called on each event of the profile picture, with the answer of `GET /v1/profile` at that moment; in order.
+    package var announce: @Sendable (_ event: PortraitEvent, _ profile: [UInt8]) -> Void = { _, _ in }
+
+    package init(
+        report: @escaping @Sendable (PortraitReport) -> Void = { _ in },
+        reconsider: @escaping @Sendable (RelativePath) -> Void = { _ in },
+        sessionRefused: @escaping @Sendable (FileError) -> Void = { _ in },
+        announce: @escaping @Sendable (_ event: PortraitEvent, _ profile: [UInt8]) -> Void = { _, _ in }
+    ) {
+        self.report = report
+        self.reconsider = reconsider
+        self.sessionRefused = sessionRefused
+        self.announce = announce
+    }
+}
+
+/// The avatar cache, where confirmed portraits are kept.
+package struct PortraitCache: Sendable {
+    /// Stores a picture under a URL and pins it. Returns the file's absolute path; nil if the picture has no file.
+    package var adopt: @Sendable (_ picture: SharedDescriptor, _ url: String) async throws -> String?
+    /// Pins the picture kept under a URL. Returns the file's current absolute path; nil if the cache has no such
+    /// picture.
+    package var pin: @Sendable (_ url: String) async -> String?
+
+    package init(
+        adopt: @escaping @Sendable (_ picture: SharedDescriptor, _ url: String) async throws -> String?,
+        pin: @escaping @Sendable (_ url: String) async -> String?
+    ) {
+        self.adopt = adopt
+        self.pin = pin
+    }
+}
+
+/// The profile picture service: accepts pictures from the portrait folder, shows them at once and sends the newest to
+/// the server.
+///
+/// `PortraitMachine` decides, `PortraitFiles` stores, and this actor performs the actions in the order *disk first,
+/// action second*. The actor runs on a thread of its own, because it blocks on the disk.
+package actor PortraitService {
+    /// Everything the service depends on.
+    package struct Parts: Sendable {
+        /// Absolute path of the state directory.
+        package var state: String
+        /// Absolute path of the avatar mirror.
+        package var avatars: String
+        /// The outbox.
+        package var files: OutboxFiles
+        /// Draws the pictures.
+        package var pictures: any PictureWorking
+        /// Receives the pictures; nil if the protocol has no profile pictures.
+        package var remote: (any PortraitRemote)?
+        /// Keeps the confirmed pictures.
+        package var cache: PortraitCache
+        /// Returns the signed-in account; nil without a token.
+        package var account: @Sendable () -> String?
+        /// JPEG quality, 1…100.
+        package var quality: Int
+        /// Pictures with more pixels are refused.
+        package var maximumPixels: Int
+        /// `upload.retry_interval`.
+        package var retryInterval: Duration
+        package var clock: any Clocks
+        package var logger: Logger
+
+        package init(
+            state: String, avatars: String, files: OutboxFiles, pictures: any PictureWorking,
+            remote: (any PortraitRemote)? = nil, cache: PortraitCache, account: @escaping @Sendable () -> String?,
+            quality: Int, maximumPixels: Int, retryInterval: Duration, clock: any Clocks, logger: Logger
+        ) {
+            self.state = state
+            self.avatars = avatars
+            self.files = files
+            self.pictures = pictures
+            self.remote = remote
+            self.cache = cache
+            self.account = account
+            self.quality = quality
+            self.maximumPixels = maximumPixels
+            self.retryInterval = retryInterval
+            self.clock = clock
+            self.logger = logger
+        }
+    }
+
+    private let thread = SerialThread(name: "portrait")
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    package let parts: Parts
+    package var files: PortraitFiles
+    package var machine: PortraitMachine
+    var outlets = PortraitOutlets()
+    package var requests: [PortraitMachine.RequestID: Task<Void, Never>] = [:]
+    var preparation: Task<Void, Never>?
+    package var hasStopped = false
+    private let seed: UInt64
+    private var events: [PortraitMachine.Event] = []
+    private var alarm = Alarm()
+
+    /// Creates a service that does nothing before `start`.
+    package init(_ parts: Parts, disk: PortraitDisk = PortraitDisk(), seed: UInt64 = .random(in: .min ... .max)) {
+        self.parts = parts
+        self.seed = seed
+        files = PortraitFiles(state: parts.state, avatars: parts.avatars, disk: disk)
+        machine = PortraitMachine(restoring: nil, lastID: 0, retryInterval: parts.retryInterval, seed: seed)
+    }
+
+    // MARK: What the uploader tells; in order, and none of it waits
+
+    /// Restores the stored state and continues. Must be called once, before any other call.
+    ///
+    /// - Parameters:
+    ///   - outlets: The observers.
+    ///   - isAllPaused: Whether the user paused everything. If true, no picture is sent.
+    package nonisolated func start(_ outlets: PortraitOutlets, isAllPaused: Bool) {
+        run { $0.begin(outlets, isAllPaused) }
+    }
+
+    /// Reports a hashed file of the portrait folder that is a new drop for its path.
+    package nonisolated func dropped(_ drop: PortraitDrop, _ order: DropOrder) {
+        run { $0.take(drop, order) }
+    }
+
+    /// Reports that a file was removed from the portrait folder or moved out of it. A report with its final state
+    /// always follows.
+    package nonisolated func removed(_ path: RelativePath, _ key: ContentKey) {
+        takeBack(path, key, "removed", "the file was removed before it was the profile picture on the server")
+    }
+
+    /// Reports that the user cancelled a file. A report with its final state always follows.
+    package nonisolated func cancelled(_ path: RelativePath, _ key: ContentKey) {
+        takeBack(path, key, "cancelled", "cancelled by the user")
+    }
+
+    private nonisolated func takeBack(_ path: RelativePath, _ key: ContentKey, _ code: String, _ message: String) {
+        run { $0.process(.takenBack(path, key, FileError(code: code, message: message, retryable: false))) }
+    }
+
+    /// Reports that a file was renamed within the portrait folder.
+    package nonisolated func renamed(_ old: RelativePath, to new: RelativePath) {
+        run { $0.process(.renamed(old, new)) }
+    }
+
+    /// Reports that the user paused or resumed a file.
+    package nonisolated func setPaused(_ isPaused: Bool, _ path: RelativePath) {
+        run { $0.process(.paused(path, isPaused)) }
+    }
+
+    /// Reports that the user paused or resumed everything.
+    package nonisolated func setAllPaused(_ isPaused: Bool) {
+        run { $0.process(.allPaused(isPaused)) }
+    }
+
+    /// Retries a file before its pause ends.
+    package nonisolated func retry(_ path: RelativePath) {
+        run { $0.process(.retried(path)) }
+    }
+
+    /// Reports that the credentials may have changed: same account, or the first account that signs in.
+    package nonisolated func credentialsChanged() {
+        run { $0.process(.credentialsChanged(account: $0.parts.account())) }
+    }
+
+    /// Reports that the server refused the session of another request.
+    package nonisolated func sessionRefused(_ error: FileError) {
+        run { $0.process(.sessionRefused(error)) }
+    }
+
+    /// Reports that the server accepts requests of the session.
+    package nonisolated func sessionWorks() {
+        run { $0.process(.sessionWorks) }
+    }
+
+    /// The user signed out.
+    package nonisolated func signedOut() {
+        run { service in
+            service.process(.signedOut)
+            // A token that `login` did not store may remain, such as one from the environment.
+            if let account = service.parts.account() { service.process(.credentialsChanged(account: account)) }
+        }
+    }
+
+    /// Reports that a network became available.
+    package nonisolated func networkChanged() {
+        run { $0.process(.networkChanged) }
+    }
+
+    /// Applies a changed `upload.retry_interval`.
+    package nonisolated func setRetryInterval(_ interval: Duration) {
+        run { $0.machine.setRetryInterval(interval) }
+    }
+
+    /// The current answer for `GET /v1/profile`.
+    package func profile() -> ProfileView {
+        ProfileView(confirmed: files.kept.profile, pending: machine.pending, current: files.current)
+    }
+
+    /// Cancels all work in progress. No picture is lost, and none is sent afterwards.
+    package func stop() async {
+        hasStopped = true
+        alarm.cancel()
+        preparation?.cancel()
+        for request in requests.values { request.cancel() }
+        for request in requests.values { await request.value }
+    }
+
+    // MARK: Life
+
+    /// Runs work on the service's thread, after the work already queued.
+    package nonisolated func run(_ work: @escaping @Sendable (isolated PortraitService) -> Void) {
+        thread.run { self.assumeIsolated { work($0) } }
+    }
+
+    private func begin(_ outlets: PortraitOutlets, _ isAllPaused: Bool) {
+        self.outlets = outlets
+        do {
+            note(trouble: try files.open())
+        } catch {
+            parts.logger.error(
+                "the profile picture can't be read; the newest one in the portrait folder is taken anew",
+                metadata: ["path": "\(parts.state)/portrait", "reason": "\(error)"])
+        }
+        machine = PortraitMachine(
+            restoring: files.kept.record, lastID: files.kept.lastID, retryInterval: parts.retryInterval, seed: seed)
+        if let profile = files.kept.profile { pin(profile) }
+        process(.started(account: parts.account(), isAllPaused: isAllPaused))
+    }
+
+    /// Pins the confirmed picture in the avatar cache, and shows the cache's copy.
+    private func pin(_ profile: Profile) {
+        Task {
+            guard let picture = await self.parts.cache.pin(Profile.cacheURL(of: profile.portraitURL)) else { return }
+            self.pinned(profile, at: picture)
+        }
+    }
+
+    private func pinned(_ profile: Profile, at picture: String) {
+        if hasStopped || files.kept.profile != profile { return }
+        do {
+            note(trouble: try files.relocate(to: picture))
+        } catch {
+            note(trouble: error)
+        }
+    }
+
+    static let noPortraits = FileError(
+        code: "no_portrait", message: "this server's protocol has no profile pictures; fileSection has",
+        retryable: false)
+
+    private func take(_ drop: PortraitDrop, _ order: DropOrder) {
+        var report = PortraitReport(path: drop.path, key: drop.key, state: .failed, finishedAt: parts.clock.now.wall)
+        if parts.remote == nil {
+            report.error = Self.noPortraits
+        } else if drop.type.kind != .image {
+            report.state = .rejected
+            report.error = FileError(
+                code: "unsupported_type", message: "a profile picture must be a picture", retryable: false)
+        } else {
+            return process(.dropped(drop, order))
+        }
+        outlets.report(report)
+    }
+
+    /// Passes an event to the machine and performs its actions.
+    ///
+    /// Events caused by these actions wait until all actions are performed.
+    package func process(_ event: PortraitMachine.Event) {
+        events.append(event)
+        if events.count > 1 { return }
+        while let event = events.first {
+            if !hasStopped {
+                for action in machine.handle(event, now: parts.clock.now) { perform(action) }
+            }
+            events.removeFirst()
+        }
+        setAlarm()
+    }
+
+    private func setAlarm() {
+        if hasStopped { return }
+        let now = parts.clock.now.monotonic
+        guard let next = machine.nextDeadline else { return }
+        alarm.set(for: next, now: now) { [weak self] in await self?.alarmRang() }
+    }
+
+    private func alarmRang() {
+        alarm.rang()
+        process(.tick)
+    }
+
+    /// Logs that `current.jpg` can't be updated. Everything else continues.
+    package func note(trouble: (any Error)?) {
+        guard let trouble else { return }
+        parts.logger.warning(
+            "the profile picture can't be shown",
+            metadata: [
+                "path": "\(parts.avatars)/current.jpg", "reason": "\(trouble)",
+                "remedy": "see that the directory can be written to, or set `avatars`",
+            ])
+    }
+}

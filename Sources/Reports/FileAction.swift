@@ -1,0 +1,51 @@
+package import UploadCore
+
+/// The target of an action.
+package enum ActionTarget: Hashable, Sendable {
+    /// The path whose entry has this id.
+    case file(id: String)
+    /// Every path with this content.
+    case upload(ContentKey)
+    /// Everything. Pausing and resuming everything survive restarts and apply to new files. Cancelling affects all
+    /// unfinished paths, retrying affects failed and waiting paths.
+    case all
+}
+
+/// The result of an action.
+package struct ActionAnswer: Sendable {
+    /// A path that the action did not change.
+    package struct Unchanged: Sendable {
+        package var file: FileReport
+        /// The reason, for people: `it is done already`.
+        package var reason: String
+
+        package init(file: FileReport, reason: String) {
+            self.file = file
+            self.reason = reason
+        }
+    }
+
+    /// Paths whose state or place changed, in their new state; sorted by path.
+    package var changed: [FileReport] = []
+    /// Paths of the target that did not change; sorted by path. For `all`, only those that should have changed.
+    package var unchanged: [Unchanged] = []
+
+    package init(changed: [FileReport] = [], unchanged: [Unchanged] = []) {
+        self.changed = changed
+        self.unchanged = unchanged
+    }
+}
+
+/// The result of a clean-up.
+package struct PruneReport: Codable, Equatable, Sendable {
+    /// Number of removed sidecars whose files are gone.
+    package var sidecars: Int
+    /// Number of removed ledger entries whose files are gone.
+    package var entries: Int
+
+    /// Creates a report.
+    package init(sidecars: Int = 0, entries: Int = 0) {
+        self.sidecars = sidecars
+        self.entries = entries
+    }
+}

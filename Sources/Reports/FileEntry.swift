@@ -1,0 +1,157 @@
+/// A path's entry in the control interface: the sidecar's members (docs/sidecars.md), with id, speed and remaining
+/// time.
+package struct FileEntry: Codable, Equatable, Sendable {
+    /// Fragment counts.
+    package struct Fragments: Codable, Equatable, Sendable {
+        /// Number of fragments.
+        package var total: Int
+        /// Number of fragments that the server acknowledged.
+        package var finished: Int
+    }
+
+    /// The server's id and URL of the content.
+    package struct Remote: Codable, Equatable, Sendable {
+        /// `filesection`, `tus` or `s3`.
+        package var `protocol`: String
+        /// The server's id of the upload.
+        package var id: String?
+        /// URL of the content.
+        package var url: String?
+
+        package init(protocol: String, id: String? = nil, url: String? = nil) {
+            self.protocol = `protocol`
+            self.id = id
+            self.url = url
+        }
+    }
+
+    /// The reason for the path's state.
+    package struct Problem: Codable, Equatable, Sendable {
+        /// A short word; see docs/errors.md.
+        package var code: String
+        /// One line for people.
+        package var message: String
+        /// Whether the agent retries without help.
+        package var retryable: Bool
+    }
+
+    /// Stable, opaque id of the path.
+    package var id: String
+    /// The path relative to the outbox. Bytes that are not UTF-8 are percent-encoded.
+    package var path: String
+    /// The path's bytes in base64, if they are not UTF-8.
+    package var path_bytes: String?
+    /// MD5 of the content.
+    package var key: String?
+    /// One of the states of docs/sidecars.md.
+    package var state: String
+    /// `image`, `video` or `other`.
+    package var kind: String?
+    /// MIME type.
+    package var type: String?
+    /// Size in bytes.
+    package var size: UInt64?
+    /// Fragment counts; `nil` while the content is unknown.
+    package var fragments: Fragments?
+    /// Share of the acknowledged bytes, 0…1; 1 only when done.
+    package var progress: Double
+    /// Bytes hashed so far, while a large file is being hashed.
+    package var hashed: UInt64?
+    /// The server's id and URL.
+    package var remote: Remote
+    /// Whether nothing was sent for this path.
+    package var deduplicated: Bool
+    /// Attempts begun.
+    package var attempts: Int
+    /// When the next attempt is due, RFC 3339.
+    package var next_attempt_at: String?
+    /// The reason for the state.
+    package var error: Problem?
+    /// When the path was first seen, RFC 3339.
+    package var accepted_at: String
+    /// When the path reached a final state, RFC 3339.
+    package var finished_at: String?
+    /// Bytes per second over the last seconds.
+    package var speed: UInt64?
+    /// Seconds left at this speed.
+    package var eta: UInt64?
+    /// Bytes of fragments in flight that the peer acknowledged. Not part of `progress`.
+    package var bytes_in_flight: UInt64?
+    /// The id of the file's source.
+    package var source: String?
+    /// The path under which the file was dropped, if `intake.after_upload` moved it.
+    package var moved_from: String?
+
+    package init(
+        id: String, path: String, path_bytes: String? = nil, key: String? = nil, state: String, kind: String? = nil,
+        type: String? = nil, size: UInt64? = nil, fragments: Fragments? = nil, progress: Double, hashed: UInt64? = nil,
+        remote: Remote, deduplicated: Bool, attempts: Int, next_attempt_at: String? = nil, error: Problem? = nil,
+        accepted_at: String, finished_at: String? = nil, speed: UInt64? = nil, eta: UInt64? = nil,
+        bytes_in_flight: UInt64? = nil, source: String? = nil, moved_from: String? = nil
+    ) {
+        self.id = id
+        self.path = path
+        self.path_bytes = path_bytes
+        self.key = key
+        self.state = state
+        self.kind = kind
+        self.type = type
+        self.size = size
+        self.fragments = fragments
+        self.progress = progress
+        self.hashed = hashed
+        self.remote = remote
+        self.deduplicated = deduplicated
+        self.attempts = attempts
+        self.next_attempt_at = next_attempt_at
+        self.error = error
+        self.accepted_at = accepted_at
+        self.finished_at = finished_at
+        self.speed = speed
+        self.eta = eta
+        self.bytes_in_flight = bytes_in_flight
+        self.source = source
+        self.moved_from = moved_from
+    }
+}
+
+/// The agent's health, for `GET /v1/health`.
+package struct AgentHealth: Codable, Equatable, Sendable {
+    /// Process id.
+    package var pid: Int32
+    /// Version of the program.
+    package var version: String
+    /// Seconds since the agent started.
+    package var uptime: UInt64
+    /// Whether everything is paused.
+    package var paused: Bool
+    /// Whether the first full scan has ended. Before that, the list of files may be incomplete.
+    package var scanned: Bool
+    /// Number of paths that are not in a final state.
+    package var active: Int
+    /// Problems that need a person's attention, one line each; empty if there are none.
+    package var problems: [String]
+    /// Number of paths in each final state, at most some seconds old. States without paths are left out.
+    package var files: [String: Int]?
+    /// Where the token in use comes from: `environment` (OUTBOX_TOKEN), `token_file` or `login`; `nil` without a
+    /// token.
+    package var token: String?
+    /// The account the agent works for: the name given at `login`, or `default` if no name was ever given.
+    package var account: String?
+
+    package init(
+        pid: Int32, version: String, uptime: UInt64, paused: Bool, scanned: Bool, active: Int, problems: [String],
+        files: [String: Int]? = nil, token: String? = nil, account: String? = nil
+    ) {
+        self.pid = pid
+        self.version = version
+        self.uptime = uptime
+        self.paused = paused
+        self.scanned = scanned
+        self.active = active
+        self.problems = problems
+        self.files = files
+        self.token = token
+        self.account = account
+    }
+}

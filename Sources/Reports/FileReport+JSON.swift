@@ -1,0 +1,142 @@
+import AgentSupport
+import FoundationEssentials
+import Ledger
+package import UploadCore
+
+extension FileReport {
+    /// The sidecar's text: a JSON object with one member per line and a trailing newline (docs/sidecars.md).
+    package func sidecarText() -> [UInt8] {
+        var text = JSONText(layout: .members)
+        text.object { write(into: &$0) }
+        return text.bytes + [UInt8(ascii: "\n")]
+    }
+
+    /// The path as the control interface returns it: the sidecar's members, `id`, `source` if the file belongs to
+    /// one, `moved_from` if the file was moved, `speed` (bytes per second), `eta` (seconds) and `bytes_in_flight`, on
+    /// one line.
+    package func controlText() -> [UInt8] {
+        var text = JSONText(layout: .line)
+        text.object { text in
+            text.member("id", id)
+            write(into: &text)
+            if let source { text.member("source", source) }
+            if let movedFrom { text.member("moved_from", movedFrom.description) }
+            text.member("speed", bytesPerSecond)
+            text.member("eta", secondsLeft)
+            text.member("bytes_in_flight", bytesInFlight)
+        }
+        return text.bytes
+    }
+
+    /// Parts of the sidecar's text that distinguish this outcome from all others.
+    package var outcome: [String] {
+        [
+            "\"state\": \"\(state.rawValue)\"",
+            "\"finished_at\": \"\(Timestamp.text(finishedAt ?? updatedAt))\"",
+        ]
+    }
+
+    /// A stable, opaque id of the path: 32 hexadecimal digits.
+    package var id: String { Self.id(of: path) }
+
+    /// Returns the stable, opaque id of a path.
+    package static func id(of path: RelativePath) -> String { Ledger.identifier(of: path) }
+
+    /// Seconds left at the speed of the last seconds; `nil` if speed or size is unknown.
+    package var secondsLeft: UInt64? {
+        guard let speed = bytesPerSecond, speed > 0, let size else { return nil }
+        return UInt64((1 - shareOnItsWay) * Double(size)) / speed
+    }
+
+    /// Whether a text is the sidecar of a file. Distinguishes the agent's sidecars from foreign files.
+    ///
+    /// In a renamed directory, a sidecar still names the old path. The unchanged file name suffices to accept the
+    /// sidecar.
+    package static func isSidecar(_ text: [UInt8], of path: RelativePath) -> Bool {
+        let opening = beginning(of: .root).dropLast()
+        guard text.starts(with: opening) else { return false }
+        // JSON escapes line feeds, so the path ends at the first one.
+        let line = text.dropFirst(opening.count).prefix { $0 != UInt8(ascii: "\n") }.dropLast()
+        let name = [UInt8(ascii: "/")] + beginning(of: RelativePath.root.appending(path.name)).dropFirst(opening.count)
+        return line.elementsEqual(beginning(of: path).dropFirst(opening.count)) || line.elementsEqual(name.dropFirst())
+            || line.suffix(name.count).elementsEqual(name)
+    }
+
+    /// Returns the beginning that all sidecars of a path share.
+    private static func beginning(of path: RelativePath) -> [UInt8] {
+        var text = JSONText(layout: .members)
+        text.object { writeHead(path, into: &$0) }
+        return text.bytes.dropLast(2)
+    }
+
+    private static func writeHead(_ path: RelativePath, into text: inout JSONText) {
+        text.member("version", 1)
+        text.member("path", path.description)
+    }
+
+    private func write(into text: inout JSONText) {
+        Self.writeHead(path, into: &text)
+        if !path.isUTF8 { text.member("path_bytes", Data(path.bytes).base64EncodedString()) }
+        text.member("key", key?.description)
+        text.member("state", state.rawValue)
+        text.member("kind", type?.kind.rawValue)
+        text.member("type", type?.mime)
+        text.member("size", size)
+        text.member("width", facts.width)
+        text.member("height", facts.height)
+        text.member("duration", facts.duration)
+        if let fragments {
+            text.nested("fragments") { text in
+                text.member("total", fragments.total)
+                text.member("finished", fragments.finished)
+            }
+        } else {
+            text.null("fragments")
+        }
+        text.member("progress", shownProgress)
+        text.member("hashed", hashed)
+        text.nested("remote") { text in
+            text.member("protocol", remoteProtocol)
+            text.member("id", remote.id)
+            text.member("url", remote.url)
+        }
+        text.member("deduplicated", deduplicated)
+        text.member("attempts", attempts)
+        writeTimes(into: &text)
+    }
+
+    private func writeTimes(into text: inout JSONText) {
+        text.member("next_attempt_at", nextAttemptAt.map(Timestamp.text))
+        text.error(error)
+        text.member("accepted_at", Timestamp.text(acceptedAt))
+        text.member("started_at", startedAt.map(Timestamp.text))
+        text.member("finished_at", finishedAt.map(Timestamp.text))
+        text.member("updated_at", Timestamp.text(updatedAt))
+    }
+
+    /// The progress in sidecars and answers.
+    var shownProgress: Double { Self.shown(progress, isDone: state == .done) }
+
+    /// Rounds down to four decimals. The result stays below 1 until the server has confirmed the content.
+    package static func shown(_ progress: Double, isDone: Bool) -> Double {
+        isDone ? 1 : min((progress * 10_000).rounded(.down) / 10_000, 0.9999)
+    }
+}
+
+extension JSONText {
+    /// Writes a path as text, and also its bytes if it is not UTF-8.
+    package mutating func path(_ path: RelativePath) {
+        member("path", path.description)
+        if !path.isUTF8 { member("path_bytes", Data(path.bytes).base64EncodedString()) }
+    }
+
+    /// Writes the error of a file or source.
+    package mutating func error(_ error: FileError?) {
+        guard let error else { return null("error") }
+        nested("error") { text in
+            text.member("code", error.code)
+            text.member("message", error.message)
+            text.member("retryable", error.retryable)
+        }
+    }
+}

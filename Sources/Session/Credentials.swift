@@ -1,0 +1,93 @@
+import Glibc
+import LinuxSystem
+import Remotes
+import Synchronization
+import SystemPackage
+
+/// Finds the bearer token in OUTBOX_TOKEN, then in `remote.token_file`, then in the file that `login` wrote.
+///
+/// The files are read for every request. Reading costs little compared with the request, and a changed token takes
+/// effect at once.
+package final class Credentials: CredentialSource {
+    private struct State {
+        var tokenFile: String?
+        var owner: Owner?
+    }
+
+    /// The account that sends the requests.
+    private struct Owner {
+        var name: String
+        var session: SessionStore
+        var onOther: @Sendable () -> Void
+    }
+
+    private let environmentToken: String?
+    private let storedToken: String
+    private let state: Mutex<State>
+
+    /// Maximum length of a token in bytes.
+    private static let longest = 16 * 1024
+
+    /// Creates a credential source.
+    ///
+    /// - Parameters:
+    ///   - environmentToken: value of OUTBOX_TOKEN, if it is set.
+    ///   - tokenFile: `remote.token_file`, if it is set.
+    ///   - stateDirectory: where `login` stores a token.
+    package init(environmentToken: String?, tokenFile: String?, stateDirectory: String) {
+        self.environmentToken = environmentToken.flatMap(Self.clean)
+        storedToken = stateDirectory + "/token"
+        state = Mutex(State(tokenFile: tokenFile))
+    }
+
+    /// Names another file to look in first.
+    package func setTokenFile(_ path: String?) {
+        state.withLock { $0.tokenFile = path }
+    }
+
+    /// Sets the account that sends the requests. If the only token is one that `login` stored for another account, no
+    /// token is used and the agent restarts for that account.
+    package func belong(to account: Account) {
+        let owner = Owner(name: account.name, session: account.session, onOther: account.change)
+        state.withLock { $0.owner = owner }
+    }
+
+    package func bearerToken() -> String? {
+        if let environmentToken { return environmentToken }
+        if let file = state.withLock({ $0.tokenFile }), let token = token(in: file) { return token }
+        guard let token = token(in: storedToken) else { return nil }
+        if let owner = state.withLock({ $0.owner }), let user = owner.session.load()?.user, user != owner.name {
+            owner.onOther()
+            return nil
+        }
+        return token
+    }
+
+    /// Where the token in use comes from; `nil` without a token.
+    package var origin: TokenOrigin? {
+        if environmentToken != nil { return .environment }
+        if let file = state.withLock({ $0.tokenFile }), token(in: file) != nil { return .tokenFile }
+        return token(in: storedToken) != nil ? .login : nil
+    }
+
+    private func token(in path: String) -> String? {
+        guard let status = try? FileStatus(path: path), status.kind == .regular else { return nil }
+        return Self.read(path).flatMap(Self.clean)
+    }
+
+    private static func read(_ path: String) -> String? {
+        guard let file = try? SharedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: longest)
+        let count = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
+        return String(validating: bytes.prefix(count), as: UTF8.self)
+    }
+
+    /// Returns the first line without surrounding white space; `nil` if it is empty or not valid in a header.
+    private static func clean(_ text: String) -> String? {
+        let line = text.prefix { !$0.isNewline }.drop(while: \.isWhitespace)
+        let end = line.lastIndex { !$0.isWhitespace }.map(line.index(after:)) ?? line.startIndex
+        let token = line[..<end]
+        guard !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        return String(token)
+    }
+}

@@ -1,0 +1,220 @@
+package import AgentConfiguration
+import Glibc
+import Intake
+package import LinuxSystem
+package import SystemPackage
+package import UploadCore
+
+/// Writes, moves and removes sidecar files.
+///
+/// A sidecar is written to a temporary file, which is then renamed. Both names are relative to the open directory.
+/// Readers never see a partial sidecar, and foreign files with the same name stay untouched.
+package struct SidecarStore: Sendable {
+    /// The directory tree of the sidecars.
+    private enum Tree: Sendable {
+        /// The outbox. Directories are never created there.
+        case outbox(PinnedDirectory)
+        /// `sidecars.directory`. Directories are created as needed.
+        case mirror(String)
+    }
+
+    private let tree: Tree
+
+    /// Whether sidecars stand in the outbox.
+    package var standBesideFiles: Bool { if case .outbox = tree { true } else { false } }
+
+    /// Root of a separate tree of sidecars.
+    var mirrorRoot: String? { if case .mirror(let root) = tree { root } else { nil } }
+
+    /// Creates a store for sidecars beside the files of an outbox.
+    package init(beside outbox: PinnedDirectory) {
+        tree = .outbox(outbox)
+    }
+
+    /// Creates a store for sidecars in a separate tree.
+    ///
+    /// - Parameter mirror: absolute path of the root, which may be missing yet.
+    package init(mirror: String) {
+        tree = .mirror(mirror)
+    }
+
+    /// Creates the store that the configuration describes.
+    package init(_ configuration: Configuration.Sidecars, outbox: PinnedDirectory) {
+        tree = configuration.directory.map(Tree.mirror) ?? .outbox(outbox)
+    }
+
+    private static let attempts = 100
+
+    /// Number of bytes that suffice to recognise a sidecar, even with the longest path.
+    package static let head = 1 << 16
+    /// Maximum size of a sidecar: enough for a source whose files have the longest names.
+    package static let longest = 1 << 24
+
+    /// Writes the sidecar of a file or source.
+    ///
+    /// - Parameters:
+    ///   - text: the full content.
+    ///   - subject: the file or source that the sidecar describes.
+    ///   - known: the name of an earlier write in this run; `nil` if there was none.
+    /// - Returns: the current name.
+    /// - Throws: `Errno`; `.noSuchFileOrDirectory` if the directory is gone, `.staleNFSFileHandle` if the outbox is.
+    package func write(_ text: [UInt8], for subject: SidecarSubject, known: [UInt8]?) throws(Errno) -> [UInt8] {
+        let directory = try open(subject.directory)
+        let (temporary, descriptor) = try makeTemporary(for: subject, in: directory)
+        do {
+            try writeAll(text, to: descriptor.rawValue)
+            return try place(temporary, in: directory, for: subject, known: known)
+        } catch {
+            try? directory.unlink(temporary)
+            throw error
+        }
+    }
+
+    /// Creates the temporary file of a sidecar.
+    ///
+    /// The name is always the same for a subject, so the next write replaces what a kill left behind. If the old file
+    /// can't be removed, for example because it is a foreign directory, a random name is used.
+    private func makeTemporary(
+        for subject: SidecarSubject, in directory: Directory
+    ) throws(Errno) -> (name: [UInt8], file: SharedDescriptor) {
+        let usual = SidecarName.temporary(for: subject.name)
+        do {
+            return (usual, try create(usual, in: directory))
+        } catch Errno.fileExists {
+            if (try? directory.unlink(usual)) != nil { return (usual, try create(usual, in: directory)) }
+        }
+        let other = SidecarName.temporary(UInt32.random(in: .min ... .max))
+        return (other, try create(other, in: directory))
+    }
+
+    private func create(_ name: [UInt8], in directory: Directory) throws(Errno) -> SharedDescriptor {
+        SharedDescriptor(try directory.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o644))
+    }
+
+    /// Whether the sidecar of a file or source contains all these pieces of text. After a crash, this tells a final
+    /// sidecar from an older one.
+    package func sidecar(of subject: SidecarSubject, holds pieces: [String]) -> Bool {
+        guard let directory = try? open(subject.directory), let name = find(subject, in: directory),
+            let content = Self.content(of: name, in: directory, atMost: Self.longest)
+        else { return false }
+        let text = String(decoding: content, as: UTF8.self)
+        return pieces.allSatisfy(text.contains)
+    }
+
+    /// Returns the beginning of a file that may be a sidecar; `nil` if the file can't be one.
+    package static func content(of name: [UInt8], in directory: Directory, atMost limit: Int) -> [UInt8]? {
+        guard let descriptor = try? directory.open(name, flags: O_RDONLY | O_NOFOLLOW),
+            let status = try? FileStatus(of: descriptor.rawValue), status.kind == .regular
+        else { return nil }
+        let file = SharedDescriptor(descriptor)
+        var content = [UInt8](repeating: 0, count: Int(min(status.size, UInt64(limit))))
+        let count = content.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
+        return Array(content.prefix(count))
+    }
+
+    private func open(_ path: RelativePath) throws(Errno) -> Directory {
+        switch tree {
+        case .outbox(let outbox): return try outbox.open().directory(path.bytes)
+        case .mirror(let root):
+            if (try? FileStatus(path: root)) == nil { try Directory.create(root) }
+            return try Directory(path: root).createDirectories(path.bytes)
+        }
+    }
+
+    /// Opens a directory of the tree, which must exist.
+    package func existing(_ path: RelativePath) throws(Errno) -> Directory {
+        switch tree {
+        case .outbox(let outbox): return try outbox.open().directory(path.bytes)
+        case .mirror(let root): return try Directory(path: root).directory(path.bytes)
+        }
+    }
+
+    private func place(
+        _ temporary: [UInt8], in directory: Directory, for subject: SidecarSubject, known: [UInt8]?
+    ) throws(Errno) -> [UInt8] {
+        if let name = known ?? (subject.mayHaveGivenWay ? find(subject, in: directory) : nil) {
+            try directory.rename(temporary, to: name)
+            return name
+        }
+        let usual = SidecarName.name(for: subject.name)
+        for name in Self.names(of: subject) {
+            do {
+                try directory.moveWithoutReplacing(temporary, to: name, in: directory)
+                return name
+            } catch Errno.fileExists {
+                if name == usual, let other = subject.displaced, holds(name, other.owns, in: directory) {
+                    try giveWay(of: other, in: directory)
+                } else if !isSidecar(name, of: subject, in: directory) {
+                    continue
+                }
+                let wasBlank = holds(name, Self.isBlank, in: directory)
+                try directory.rename(temporary, to: name)
+                if wasBlank { removeNext(after: name, of: subject, in: directory) }
+                return name
+            }
+        }
+        throw .fileExists
+    }
+
+    /// Renames a sidecar with the usual name to the next free name.
+    private func giveWay(of subject: SidecarSubject, in directory: Directory) throws(Errno) {
+        let usual = SidecarName.name(for: subject.name)
+        for next in Self.names(of: subject).dropFirst() {
+            do {
+                return try directory.moveWithoutReplacing(usual, to: next, in: directory)
+            } catch Errno.fileExists {
+                if isSidecar(next, of: subject, in: directory) { return try directory.rename(usual, to: next) }
+            }
+        }
+        throw .fileExists
+    }
+
+    /// The possible names of a sidecar. The usual one comes first.
+    package static func names(of subject: SidecarSubject) -> some Sequence<[UInt8]> {
+        (1...attempts).lazy.map { SidecarName.name(for: subject.name, copy: $0) }
+    }
+
+    /// Returns the name of the existing sidecar; `nil` if there is none.
+    package func find(_ subject: SidecarSubject, in directory: Directory) -> [UInt8]? {
+        var mayBeFree = subject.mayHaveGivenWay
+        for name in Self.names(of: subject) {
+            if isSidecar(name, of: subject, in: directory) { return name }
+            guard mayBeFree || (try? directory.status(name)) != nil else { return nil }
+            mayBeFree = false
+        }
+        return nil
+    }
+
+    /// Whether the agent wrote this sidecar for the file or source, judged by its first bytes.
+    ///
+    /// An empty file, or one that begins with a page of zero bytes, counts as a sidecar. A power cut between renaming
+    /// and writing to disk leaves such files.
+    private func isSidecar(_ name: [UInt8], of subject: SidecarSubject, in directory: Directory) -> Bool {
+        holds(name, { subject.owns($0) || Self.isBlank($0) }, in: directory)
+    }
+
+    private func holds(_ name: [UInt8], _ condition: ([UInt8]) -> Bool, in directory: Directory) -> Bool {
+        Self.content(of: name, in: directory, atMost: Self.head).map(condition) ?? false
+    }
+
+    /// The kernel writes files page by page, so a long sidecar may lack only its first page.
+    private static func isBlank(_ text: [UInt8]) -> Bool { text.prefix(pageSize).allSatisfy { $0 == 0 } }
+
+    private static let pageSize = 4096
+
+    /// Removes sidecars under later names. They were written while a blank sidecar seemed to be a foreign file.
+    private func removeNext(after name: [UInt8], of subject: SidecarSubject, in directory: Directory) {
+        let names = Self.names(of: subject).drop { $0 != name }.dropFirst()
+        for next in names.prefix(while: { holds($0, subject.owns, in: directory) }) { try? directory.unlink(next) }
+    }
+
+    /// Removes the sidecar of a file or source. A missing or foreign sidecar is no error.
+    ///
+    /// - Returns: whether a sidecar was removed.
+    @discardableResult
+    package func remove(for subject: SidecarSubject, known: [UInt8]?) -> Bool {
+        guard let directory = try? open(subject.directory) else { return false }
+        if let known, isSidecar(known, of: subject, in: directory) { return (try? directory.unlink(known)) != nil }
+        return find(subject, in: directory).map { (try? directory.unlink($0)) != nil } ?? false
+    }
+}

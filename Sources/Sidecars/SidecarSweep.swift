@@ -1,0 +1,110 @@
+import Glibc
+package import Intake
+import LinuxSystem
+import SystemPackage
+package import UploadCore
+
+/// Searches the tree of sidecars for strays, which belong to no file.
+///
+/// If a sidecar's name matches a file in the directory, the sidecar is not read. So a sweep costs little more than
+/// listing directories.
+package struct SidecarSweep {
+    package let files: OutboxFiles
+    package let store: SidecarStore
+    package let rules: IntakeRules
+
+    package init(files: OutboxFiles, store: SidecarStore, rules: IntakeRules) {
+        self.files = files
+        self.store = store
+        self.rules = rules
+    }
+
+    /// Returns all strays.
+    ///
+    /// - Parameter away: directories whose file system is not mounted. They are skipped.
+    package func strays(away: Set<RelativePath> = []) -> [StraySidecar] {
+        guard let outbox = try? files.outbox.open(), let tree = try? store.existing(.root) else { return [] }
+        let isBeside = store.standBesideFiles
+        var found: [StraySidecar] = []
+        var directories = [RelativePath.root]
+        while let path = directories.popLast() {
+            if away.contains(where: path.isWithin) { continue }
+            guard let directory = try? tree.directory(path.bytes), let entries = try? directory.entries() else {
+                continue
+            }
+            var sidecars: [[UInt8]] = []
+            for entry in entries {
+                let child = path.appending(entry.name)
+                if entry.isDirectory ?? ((try? directory.status(entry.name))?.kind == .directory) {
+                    if !rules.isIgnored(child) { directories.append(child) }
+                } else {
+                    sidecars.append(entry.name)
+                }
+            }
+            guard let names = isBeside ? sidecars : Self.names(in: path, of: outbox) else { continue }
+            let listing = SidecarListing(sidecars: sidecars, files: names)
+            found += listing.temporaries.map { StraySidecar(directory: path, name: $0) }
+            found += listing.unexplained.compactMap { stray(named: $0, in: directory, at: path, listing) }
+        }
+        return found
+    }
+
+    /// Lists the names in a directory of the outbox; empty if the directory does not exist, `nil` if listing fails
+    /// otherwise.
+    private static func names(in path: RelativePath, of outbox: Directory) -> [[UInt8]]? {
+        do throws(Errno) {
+            return try outbox.directory(path.bytes).entries().map(\.name)
+        } catch {
+            return [.noSuchFileOrDirectory, .notDirectory].contains(error) ? [] : nil
+        }
+    }
+
+    /// Reads a sidecar whose name matches no file.
+    ///
+    /// - Returns: `nil` if the file is foreign, or its text names an existing file.
+    private func stray(
+        named name: [UInt8], in directory: Directory, at path: RelativePath, _ listing: SidecarListing
+    ) -> StraySidecar? {
+        guard let (subject, word) = SidecarStore.owner(of: name, in: directory, at: path) else { return nil }
+        guard case .file(let file) = subject else {
+            return listing.holds(Array("source.toml".utf8))
+                ? nil : StraySidecar(directory: path, name: name, subject: subject)
+        }
+        if listing.holds(Array(file.name)) { return nil }
+        let isUnfinished = word.path == file && word.fileState?.isFinal == false
+        return StraySidecar(directory: path, name: name, subject: subject, isUnfinished: isUnfinished)
+    }
+
+    /// Returns every sidecar and temporary file of the agent in a former tree, after `sidecars.directory` changed.
+    ///
+    /// Only sidecars that name exactly their own path count. Others may belong to another outbox.
+    package static func all(below root: String, except other: String) -> [StraySidecar] {
+        guard let tree = try? Directory(path: root) else { return [] }
+        let spared = try? FileStatus(path: other)
+        var found: [StraySidecar] = []
+        var directories = [RelativePath.root]
+        while let path = directories.popLast() {
+            guard let directory = try? tree.directory(path.bytes), let entries = try? directory.entries() else {
+                continue
+            }
+            if let spared, let status = try? directory.status(), status.inode == spared.inode,
+                status.device == spared.device
+            {
+                continue
+            }
+            for entry in entries {
+                if entry.isDirectory ?? ((try? directory.status(entry.name))?.kind == .directory) {
+                    directories.append(path.appending(entry.name))
+                } else if SidecarName.isTemporary(entry.name) {
+                    found.append(StraySidecar(directory: path, name: entry.name))
+                } else if SidecarName.isSidecar(entry.name),
+                    let (subject, word) = SidecarStore.owner(of: entry.name, in: directory, at: path)
+                {
+                    let isOurs = if case .file(let file) = subject { word.path == file } else { word.path == path }
+                    if isOurs { found.append(StraySidecar(directory: path, name: entry.name, subject: subject)) }
+                }
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,110 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Agent
+
+@Suite("Work that several ask for")
+struct SharedWorkTests {
+    /// Work that goes on until it is let go or cancelled, and counts.
+    private final class Bench: Sendable {
+        struct Counts: Equatable {
+            var begun = 0
+            var cancelled = 0
+        }
+
+        let counts = Mutex(Counts())
+        private let gate = Mutex(false)
+
+        func work(_ key: String) async -> String {
+            counts.withLock { $0.begun += 1 }
+            do {
+                try await Poll.until("the work to be let go") { gate.withLock { $0 } }
+                return key
+            } catch {
+                counts.withLock { $0.cancelled += 1 }
+                return "cancelled"
+            }
+        }
+
+        func letGo() { gate.withLock { $0 = true } }
+
+        func untilBegun(_ count: Int = 1) async throws {
+            try await Poll.until("the work to begin") { counts.withLock(\.begun) == count }
+        }
+
+        func untilCancelled() async throws {
+            try await Poll.until("the work to be cancelled") { counts.withLock(\.cancelled) == 1 }
+        }
+    }
+
+    private let bench = Bench()
+    private let shared: SharedWork<String, String>
+
+    init() {
+        shared = SharedWork(mostAtOnce: 2) { [bench] in await bench.work($0) }
+    }
+
+    private func asking(_ key: String = "a") -> Task<String?, Never> {
+        Task { [shared] in await shared.value(for: key, patience: .seconds(60)) }
+    }
+
+    @Test("is done once, for everybody")
+    func once() async throws {
+        let (first, second) = (asking(), asking())
+        try await bench.untilBegun()
+        bench.letGo()
+        #expect(await first.value == "a")
+        // The second may have come when the work was over already; then it was done again.
+        #expect(await second.value == "a")
+    }
+
+    @Test("stops when the only one who waits gives up, and begins anew for the next")
+    func alone() async throws {
+        let only = asking()
+        try await bench.untilBegun()
+        only.cancel()
+        try await bench.untilCancelled()
+        #expect(await only.value == "cancelled")
+        let next = asking()
+        try await bench.untilBegun(2)
+        bench.letGo()
+        #expect(await next.value == "a")
+    }
+
+    @Test("goes on for those who still wait, until the last of them gives up")
+    func several() async throws {
+        let first = asking()
+        try await bench.untilBegun()
+        let second = asking()
+        try await Poll.until("both to wait") { shared.waiting(for: "a") == 2 }
+        first.cancel()
+        try await Poll.until("one to wait") { shared.waiting(for: "a") == 1 }
+        #expect(bench.counts.withLock { $0 } == .init(begun: 1, cancelled: 0))
+        second.cancel()
+        try await bench.untilCancelled()
+    }
+
+    @Test("goes on for somebody who was told to ask again later")
+    func promised() async throws {
+        #expect(await shared.value(for: "a", patience: .zero) == nil)
+        try await bench.untilBegun()
+        let other = asking()
+        try await Poll.until("the other to wait") { shared.waiting(for: "a") == 1 }
+        other.cancel()
+        try await Poll.until("nobody to wait") { shared.waiting(for: "a") == 0 }
+        bench.letGo()
+        #expect(await other.value == "a")
+        #expect(bench.counts.withLock { $0 } == .init(begun: 1, cancelled: 0))
+    }
+
+    @Test("leaves one for whom there is no place waiting, and goes away with everything")
+    func full() async throws {
+        let asked = [asking("a"), asking("b")]
+        try await bench.untilBegun(2)
+        #expect(await shared.value(for: "c", patience: .milliseconds(1)) == nil)
+        #expect(bench.counts.withLock(\.begun) == 2)
+        shared.stop()
+        for task in asked { #expect(await task.value == "cancelled") }
+    }
+}

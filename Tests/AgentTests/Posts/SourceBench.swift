@@ -1,0 +1,52 @@
+import AgentTestSupport
+import FileWatch
+import Foundation
+import Reports
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Agent
+@testable import FileWatch
+
+extension Bench {
+    /// Tells of a full scan that found everything that is there.
+    func scan() async throws {
+        var summary = ScanSummary()
+        for name in FileManager.default.enumerator(atPath: outbox)?.compactMap({ $0 as? String }) ?? [] {
+            summary.insert(try path(name))
+        }
+        await uploader.take([.scanned(summary)])
+    }
+
+    /// Writes a directory's `source.toml` and tells of it, as the watch does.
+    func describe(_ directory: String, _ text: String = "") async throws {
+        try await drop("\(directory)/source.toml", Array(text.utf8))
+    }
+
+    /// Lets so much time pass that what is at rest is taken.
+    func passQuiet() async {
+        clock.advance(by: SourceMachine.quiet)
+        await uploader.alarmRang()
+    }
+
+    func source(_ directory: String) async -> SourceReport? {
+        await uploader.sources().first { $0.directory.description == directory }
+    }
+
+    /// Waits until a source is in a state.
+    func until(_ directory: String, _ state: SourceState) async throws {
+        var last: SourceReport?
+        try await Poll.until("\(directory) is \(state)", lastState: { "\(String(describing: last))" }) {
+            last = await source(directory)
+            return last?.state == state
+        }
+    }
+
+    /// Waits until a file's content is known and a source has been told.
+    func known(_ names: String...) async throws {
+        for name in names {
+            try await Poll.until("the content of \(name)") { try await record(name)?.key != nil }
+        }
+    }
+}

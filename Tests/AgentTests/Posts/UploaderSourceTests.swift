@@ -1,0 +1,434 @@
+import AgentTestSupport
+import FileWatch
+import Foundation
+import Reports
+import Synchronization
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Agent
+
+@Suite("Uploader: sources")
+struct UploaderSourceTests {
+    /// A bench whose outbox was looked through.
+    private func bench(_ remote: ScriptedRemote = ScriptedRemote(), after bench: Bench? = nil) async throws -> Bench {
+        let next = try await Bench(
+            place: bench?.place, remote: remote, clock: bench?.clock ?? .ahead(by: .seconds(3600)))
+        if bench == nil { try await next.scan() }
+        return next
+    }
+
+    private func key(_ name: String, _ bench: Bench) async throws -> ContentKey {
+        try #require(try await bench.record(name)?.key)
+    }
+
+    @Test("files go in one request each way, and are committed once")
+    func committed() async throws {
+        let remote = ScriptedRemote()
+        let bench = try await bench(remote)
+        try await bench.describe("trip", "title = \"A day\"\ncover = \"b\"\n")
+        for (index, name) in ["c", "a", "b"].enumerated() {
+            try await bench.drop("trip/\(name)", content(UInt8(index), 700_000))
+        }
+        try await bench.known("trip/a", "trip/b", "trip/c")
+        #expect(remote.registered == [])
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+
+        let keys = [try await key("trip/a", bench), try await key("trip/b", bench), try await key("trip/c", bench)]
+        #expect(remote.registrations == [keys])
+        #expect(remote.questions == [keys])
+        let commit = try #require(remote.commits.first)
+        #expect(remote.commits.count == 1)
+        #expect(commit.title == "A day")
+        #expect(commit.revision == 1)
+        #expect(commit.fileIDs == ["1", "2", "3"])
+        #expect(commit.cover == "2")
+        let source = await bench.source("trip")
+        #expect(source?.url == "http://u/post/\(commit.sourceID)")
+        #expect(source?.progress == 1)
+        #expect(source?.pendingChanges == [])
+    }
+
+    @Test("a file that is there is waited for, also where the watch is late to tell of it")
+    func lateWatch() async throws {
+        let remote = ScriptedRemote()
+        let bench = try await bench(remote)
+        try await bench.describe("trip")
+        try await bench.drop("trip/a", content(1))
+        try bench.write("trip/in/b", content(2))
+        try bench.write("trip/in/a.outbox.json", [1])
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        #expect(remote.registered == [])
+        #expect(bench.reconsidered.withLock { $0 } == [try bench.path("trip/in/b")])
+        try await bench.known("trip/in/b")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        #expect(remote.commits.map(\.fileIDs) == [["1", "2"]])
+    }
+
+    @Test("a draft is kept until it is submitted")
+    func draft() async throws {
+        let remote = ScriptedRemote()
+        let bench = try await bench(remote)
+        try await bench.describe("trip", "draft = true")
+        try await bench.drop("trip/a", content(1))
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await bench.until("trip", .draft)
+        try await bench.until("trip/a", is: .paused)
+        #expect(remote.registered == [])
+
+        let id = try #require(await bench.source("trip")?.id)
+        #expect(await bench.uploader.perform(.submit, onSource: id)?.refusal == nil)
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        #expect(remote.commits.map(\.revision) == [1])
+    }
+
+    @Test("files that were under way are adopted, and stopped where it is a draft")
+    func adopted() async throws {
+        let remote = ScriptedRemote()
+        remote.hold(.send, letting: 1)
+        let bench = try await bench(remote)
+        try await bench.drop("trip/a", content(1, 1_200_000))
+        try await Poll.until("a fragment under way") { remote.sent.count == 1 && remote.isWaiting(at: .send) }
+        try await bench.describe("trip", "draft = true")
+        try await bench.until("trip/a", is: .paused)
+        remote.release()
+        try await bench.describe("trip", "draft = false")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        #expect(remote.registered.count == 1)
+        #expect(remote.content(of: "1") == content(1, 1_200_000))
+    }
+
+    @Test("goes on where a kill found it, and commits what the kill kept from being heard of once more, unchanged")
+    func killed() async throws {
+        let remote = ScriptedRemote()
+        remote.hold(.commit)
+        let first = try await bench(remote)
+        try await first.describe("trip")
+        try await first.drop("trip/a", content(1))
+        try await first.known("trip/a")
+        await first.passQuiet()
+        try await Poll.until("the commit") { remote.isWaiting(at: .commit) }
+        first.kill()
+        remote.release()
+        let second = try await bench(remote, after: first)
+        try await second.until("trip", .file(.done))
+        #expect(Set(remote.commits).count == 1)
+        #expect(remote.registered.count == 1)
+    }
+
+    @Test("what is added later waits for the next submit, which is another revision of all files")
+    func laterFiles() async throws {
+        let remote = ScriptedRemote()
+        let bench = try await bench(remote)
+        try await bench.describe("trip")
+        try await bench.drop("trip/a", content(1))
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        try await bench.drop("trip/b", content(2))
+        try await bench.known("trip/b")
+        await bench.passQuiet()
+        try await Poll.until("the change to be named") {
+            await bench.source("trip")?.pendingChanges == [try bench.path("b")]
+        }
+        #expect(remote.registered.count == 1)
+        let id = try #require(await bench.source("trip")?.id)
+        _ = await bench.uploader.perform(.submit, onSource: id)
+        await bench.passQuiet()
+        try await Poll.until("both commits") { remote.commits.count == 2 }
+        #expect(remote.commits.map(\.fileIDs) == [["1"], ["1", "2"]])
+        #expect(remote.commits.map(\.revision) == [1, 2])
+        #expect(Set(remote.commits.map(\.sourceID)).count == 1)
+    }
+
+    @Test("a directory that is removed takes what is on the server with it, but for what another path needs")
+    func removed() async throws {
+        let remote = ScriptedRemote()
+        let bench = try await bench(remote)
+        try await bench.drop("b", content(2))
+        try await bench.ends("b", .done)
+        try await bench.describe("trip")
+        try await bench.drop("trip/a", content(1))
+        try await bench.drop("trip/b", content(2))
+        try await bench.drop("trip/c", content(3, 600_000))
+        try await bench.known("trip/a", "trip/b", "trip/c")
+        remote.hold(.send, letting: 1)
+        await bench.passQuiet()
+        try await Poll.until("the rest to wait") { remote.sent.count == 2 && remote.isWaiting(at: .send) }
+        try await bench.remove("trip")
+        await bench.passGrace()
+        try await bench.until("trip", .file(.cancelled))
+        remote.release()
+        try await Poll.until("the ids to be deleted") { Set(remote.removed) == ["2", "3"] }
+        #expect(remote.commits == [])
+        #expect(try await bench.record("b")?.state == .done)
+    }
+
+    @Test("a directory that is renamed stays the source it was")
+    func renamed() async throws {
+        let remote = ScriptedRemote()
+        remote.hold(.send)
+        let bench = try await bench(remote)
+        try await bench.describe("trip")
+        try await bench.drop("trip/a", content(1))
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await Poll.until("a request") { remote.isWaiting(at: .send) }
+        let id = await bench.source("trip")?.id
+        try await bench.rename("trip", to: "voyage", isDirectory: true)
+        remote.release()
+        try await bench.until("voyage", .file(.done))
+        #expect(await bench.source("voyage")?.id == id)
+        #expect(await bench.source("trip") == nil)
+        #expect(remote.registered.count == 1)
+        #expect(remote.commits.count == 1)
+    }
+
+    @Test("without its source.toml it is a directory like any other")
+    func dissolved() async throws {
+        let remote = ScriptedRemote()
+        let bench = try await bench(remote)
+        try await bench.describe("trip", "draft = true")
+        try await bench.drop("trip/a", content(1))
+        try await bench.until("trip/a", is: .paused)
+        try await bench.remove("trip/source.toml")
+        await bench.passGrace()
+        try await bench.ends("trip/a", .done)
+        #expect(await bench.source("trip") == nil)
+        #expect(remote.commits == [])
+    }
+
+    @Test("what is malformed is rejected with its line, and taken once it is mended")
+    func malformed() async throws {
+        let remote = ScriptedRemote()
+        let bench = try await bench(remote)
+        try await bench.drop("trip/a", content(1))
+        try await bench.ends("trip/a", .done)
+        try await bench.describe("trip", "title = \"x\"\ndrfat = true\n")
+        try await bench.until("trip", .file(.rejected))
+        #expect(await bench.source("trip")?.error?.message.contains("line 2") == true)
+        try await bench.describe("trip", "title = \"x\"\n")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        #expect(remote.commits.map(\.title) == ["x"])
+    }
+
+    @Test("another account's source waits for it, and nothing of it is committed meanwhile")
+    func parked() async throws {
+        let server = "test http://127.0.0.1 "
+        let (anna, ben) = (ScriptedRemote(scope: server + "anna"), ScriptedRemote(scope: server + "ben"))
+        anna.hold(.commit)
+        let first = try await Bench(remote: anna, account: "anna")
+        try await first.scan()
+        try await first.describe("trip")
+        try await first.drop("trip/a", content(1))
+        try await first.known("trip/a")
+        await first.passQuiet()
+        try await Poll.until("the commit") { anna.isWaiting(at: .commit) }
+        await first.uploader.stop()
+        first.kill()
+        anna.release()
+        let second = try await Bench(place: first.place, remote: ben, clock: first.clock, account: "ben")
+        try await second.scan()
+        await second.passQuiet()
+        try await second.until("trip", .file(.signedOut))
+        #expect(await second.source("trip")?.error?.code == "other_account")
+        await second.uploader.stop()
+        second.kill()
+        let third = try await Bench(place: first.place, remote: anna, clock: first.clock, account: "anna")
+        try await third.until("trip", .file(.done))
+        #expect(ben.commits == [] && ben.registered == [])
+        #expect(Set(anna.commits).count == 1)
+    }
+
+    // MARK: Directories that go and come back
+
+    /// Moves a directory out of the outbox, for as long as it takes to count as removed.
+    private func hide(_ bench: Bench) async throws {
+        #expect(rename("\(bench.outbox)/trip", bench.place.path("aside")) == 0)
+        await bench.uploader.take([.gone(try bench.path("trip"))])
+        await bench.passGrace()
+    }
+
+    private func show(_ bench: Bench, as name: String = "trip") {
+        #expect(rename(bench.place.path("aside"), "\(bench.outbox)/\(name)") == 0)
+    }
+
+    @Test(
+        "a draft whose directory was away for long is that draft again, over a restart too", arguments: [true, false])
+    func draftBack(restarts: Bool) async throws {
+        let remote = ScriptedRemote()
+        var bench = try await bench(remote)
+        try await bench.describe("trip", "draft = true")
+        try await bench.drop("trip/a", content(1))
+        try await bench.until("trip/a", is: .paused)
+        try await hide(bench)
+        try await bench.until("trip", .file(.cancelled))
+        if restarts {
+            await bench.uploader.stop()
+            bench.kill()
+            bench = try await self.bench(remote, after: bench)
+        }
+        show(bench)
+        // Of its files nothing need be told: the ledger may know them.
+        try await bench.ready("trip/source.toml")
+        try await bench.scan()
+        try await bench.until("trip", .draft)
+        try await bench.until("trip/a", is: .paused)
+        let id = try #require(await bench.source("trip")?.id)
+        #expect(await bench.uploader.perform(.submit, onSource: id)?.refusal == nil)
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        #expect(remote.commits.map(\.fileIDs.count) == [1])
+    }
+
+    @Test(
+        "a source whose directory was away for long is taken again, under another name too", arguments: ["trip", "sea"])
+    func sourceBack(name: String) async throws {
+        let remote = ScriptedRemote()
+        remote.hold(.send)
+        let bench = try await bench(remote)
+        try await bench.describe("trip")
+        try await bench.drop("trip/a", content(1))
+        try await bench.drop("trip/b", content(2))
+        try await bench.known("trip/a", "trip/b")
+        await bench.passQuiet()
+        try await Poll.until("a request") { remote.isWaiting(at: .send) }
+        try await hide(bench)
+        try await bench.until("trip", .file(.cancelled))
+        remote.release()
+        show(bench, as: name)
+        try await bench.ready("\(name)/source.toml")
+        for file in ["a", "b"] where name != "trip" { try await bench.ready("\(name)/\(file)") }
+        try await bench.known("\(name)/a", "\(name)/b")
+        await bench.passQuiet()
+        try await bench.until(name, .file(.done))
+        #expect(remote.commits.map(\.fileIDs.count) == [2])
+        #expect(await bench.uploader.sources().count == 1)
+    }
+
+    @Test("a source that was paused is paused when its directory is back")
+    func pausedBack() async throws {
+        let remote = ScriptedRemote()
+        let bench = try await bench(remote)
+        try await bench.describe("trip")
+        let id = try #require(await bench.source("trip")?.id)
+        #expect(await bench.uploader.perform(.pause, onSource: id)?.refusal == nil)
+        try await bench.drop("trip/a", content(1))
+        try await bench.known("trip/a")
+        try await hide(bench)
+        show(bench)
+        try await bench.ready("trip/source.toml")
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.paused))
+        #expect(remote.registered == [])
+    }
+
+    @Test("a confirmed post whose directory was away is not posted again")
+    func doneBack() async throws {
+        let remote = ScriptedRemote()
+        let bench = try await bench(remote)
+        try await bench.describe("trip")
+        try await bench.drop("trip/a", content(1))
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        let id = await bench.source("trip")?.id
+        try await hide(bench)
+        #expect(await bench.source("trip") == nil)
+        show(bench)
+        try await bench.ready("trip/source.toml")
+        try await bench.ready("trip/a")
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        #expect(await bench.source("trip")?.id == id)
+        #expect(remote.commits.count == 1)
+    }
+
+    // MARK: Copies of the outbox
+
+    /// Puts a copy in the place of what stands at a path.
+    private func replace(_ path: String, copyingWith option: String) throws {
+        let copy = path + ".copy"
+        let process = try Process.run(
+            URL(fileURLWithPath: "/bin/cp"), arguments: [option, path, copy])
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        try FileManager.default.removeItem(atPath: path)
+        #expect(rename(copy, path) == 0)
+    }
+
+    private func next(_ remote: ScriptedRemote, _ old: Bench, copying name: String? = nil, with option: String = "-a")
+        async throws -> Bench
+    {
+        await old.uploader.stop()
+        old.kill()
+        if let name { try replace(name.isEmpty ? old.outbox : "\(old.outbox)/\(name)", copyingWith: option) }
+        let next = try await bench(remote, after: old)
+        for name in ["trip/source.toml", "trip/a"] { try await next.ready(name) }
+        try await next.scan()
+        try await next.ends("trip/a", .done)
+        await next.passQuiet()
+        return next
+    }
+
+    @Test(
+        "a post stays the same when the outbox is moved to another machine, or put back from a copy",
+        arguments: [("", "-a"), ("", "-r"), ("trip", "-a")])
+    func moved(what: (name: String, option: String)) async throws {
+        let remote = ScriptedRemote()
+        var bench = try await bench(remote)
+        try await bench.describe("trip")
+        try await bench.drop("trip/a", content(1))
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await bench.until("trip", .file(.done))
+        let id = await bench.source("trip")?.id
+        bench = try await next(remote, bench, copying: what.name, with: what.option)
+        try await bench.until("trip", .file(.done))
+        #expect(await bench.source("trip")?.id == id)
+        // The next run knows the copy for what it is.
+        bench = try await next(remote, bench)
+        #expect(await bench.source("trip")?.id == id)
+        #expect(remote.commits.count == 1)
+        #expect(remote.registered.count == 1)
+        try await bench.drop("trip/b", content(2))
+        try await Poll.until("the change to be named") {
+            await bench.source("trip")?.pendingChanges == [try bench.path("b")]
+        }
+    }
+
+    @Test("a directory that was made anew with other files while no agent ran is another post")
+    func madeAnew() async throws {
+        let remote = ScriptedRemote()
+        let first = try await bench(remote)
+        try await first.describe("trip")
+        try await first.drop("trip/a", content(1))
+        try await first.known("trip/a")
+        await first.passQuiet()
+        try await first.until("trip", .file(.done))
+        let id = await first.source("trip")?.id
+        await first.uploader.stop()
+        first.kill()
+        try FileManager.default.removeItem(atPath: "\(first.outbox)/trip")
+        try first.write("trip/a", content(2, 2000))
+        try first.write("trip/source.toml", [])
+        let bench = try await bench(remote, after: first)
+        try await bench.ready("trip/source.toml")
+        try await bench.ready("trip/a")
+        try await bench.scan()
+        try await bench.known("trip/a")
+        await bench.passQuiet()
+        try await Poll.until("the second post") { remote.commits.count == 2 }
+        #expect(await bench.source("trip")?.id != id)
+    }
+}

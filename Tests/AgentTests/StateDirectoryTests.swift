@@ -1,0 +1,80 @@
+import AgentSupport
+import Foundation
+import LinuxSystem
+import TestSupport
+import Testing
+
+@testable import Agent
+
+@Suite("State directory")
+struct StateDirectoryTests {
+    private let place: TemporaryDirectory
+
+    init() throws {
+        place = try TemporaryDirectory()
+    }
+
+    @Test("is made with its parents, for its owner alone")
+    func makes() throws {
+        let state = try StateDirectory(path: place.path("a/b/state"))
+        #expect(try FileStatus(path: place.path("a/b/state")).permissions == 0o700)
+        #expect(try FileStatus(path: place.path("a/b/state/lock")).permissions == 0o600)
+        withExtendedLifetime(state) {}
+    }
+
+    @Test("is closed to others where it was open")
+    func tightens() throws {
+        chmod(place.path, 0o755)
+        let state = try StateDirectory(path: place.path)
+        #expect(try FileStatus(path: place.path).permissions == 0o700)
+        withExtendedLifetime(state) {}
+    }
+
+    @Test("has one owner, whose pid the second is told")
+    func oneOwner() throws {
+        let first = try StateDirectory(path: place.path)
+        #expect(throws: AgentFailure.alreadyRunning(pid: getpid(), stateDirectory: place.path)) {
+            try StateDirectory(path: place.path)
+        }
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("is free again when its owner is gone")
+    func free() throws {
+        do { _ = try StateDirectory(path: place.path) }
+        _ = try StateDirectory(path: place.path)
+    }
+
+    @Test("waits for a lock that a program of an agent that is gone still holds")
+    func leftBehind() throws {
+        try Data("1999999999\n".utf8).write(to: URL(fileURLWithPath: place.path("lock")))
+        let held = try SharedDescriptor(opening: place.path("lock"), flags: O_RDWR, mode: 0)
+        #expect(flock(held.rawValue, LOCK_EX | LOCK_NB) == 0)
+        let lock = place.path("lock")
+        let release = Thread {
+            // Once somebody else has it open, and so is about to wait for it.
+            while Self.descriptors(of: lock) < 2 { sched_yield() }
+            flock(held.rawValue, LOCK_UN)
+        }
+        release.start()
+        _ = try StateDirectory(path: place.path)
+    }
+
+    /// How many descriptors of this process are a file's.
+    private static func descriptors(of path: String) -> Int {
+        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return numbers.count {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
+        }
+    }
+
+    @Test("says what is in the way")
+    func inTheWay() throws {
+        try Data().write(to: URL(fileURLWithPath: place.path("file")))
+        for path in [place.path("file"), place.path("file/state")] {
+            #expect { try StateDirectory(path: path) } throws: { error in
+                if case AgentFailure.cannotCreate(path, _) = error { true } else { false }
+            }
+        }
+    }
+}

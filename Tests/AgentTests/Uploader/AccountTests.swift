@@ -1,0 +1,250 @@
+import AgentTestSupport
+import Foundation
+import Ledger
+import LinuxSystem
+import Reports
+import Session
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Agent
+
+@Suite("Whose files are whose")
+struct AccountTests {
+    private static let server = "test http://127.0.0.1 "
+
+    private func bench(_ account: String, after bench: Bench? = nil, _ remote: ScriptedRemote) async throws -> Bench {
+        try await Bench(place: bench?.place, remote: remote, account: account)
+    }
+
+    private func remote(_ account: String) -> ScriptedRemote { ScriptedRemote(scope: Self.server + account) }
+
+    private func end(_ bench: Bench) async {
+        await bench.uploader.stop()
+        bench.kill()
+    }
+
+    /// Anna's upload of two fragments, of which the server has one.
+    private func halfSent(_ anna: ScriptedRemote) async throws -> Bench {
+        anna.hold(.send, letting: 1)
+        let first = try await bench("anna", anna)
+        try await first.drop("a", content(1, 800_000))
+        try await Poll.until("one of two fragments") { anna.sent.count == 1 && anna.isWaiting(at: .send) }
+        let id = FileReport.id(of: try first.path("a"))
+        try await Poll.until("its acknowledgement") {
+            await first.uploader.file(id: id)?.fragments?.finished == 1
+        }
+        await end(first)
+        anna.release()
+        return first
+    }
+
+    @Test("what comes when somebody else has signed in is not the former account's any more")
+    func betweenAccounts() async throws {
+        let (anna, ben) = (remote("anna"), remote("ben"))
+        let first = try await bench("anna", anna)
+        #expect(try await first.uploader.signIn(token: "u", user: "ben"))
+        try await first.drop("b", content(2))
+        #expect(try await first.record("b") == nil)
+        await end(first)
+
+        let second = try await bench("ben", after: first, ben)
+        try await second.ready("b")
+        try await second.ends("b", .done)
+        #expect(anna.registered == [])
+        #expect(ben.registered.count == 1)
+    }
+
+    @Test("an upload waits while somebody else is signed in, and goes on where it was")
+    func parked() async throws {
+        let (anna, ben) = (remote("anna"), remote("ben"))
+        let first = try await halfSent(anna)
+        let second = try await bench("ben", after: first, ben)
+        let id = FileReport.id(of: try second.path("a"))
+        let report = await second.uploader.file(id: id)
+        #expect(report?.state == .signedOut)
+        #expect(report?.error?.code == "other_account")
+        #expect(report?.fragments == .init(total: 2, finished: 1))
+        try await second.drop("b", content(2))
+        try await second.ends("b", .done)
+        #expect(ben.registered == [try await second.record("b")?.key])
+        await end(second)
+
+        let third = try await bench("anna", after: second, anna)
+        try await third.ends("a", .done)
+        #expect(anna.registered.count == 1)
+        #expect(anna.sent.count == 2)
+        #expect(anna.content(of: "1") == content(1, 800_000))
+    }
+
+    @Test("the same content of two accounts is two uploads, and neither loses what it has")
+    func sameContent() async throws {
+        let (anna, ben) = (remote("anna"), remote("ben"))
+        let first = try await halfSent(anna)
+        let second = try await bench("ben", after: first, ben)
+        try await second.drop("b", content(1, 800_000))
+        try await second.ends("b", .done)
+        #expect(ben.sent.count == 2)
+        await end(second)
+        let third = try await bench("anna", after: second, anna)
+        try await third.ends("a", .done)
+        #expect(anna.sent.count == 2)
+    }
+
+    @Test("what is done for one account is not sent for another, and stays done")
+    func done() async throws {
+        let (anna, ben) = (remote("anna"), remote("ben"))
+        let first = try await bench("anna", anna)
+        try await first.drop("a", content(1))
+        try await first.ends("a", .done)
+        await end(first)
+        let second = try await bench("ben", after: first, ben)
+        // As after a change of its attributes.
+        try await second.ready("a")
+        try await second.drop("b", content(2))
+        try await second.ends("b", .done)
+        try await second.ends("a", .done)
+        #expect(ben.registered.count == 1)
+        #expect(try await second.record("a")?.account == "anna")
+    }
+
+    @Test("cancelling what waits for its owner is really cancelling, and its owner's server hears of it")
+    func cancelled() async throws {
+        let (anna, ben) = (remote("anna"), remote("ben"))
+        let first = try await halfSent(anna)
+        let second = try await bench("ben", after: first, ben)
+        _ = await second.uploader.perform(.cancel, on: .all)
+        try await second.ends("a", .cancelled)
+        #expect(ben.removed == [])
+        await end(second)
+        let third = try await bench("anna", after: second, anna)
+        try await Poll.until("the id to be deleted") { anna.removed == ["1"] }
+        try await third.ends("a", .cancelled)
+    }
+
+    @Test("a file that was overwritten belongs to whoever wrote it")
+    func overwritten() async throws {
+        let (anna, ben) = (remote("anna"), remote("ben"))
+        let first = try await halfSent(anna)
+        let second = try await bench("ben", after: first, ben)
+        try await second.drop("a", content(7))
+        try await second.ends("a", .done)
+        #expect(try await second.record("a")?.account == "ben")
+        #expect(ben.content(of: "1") == content(7))
+    }
+
+    @Test("a file that came before a login and was not looked at yet belongs to who was signed in then")
+    func foundLater() async throws {
+        let (anna, ben) = (remote("anna"), remote("ben"))
+        let first = try await bench("anna", anna)
+        let store = SessionStore(stateDirectory: first.place.path("state"))
+        try store.save(try StoredSession(token: "t", user: "anna"))
+        // Kernel times come in steps of some milliseconds.
+        let begun = try #require(store.turns.last?.until)
+        try await Poll.until("a file of Anna's time") {
+            try first.write("early", content(1))
+            return try first.status("early").changed > begun
+        }
+        await end(first)
+        let early = try first.status("early").changed
+        try await Poll.until("a later time") {
+            try first.write(".clock", [1])
+            return try first.status(".clock").changed > early
+        }
+        try store.save(try StoredSession(token: "t", user: "ben"))
+        let second = try await bench("ben", after: first, ben)
+        try await second.ready("early")
+        try await second.drop("late", content(2))
+        try await second.ends("late", .done)
+        try await second.until("early", is: .signedOut)
+        #expect(ben.registered.count == 1)
+        await end(second)
+        let third = try await bench("anna", after: second, anna)
+        try await third.ready("early")
+        try await third.ends("early", .done)
+    }
+
+    @Test("what waited before anybody signed in by name goes with the first who does")
+    func nobody() async throws {
+        let (nobody, anna) = (remote("default"), remote("anna"))
+        nobody.hold(.send)
+        let first = try await bench("default", nobody)
+        try await first.drop("a", content(1))
+        try await Poll.until("the first request") { nobody.isWaiting(at: .send) }
+        await end(first)
+        nobody.release()
+        let second = try await bench("anna", after: first, anna)
+        try await second.ready("a")
+        try await second.ends("a", .done)
+        #expect(try await second.record("a")?.account == "anna")
+    }
+
+    @Test("after a logout nothing is sent, over a restart too, and a login goes on")
+    func signedOut() async throws {
+        let anna = remote("anna")
+        anna.hold(.send, letting: 1)
+        let first = try await bench("anna", anna)
+        _ = try await first.uploader.signIn(token: "t", user: "anna")
+        try await first.drop("a", content(1, 800_000))
+        try await Poll.until("one of two fragments") { anna.sent.count == 1 && anna.isWaiting(at: .send) }
+        try await first.uploader.signOut()
+        anna.release()
+        try await first.until("a", is: .signedOut)
+        try await first.drop("b", content(2))
+        try await first.until("b", is: .signedOut)
+        await end(first)
+        let second = try await bench("anna", after: first, anna)
+        try await second.until("a", is: .signedOut)
+        #expect(anna.registered.count == 1)
+        #expect(try await !second.uploader.signIn(token: "u", user: "anna"))
+        try await second.ends("a", .done)
+        try await second.ends("b", .done)
+        #expect(anna.content(of: "1") == content(1, 800_000))
+    }
+}
+
+@Suite("Ownership")
+struct OwnershipTests {
+    @Test("the first scan gives what came before a login to who was signed in then")
+    func turns() {
+        let ownership = Ownership(
+            present: "anna", turns: [.init(account: "anna", until: 1000), .init(account: "ben", until: 2000)])
+        #expect(ownership.owner(changed: 999, isFound: true) == "anna")
+        #expect(ownership.owner(changed: 1000, isFound: true) == "ben")
+        #expect(ownership.owner(changed: 2000, isFound: true) == "anna")
+        #expect(ownership.owner(changed: 1500, isFound: false) == "anna")
+        #expect(ownership.owner(changed: nil, isFound: true) == "anna")
+        let first = Ownership(present: "ben", turns: [.init(account: Ownership.nobody, until: 9)])
+        #expect(first.owner(changed: 1, isFound: true) == "ben")
+    }
+
+    @Test("only another's things wait")
+    func parked() {
+        let ownership = Ownership(present: "ben")
+        #expect(ownership.isParked("anna"))
+        #expect(!ownership.isParked("ben"))
+        #expect(!ownership.isParked(nil))
+        #expect(!ownership.isParked(Ownership.nobody))
+        #expect(Ownership(present: nil).isParked("anna"))
+    }
+
+    @Test("what records of earlier formats tell of is the last account's of that time")
+    func legacy() {
+        let ownership = Ownership(present: "ben", legacy: "anna")
+        #expect(ownership.isParked(nil))
+        #expect(!ownership.isParked(Ownership.nobody))
+        #expect(!Ownership(present: "anna", legacy: "anna").isParked(nil))
+    }
+
+    @Test("is read back as it was stored", arguments: ["", "anna", "mary ann", "1 2"])
+    func stored(account: String) {
+        let turns = [
+            Ownership.Turn(account: "y", until: 7), .init(account: account, until: 1_700_000_000_123_456_789),
+        ]
+        #expect(Ownership.turns(Ownership.text(of: turns)) == turns)
+    }
+
+    @Test("is not read from anything else", arguments: ["", "anna", "x 1", "-", "7"])
+    func foreign(text: String) { #expect(Ownership.turns(text) == []) }
+}

@@ -1,0 +1,215 @@
+import AgentConfiguration
+import AgentTestSupport
+import FileWatch
+import Foundation
+import Intake
+import Ledger
+import Remotes
+import Reports
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Agent
+
+@Suite("Uploader: files that are moved or deleted after their upload")
+struct AfterUploadTests {
+    private func exists(_ name: String, in bench: Bench) -> Bool {
+        FileManager.default.fileExists(atPath: "\(bench.outbox)/\(name)")
+    }
+
+    private func isHeld(_ bench: Bench) -> Bool { exists(".outbox-holding", in: bench) }
+
+    @Test("moves file and sidecar, keeping their directory")
+    func moves() async throws {
+        let bench = try await Bench(afterUpload: .move)
+        try await bench.drop("trip/a.jpg", content(1))
+        try await bench.ends("Sent/trip/a.jpg", .done)
+        try await Poll.until("the new path in the sidecar") {
+            bench.sidecar("Sent/trip/a.jpg")?["path"] as? String == "Sent/trip/a.jpg"
+        }
+        try await Poll.until("the old sidecar to go") { bench.sidecar("trip/a.jpg") == nil }
+        #expect(!exists("trip/a.jpg", in: bench))
+        let moved = try Data(contentsOf: URL(fileURLWithPath: "\(bench.outbox)/Sent/trip/a.jpg"))
+        #expect(Array(moved) == content(1))
+        // Whoever asks for the path it was dropped under is told where it is.
+        let report = await bench.uploader.file(id: FileReport.id(of: try bench.path("trip/a.jpg")))
+        #expect(report?.path == (try bench.path("Sent/trip/a.jpg")))
+        #expect(report?.movedFrom == (try bench.path("trip/a.jpg")))
+        #expect(await bench.uploader.files(in: nil).count == 1)
+        try await Poll.until("nothing to be held any more") { !isHeld(bench) }
+    }
+
+    @Test("a word about a file that comes after it was moved does not begin it anew", arguments: [true, false])
+    func lateWord(whileHeld: Bool) async throws {
+        let bench = try await Bench(afterUpload: .move)
+        let path = try bench.path("a.jpg")
+        if whileHeld { bench.remote.hold(.finish) }
+        try await bench.drop("a.jpg", content(1))
+        if whileHeld {
+            try await Poll.until("the question") { bench.remote.isWaiting(at: .finish) }
+            bench.remote.release()
+            try await Poll.until("the file to be taken") { !exists("a.jpg", in: bench) }
+        } else {
+            try await bench.ends("Sent/a.jpg", .done)
+        }
+        // The writer had it open twice, and closed it again while it was on its way out.
+        await bench.uploader.take([.seen(path), .gone(path)])
+        try await bench.ends("Sent/a.jpg", .done)
+        #expect(await bench.uploader.book.drops[path] == nil)
+        let report = await bench.uploader.file(id: FileReport.id(of: path))
+        #expect(report?.path == (try bench.path("Sent/a.jpg")))
+        #expect(report?.state == .done)
+    }
+
+    @Test("takes the next free name where a moved file bears that one already")
+    func takenName() async throws {
+        let bench = try await Bench(afterUpload: .move)
+        try bench.write("Sent/a.jpg", content(9))
+        try await bench.drop("a.jpg", content(1))
+        try await bench.ends("Sent/a (2).jpg", .done)
+        let other = try Data(contentsOf: URL(fileURLWithPath: "\(bench.outbox)/Sent/a.jpg"))
+        #expect(Array(other) == content(9))
+    }
+
+    @Test("deletes the file and keeps its sidecar for the retention")
+    func deletes() async throws {
+        let bench = try await Bench(afterUpload: .delete)
+        try await bench.drop("a.jpg", content(1))
+        try await Poll.until("the file to go") { !exists("a.jpg", in: bench) && !isHeld(bench) }
+        await bench.uploader.take([.gone(try bench.path("a.jpg"))])
+        await bench.passGrace()
+        try await bench.ends("a.jpg", .done)
+        #expect(try await bench.record("a.jpg")?.disposal == .deleted)
+    }
+
+    @Test("touches nothing that changed after it was sent, and sends it anew")
+    func changed() async throws {
+        let bench = try await Bench(afterUpload: .delete)
+        bench.remote.hold(.finish)
+        try await bench.drop("a.jpg", content(1))
+        try await Poll.until("the question") { bench.remote.isWaiting(at: .finish) }
+        try bench.write("a.jpg", content(2))
+        bench.remote.release()
+        try await Poll.until("both contents on the server") { Set(bench.remote.registered).count == 2 }
+        try await Poll.until("the new file to go") { !exists("a.jpg", in: bench) && !isHeld(bench) }
+    }
+
+    @Test("finds out about bytes that changed with size and times as they were")
+    func changedInSecret() async throws {
+        let bench = try await Bench(afterUpload: .delete)
+        bench.remote.hold(.finish)
+        try await bench.drop("a.jpg", content(1))
+        try await Poll.until("the question") { bench.remote.isWaiting(at: .finish) }
+        let path = try bench.path("a.jpg")
+        try bench.write("a.jpg", content(2))
+        // As if nothing had told: the record takes the file for the one that was sent.
+        let status = try bench.status("a.jpg")
+        await bench.uploader.pretend(path, is: FileIdentity(status))
+        bench.remote.release()
+        try await Poll.until("the new content on the server") { Set(bench.remote.registered).count == 2 }
+    }
+
+    @Test("asks the server again before it deletes a file on the word of an old confirmation")
+    func oldConfirmation() async throws {
+        let first = try await Bench()
+        try await first.drop("a.jpg", content(1))
+        try await first.ends("a.jpg", .done)
+        first.kill()
+        let bench = try await Bench(place: first.place, remote: first.remote, afterUpload: .delete)
+        bench.remote.hold(.finish)
+        try await bench.drop("b.jpg", content(1))
+        try await Poll.until("the question") { bench.remote.isWaiting(at: .finish) }
+        #expect(exists("b.jpg", in: bench))
+        bench.remote.release()
+        try await Poll.until("the file to go") { !exists("b.jpg", in: bench) }
+        #expect(bench.remote.registered.count == 1)
+        try await bench.ends("b.jpg", .done)
+        #expect(bench.sidecar("b.jpg")?["deduplicated"] as? Bool == true)
+    }
+
+    @Test("registers a file anew, with its SHA-256, where the server had told its content by the MD5 alone")
+    func confirmationByMD5Alone() async throws {
+        let first = try await Bench()
+        try await first.drop("a.jpg", content(1))
+        try await first.ends("a.jpg", .done)
+        #expect(first.remote.descriptions.map(\.sha256) == [nil])
+        let key = try #require(try await first.record("a.jpg")?.key)
+        var known = try #require(try first.ledger.confirmation(of: key, scope: first.remote.scope))
+        known.isByMD5Alone = true
+        await first.ledger.commit([.confirmation(known)])
+        first.kill()
+        let bench = try await Bench(place: first.place, remote: first.remote, afterUpload: .delete)
+        try await bench.drop("b.jpg", content(1))
+        try await Poll.until("the file to go") { !exists("b.jpg", in: bench) }
+        #expect(bench.remote.registered.count == 2)
+        #expect(bench.remote.descriptions.last?.sha256 != nil)
+    }
+
+    @Test(
+        "deletes no file that was registered by the MD5 alone before deleting was asked for, until its bytes are sent")
+    func registeredByMD5Alone() async throws {
+        let first = try await Bench()
+        first.remote.hold(.register)
+        try await first.drop("a.jpg", content(1))
+        try await Poll.until("the registration") { first.remote.isWaiting(at: .register) }
+        first.kill()
+        let server = ScriptedRemote()
+        server.callExistingByMD5()
+        let bench = try await Bench(place: first.place, remote: server, afterUpload: .delete)
+        try await Poll.until("the file to go") { !exists("a.jpg", in: bench) && !isHeld(bench) }
+        #expect(server.descriptions.first?.sha256 == nil)
+        #expect(server.sent.count == 1, "the bytes that were deleted")
+    }
+
+    @Test("leaves the file where it was, says so, and tries again later, where it can't be moved")
+    func cannotMove() async throws {
+        let bench = try await Bench(afterUpload: .move)
+        // Not a directory.
+        try bench.write("Sent", content(9))
+        try await bench.drop("a.jpg", content(1))
+        try await Poll.until("the trouble to be told") { await bench.uploader.problems["after_upload"] != nil }
+        try await bench.ends("a.jpg", .done)
+        #expect(exists("a.jpg", in: bench))
+        try FileManager.default.removeItem(atPath: "\(bench.outbox)/Sent")
+        await bench.uploader.retireStuck()
+        try await bench.ends("Sent/a.jpg", .done)
+        #expect(await bench.uploader.problems["after_upload"] == nil)
+        #expect(bench.remote.registered.count == 1)
+    }
+
+    @Test("takes a file that was dropped under a name while the one before was on its way out")
+    func nameTakenMeanwhile() async throws {
+        let bench = try await Bench(afterUpload: .delete)
+        try await bench.drop("a.jpg", content(1))
+        try await Poll.until("the file to go") { !exists("a.jpg", in: bench) }
+        try await bench.drop("a.jpg", content(2))
+        try await Poll.until("both contents on the server") { Set(bench.remote.registered).count == 2 }
+        try await Poll.until("the second file to go") { !exists("a.jpg", in: bench) && !isHeld(bench) }
+    }
+
+    @Test("puts back at the next start what a kill left aside, then goes on")
+    func killed() async throws {
+        let first = try await Bench(afterUpload: .delete)
+        try await first.drop("a.jpg", content(1))
+        try await Poll.until("the file to go") { !exists("a.jpg", in: first) && !isHeld(first) }
+        first.kill()
+        // As a kill before the deletion leaves it.
+        try first.write(".outbox-holding/trip/a.jpg", content(1))
+        let bench = try await Bench(place: first.place, remote: first.remote, afterUpload: .delete)
+        #expect(exists("trip/a.jpg", in: bench))
+        #expect(!isHeld(bench))
+        try await bench.ready("trip/a.jpg")
+        try await Poll.until("the file to go") { !exists("trip/a.jpg", in: bench) && !isHeld(bench) }
+        #expect(bench.remote.registered.count == 1)
+    }
+}
+
+extension Uploader {
+    /// Makes a path's record name another file.
+    fileprivate func pretend(_ path: RelativePath, is identity: FileIdentity) {
+        guard var record = book.drops[path] else { return }
+        record.identity = identity
+        _ = book.keep(record)
+    }
+}

@@ -1,0 +1,133 @@
+import AgentTestSupport
+import Foundation
+import Intake
+import Ledger
+import Reports
+import Synchronization
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Agent
+@testable import FileWatch
+
+/// Files come, change, move and go at random, and the agent is killed in between; in the end every file that is there
+/// must be done with the bytes it has, and nothing else may be left over.
+@Suite("Uploader: a random life")
+struct UploaderRandomWalkTests {
+    @Test("loses no file, whatever happens", arguments: 1...6)
+    func walk(seed: UInt64) async throws {
+        var walk = Walk(seed: seed, bench: try await Bench())
+        for _ in 0..<60 { try await walk.step() }
+        try await walk.settle()
+        for name in try walk.files() {
+            // Sidecar and record may still tell of what the name stood for before.
+            let identity = FileIdentity(try walk.bench.status(name))
+            let record = try await Poll.value("\(name) is done", lastState: { "\(walk.bench.sidecar(name) ?? [:])" }) {
+                let isTold = walk.bench.sidecar(name)?["state"] as? String == "done"
+                let record = try await walk.bench.record(name)
+                return isTold && record?.state == .done && record?.identity == identity ? record : nil
+            }
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(walk.bench.outbox)/\(name)"))
+            let id = try #require(record.remote?.id)
+            #expect(walk.bench.remote.content(of: id) == Array(bytes), "\(name)")
+        }
+        try await walk.checkLeftovers()
+    }
+}
+
+private struct Walk {
+    private var random: SeededRandom
+    private(set) var bench: Bench
+    private let names = ["a", "b", "c", "d/a", "d/b", "d/e/a"]
+
+    init(seed: UInt64, bench: Bench) {
+        random = SeededRandom(seed: seed)
+        self.bench = bench
+    }
+
+    func files() throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: bench.outbox).filter { name in
+            var isDirectory = ObjCBool(false)
+            _ = FileManager.default.fileExists(atPath: "\(bench.outbox)/\(name)", isDirectory: &isDirectory)
+            // Neither sidecars nor what becomes one.
+            let isOwn = name.hasSuffix(".outbox.json") || URL(filePath: name).lastPathComponent.hasPrefix(".outbox-")
+            return !isDirectory.boolValue && !isOwn
+        }.sorted()
+    }
+
+    mutating func step() async throws {
+        let present = try files()
+        switch Int.random(in: 0..<13, using: &random) {
+        case 0..<5: try await drop()
+        case 5 where !present.isEmpty: try await bench.remove(pick(present))
+        case 6, 7:
+            guard !present.isEmpty else { return }
+            try await rename(pick(present), to: pick(names))
+        case 8 where FileManager.default.fileExists(atPath: "\(bench.outbox)/d"):
+            try? FileManager.default.removeItem(atPath: "\(bench.outbox)/x")
+            await bench.uploader.take([.gone(try bench.path("x"))])
+            try await bench.rename("d", to: "x", isDirectory: true)
+            try await bench.rename("x", to: "d", isDirectory: true)
+        case 9: bench.remote.hold([.register, .send, .finish][Int.random(in: 0..<3, using: &random)])
+        case 10: bench.remote.release()
+        case 11: await bench.passGrace()
+        case 12: try await restart()
+        default: break
+        }
+    }
+
+    /// The end: everything is let through, and a full scan makes up for what was missed.
+    mutating func settle() async throws {
+        bench.remote.release()
+        try await restart()
+        try await scan()
+        await bench.passGrace()
+    }
+
+    func checkLeftovers() async throws {
+        let present = Set(try files())
+        for report in await bench.uploader.files(in: nil) where !present.contains("\(report.path)") {
+            #expect(report.state == .cancelled, "\(report.path)")
+        }
+    }
+
+    private mutating func drop() async throws {
+        let size = [1, 1000, 600_000][Int.random(in: 0..<3, using: &random)]
+        // Few contents, so that paths share them.
+        try await bench.drop(pick(names), content(UInt8.random(in: 0..<4, using: &random), size))
+    }
+
+    private mutating func rename(_ old: String, to new: String) async throws {
+        guard old != new else { return }
+        let parent = URL(fileURLWithPath: "\(bench.outbox)/\(new)").deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+        try await bench.rename(old, to: new)
+        try await readyUnlessKnown(new)
+    }
+
+    private mutating func restart() async throws {
+        bench.kill()
+        bench.remote.release()
+        bench = try await Bench(place: bench.place, remote: bench.remote, clock: bench.clock)
+        try await scan()
+    }
+
+    private func scan() async throws {
+        var summary = ScanSummary()
+        for name in try files() {
+            summary.insert(try bench.path(name))
+            try await readyUnlessKnown(name)
+        }
+        await bench.uploader.take([.scanned(summary)])
+    }
+
+    private func readyUnlessKnown(_ name: String) async throws {
+        let record = try bench.ledger.drop(at: try bench.path(name))
+        let identity = FileIdentity(try bench.status(name))
+        if record?.identity == identity, record?.key != nil { return }
+        try await bench.ready(name)
+    }
+
+    private mutating func pick(_ list: [String]) -> String { list[Int.random(in: 0..<list.count, using: &random)] }
+}

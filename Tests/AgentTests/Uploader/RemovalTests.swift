@@ -1,0 +1,124 @@
+import AgentTestSupport
+import FileWatch
+import Foundation
+import LinuxSystem
+import Reports
+import Sidecars
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Agent
+
+@Suite("Uploader: files that go")
+struct UploaderRemovalTests {
+    @Test("cancels the upload of a removed file once it is gone for two seconds")
+    func removed() async throws {
+        let bench = try await Bench()
+        bench.remote.hold(.send)
+        try await bench.drop("a", content(1))
+        try await bench.until("a", is: .uploading)
+        try await bench.remove("a")
+        bench.clock.advance(by: .milliseconds(1999))
+        await bench.uploader.handle(.tick)
+        #expect(try await bench.record("a")?.state.isFinal == false)
+        bench.clock.advance(by: .milliseconds(1))
+        await bench.uploader.handle(.tick)
+        try await bench.ends("a", .cancelled)
+        #expect((bench.sidecar("a")?["error"] as? [String: Any])?["code"] as? String == "removed")
+        try await Poll.until("its end on the server") { bench.remote.removed == ["1"] }
+    }
+
+    @Test("cancels nothing that is back in time")
+    func back() async throws {
+        let bench = try await Bench()
+        bench.remote.hold(.send)
+        try await bench.drop("a", content(1))
+        try await bench.until("a", is: .uploading)
+        try await bench.remove("a")
+        try bench.write("a", content(1))
+        await bench.passGrace()
+        #expect(try await bench.record("a")?.state.isFinal == false)
+        try await bench.ready("a")
+        bench.remote.release()
+        try await bench.ends("a", .done)
+    }
+
+    @Test("lets the others that hold the content go on")
+    func oneOfTwo() async throws {
+        let bench = try await Bench()
+        bench.remote.hold(.send)
+        try await bench.drop("a", content(1))
+        try await bench.until("a", is: .uploading)
+        try await bench.drop("b", content(1))
+        try await bench.until("b", is: .uploading)
+        try await bench.remove("a")
+        await bench.passGrace()
+        try await bench.ends("a", .cancelled)
+        bench.remote.release()
+        try await bench.ends("b", .done)
+        #expect(bench.remote.removed.isEmpty)
+    }
+
+    @Test("takes the sidecar of a finished file with it")
+    func removedAfterwards() async throws {
+        let bench = try await Bench()
+        try await bench.drop("a", content(1))
+        try await bench.ends("a", .done)
+        try await bench.remove("a")
+        await bench.passGrace()
+        try await Poll.until("no sidecar") { bench.sidecar("a") == nil }
+        #expect(try await bench.record("a") == nil)
+    }
+
+    @Test("takes what lies below a removed directory as removed")
+    func directory() async throws {
+        let bench = try await Bench()
+        bench.remote.hold(.send)
+        try await bench.drop("d/a", content(1))
+        try await bench.until("d/a", is: .uploading)
+        try await bench.remove("d")
+        await bench.passGrace()
+        let path = try bench.path("d/a")
+        try await Poll.until("its end") { await bench.uploader.record(of: path)?.state == .cancelled }
+    }
+
+    @Test("cancels nothing while the outbox is away")
+    func outboxLost() async throws {
+        let bench = try await Bench()
+        bench.remote.hold(.send)
+        try await bench.drop("a", content(1))
+        try await bench.until("a", is: .uploading)
+        #expect(Foundation.rename(bench.outbox, bench.place.path("away")) == 0)
+        await bench.uploader.take([.gone(try bench.path("a")), .rootLost(reason: "test")])
+        await bench.passGrace()
+        #expect(await bench.uploader.health().problems.count == 1)
+        #expect(Foundation.rename(bench.place.path("away"), bench.outbox) == 0)
+        await bench.uploader.take([.rootBack(isSame: true)])
+        bench.remote.release()
+        try await bench.ends("a", .done)
+    }
+
+    @Test("cancels nothing because another directory took the outbox's place, and goes on in that")
+    func outboxExchanged() async throws {
+        let bench = try await Bench()
+        bench.remote.hold(.send)
+        try await bench.drop("a", content(1))
+        try await bench.until("a", is: .uploading)
+        #expect(Foundation.rename(bench.outbox, bench.place.path("away")) == 0)
+        try FileManager.default.createDirectory(atPath: bench.outbox, withIntermediateDirectories: false)
+        await bench.uploader.take([.rootLost(reason: "test"), .rootBack(isSame: false), .gone(try bench.path("a"))])
+        await bench.passGrace()
+        #expect(try await bench.record("a")?.state.isFinal == false)
+        _ = await bench.uploader.perform(.pause, on: .all)
+        await bench.uploader.parts.sidecars.flush()
+        #expect(bench.sidecar("a") == nil, "its place is in the other directory")
+        _ = await bench.uploader.perform(.resume, on: .all)
+        try await bench.drop("b", content(2))
+        try await bench.until("b", is: .uploading)
+        try await bench.remove("b")
+        await bench.passGrace()
+        #expect(try await bench.record("b")?.state == .cancelled)
+        #expect(try await bench.record("a")?.state.isFinal == false)
+    }
+}

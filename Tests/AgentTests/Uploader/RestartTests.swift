@@ -1,0 +1,183 @@
+import AgentTestSupport
+import FileWatch
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Agent
+
+@Suite("Uploader: restarts")
+struct UploaderRestartTests {
+    @Test("goes on where a kill found it", arguments: [ScriptedRemote.Step.register, .send, .finish])
+    func killed(step: ScriptedRemote.Step) async throws {
+        let remote = ScriptedRemote()
+        remote.hold(step, letting: step == .send ? 1 : 0)
+        let first = try await Bench(remote: remote)
+        let bytes = content(1, 1_200_000)
+        try await first.drop("a", bytes)
+        try await Poll.until("the step") { remote.isWaiting(at: step) }
+        let acknowledged = step == .register ? 0 : step == .send ? 1 : 3
+        try await Poll.until("what is durable") {
+            guard acknowledged > 0 else { return try first.ledger.drop(at: try first.path("a")) != nil }
+            guard let key = try first.ledger.drop(at: try first.path("a"))?.key,
+                let upload = try first.ledger.upload(key)
+            else { return false }
+            return try first.ledger.fragments(of: key, plan: upload.plan).acknowledged.count == acknowledged
+        }
+        first.kill()
+        let second = try await Bench(place: first.place, remote: remote, clock: first.clock)
+        remote.release()
+        try await second.ends("a", .done)
+        // The killed run's request may reach the server too, before or after the second run's.
+        #expect(["1", "2"].contains { remote.content(of: $0) == bytes })
+        #expect(remote.registered.count <= (step == .register ? 2 : 1))
+        // At most what was in flight is sent again.
+        #expect(remote.sent.count <= 3 + (step == .send ? 2 : 0))
+    }
+
+    @Test("sends nothing again that was confirmed, and writes the sidecar that the kill prevented")
+    func killedAfterCommit() async throws {
+        let first = try await Bench()
+        try await first.drop("a", content(1))
+        try await first.ends("a", .done)
+        first.kill()
+        try FileManager.default.removeItem(atPath: "\(first.outbox)/a.outbox.json")
+        let second = try await Bench(place: first.place, remote: first.remote)
+        try await second.ends("a", .done)
+        #expect(first.remote.registered.count == 1)
+    }
+
+    @Test("leaves the sidecars alone that tell all there is to tell")
+    func ended() async throws {
+        let first = try await Bench()
+        try await first.drop("a", content(1))
+        try await first.ends("a", .done)
+        await first.uploader.stop()
+        first.kill()
+        let before = try first.status("a.outbox.json")
+        let second = try await Bench(place: first.place, remote: first.remote)
+        await second.uploader.stop()
+        #expect(try second.status("a.outbox.json") == before)
+    }
+
+    @Test("starts anew with another server")
+    func otherScope() async throws {
+        let first = try await Bench()
+        try await first.drop("done", content(1))
+        try await first.ends("done", .done)
+        first.remote.hold(.send)
+        try await first.drop("way", content(2))
+        try await first.until("way", is: .uploading)
+        try await Poll.until("its record") { try first.ledger.drop(at: try first.path("way")) != nil }
+        first.kill()
+        let second = try await Bench(place: first.place, remote: ScriptedRemote(scope: "test http://other default"))
+        #expect(try second.ledger.drop(at: try second.path("done")) == nil)
+        #expect(try second.ledger.drop(at: try second.path("way")) == nil)
+        try await second.ready("done")
+        try await second.ready("way")
+        try await second.ends("done", .done)
+        try await second.ends("way", .done)
+        #expect(second.remote.registered.count == 2)
+    }
+
+    @Test("goes on with the other path when one of two vanished meanwhile")
+    func vanished() async throws {
+        let first = try await Bench()
+        first.remote.hold(.send)
+        try await first.drop("a", content(1))
+        try await first.drop("b", content(1))
+        try await first.until("b", is: .uploading)
+        try await Poll.until("both records") {
+            try first.ledger.drop(at: try first.path("a")) != nil && first.ledger.drop(at: try first.path("b")) != nil
+        }
+        first.kill()
+        try FileManager.default.removeItem(atPath: "\(first.outbox)/a")
+        let second = try await Bench(place: first.place, remote: first.remote)
+        first.remote.release()
+        try await second.ends("b", .done)
+        #expect(first.remote.registered.count == 1)
+    }
+
+    @Test("cancels nothing while another directory stands in the outbox's place")
+    func exchanged() async throws {
+        let first = try await Bench()
+        first.remote.hold(.send)
+        try await first.drop("a", content(1))
+        try await first.until("a", is: .uploading)
+        await first.uploader.foundInOutbox(Findings(isEverything: true))
+        await first.uploader.stop()
+        first.kill()
+        #expect(rename(first.outbox, first.place.path("away")) == 0)
+        for _ in 1...2 {
+            let other = try await Bench(place: first.place, remote: first.remote, clock: first.clock)
+            await other.uploader.foundInOutbox(Findings(isEverything: false))
+            await other.uploader.take([.gone(try other.path("a"))])
+            await other.passGrace()
+            #expect(try await other.record("a")?.state.isFinal == false)
+            #expect(other.sidecar("a") == nil, "its place is in the other directory")
+            await other.uploader.stop()
+            other.kill()
+        }
+        try FileManager.default.removeItem(atPath: first.outbox)
+        #expect(rename(first.place.path("away"), first.outbox) == 0)
+        let last = try await Bench(place: first.place, remote: first.remote, clock: first.clock)
+        first.remote.release()
+        try await last.ends("a", .done)
+    }
+}
+
+@Suite("What is not durable yet")
+struct UnsavedTests {
+    private let path: RelativePath
+    private var unsaved = Unsaved()
+
+    init() throws {
+        path = try #require(RelativePath("a"))
+    }
+
+    @Test("is told until it is durable")
+    mutating func told() {
+        let record = DropRecord(path: path, state: .done, acceptedAt: WallTime(milliseconds: 0))
+        let commit = unsaved.add([.drop(record)])
+        #expect(unsaved.covers(path))
+        #expect(unsaved.drop(at: path) == record)
+        unsaved.saved([.drop(record)], by: commit)
+        #expect(!unsaved.covers(path))
+    }
+
+    @Test("is the newest of several changes on their way")
+    mutating func newest() {
+        let old = DropRecord(path: path, state: .queued, acceptedAt: WallTime(milliseconds: 0))
+        let first = unsaved.add([.drop(old)])
+        let second = unsaved.add([.forgetDrop(path)])
+        unsaved.saved([.drop(old)], by: first)
+        #expect(unsaved.covers(path))
+        #expect(unsaved.drop(at: path) == nil)
+        #expect(unsaved.records.isEmpty)
+        unsaved.saved([.forgetDrop(path)], by: second)
+        #expect(!unsaved.covers(path))
+    }
+
+    @Test("holds confirmations too, or a content would be sent twice")
+    mutating func confirmations() {
+        let key = ContentKey(high: 1, low: 2)
+        let confirmation = UploadCore.Confirmation(
+            key: key, seal: ContentSeal(size: 1, digest: 1), scope: RemoteScope("s"),
+            remote: RemoteObject(id: "1", url: nil), confirmedAt: WallTime(milliseconds: 0))
+        let commit = unsaved.add([.confirmation(confirmation)])
+        #expect(unsaved.confirmation(of: key) == confirmation)
+        unsaved.saved([.confirmation(confirmation)], by: commit)
+        #expect(unsaved.confirmation(of: key) == nil)
+    }
+}
+
+/// A scan that found everything, or nothing.
+private struct Findings: ScanFindings {
+    var isEverything: Bool
+    var isWhole: Bool { true }
+
+    func contains(_ path: RelativePath) -> Bool { isEverything }
+    func found(_ path: RelativePath) -> Bool { isEverything }
+}

@@ -1,0 +1,90 @@
+import Testing
+import UploadCore
+
+@testable import Console
+@testable import Reports
+
+@Suite("What is said of an action")
+struct ActionReportTests {
+    private func outcome(changed: [String] = [], unchanged: [(String, String, String)] = []) throws -> ActionOutcome {
+        ActionOutcome(
+            changed: try changed.map { try entry($0, "paused") },
+            unchanged: try unchanged.map { .init(file: try entry($0.0, $0.1), reason: $0.2) })
+    }
+
+    @Test("Files that changed are listed")
+    func changed() throws {
+        var report = ActionReport(.pause)
+        report.add(try outcome(changed: ["a.jpg"]), isNamed: true)
+        #expect(report.isFulfilled)
+        #expect(report.lines(.plain) == ["paused a.jpg"])
+        #expect(report.complaints == [])
+    }
+
+    @Test("A file that is as asked already is no failure")
+    func already() throws {
+        var report = ActionReport(.pause)
+        report.add(try outcome(unchanged: [("a.jpg", "paused", "it is paused already")]), isNamed: true)
+        #expect(report.isFulfilled)
+        #expect(report.lines(.plain) == ["unchanged a.jpg: it is paused already"])
+    }
+
+    @Test("A named file that can't be as asked is a failure")
+    func failed() throws {
+        var report = ActionReport(.pause)
+        report.add(try outcome(unchanged: [("a.jpg", "done", "it is done already")]), isNamed: true)
+        #expect(!report.isFulfilled)
+        #expect(report.complaints == ["cannot pause a.jpg: it is done already"])
+    }
+
+    @Test("Of a group, what the action is not about is no failure")
+    func group() throws {
+        var report = ActionReport(.pause)
+        report.add(try outcome(unchanged: [("a.jpg", "done", "it is done already")]), isNamed: false)
+        #expect(report.isFulfilled)
+        report.add(try outcome(unchanged: [("b.jpg", "queued", "the ledger is full")]), isNamed: false)
+        #expect(!report.isFulfilled)
+    }
+
+    @Test("That there was nothing to do is said")
+    func nothing() {
+        #expect(ActionReport(.retry).lines(.plain) == ["nothing failed or waits"])
+    }
+
+    @Test("Many files are counted, not listed")
+    func many() throws {
+        var report = ActionReport(.cancel)
+        report.add(try outcome(changed: (0..<500).map { "\($0).jpg" }), isNamed: false)
+        #expect(report.lines(.plain) == ["500 files cancelled"])
+        var bad = ActionReport(.cancel)
+        bad.add(try outcome(unchanged: (0..<500).map { ("\($0).jpg", "done", "no") }), isNamed: true)
+        #expect(bad.complaints.count == 21)
+        #expect(bad.complaints.last == "and 480 more files")
+    }
+
+    @Test("Names and reasons can't steer a terminal")
+    func escapes() throws {
+        var report = ActionReport(.cancel)
+        report.add(try outcome(unchanged: [("a\u{1B}[2J", "done", "b\nc")]), isNamed: true)
+        #expect(report.complaints == ["cannot cancel a\\u{1B}[2J: b\\nc"])
+    }
+
+    @Test("Which states an action is about", arguments: FileAction.allCases)
+    func states(action: FileAction) {
+        for state in FileState.allCases {
+            // What an action is about is not as asked already.
+            #expect(!(action.concerns(state) && action.isFulfilled(by: state) && action != .first), "\(state)")
+        }
+        #expect(!action.concerns(.done))
+        #expect(!action.isFulfilled(by: .rejected))
+    }
+
+    @Test("A shown path with encoded bytes is read back")
+    func shownPath() throws {
+        let path = try #require(RelativePath([0x61, 0xFF, 0x25, 0x2F, 0x62]))
+        #expect(RelativePath(shown: path.description) == path)
+        #expect(RelativePath(shown: "a.jpg") == nil)
+        #expect(RelativePath(shown: "100%25.jpg") == nil)
+        #expect(RelativePath(shown: "a%F") == nil)
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import Reports
+import Testing
+import UploadCore
+
+@testable import Console
+
+@Suite("Sources on the console")
+struct SourceConsoleTests {
+    private func source(
+        _ path: String, _ state: String, title: String? = nil, files: [(name: String, state: String)] = [],
+        pending: [String] = [], url: String? = nil, error: String? = nil, progress: Double = 0
+    ) throws -> SourceEntry {
+        let files = files.map {
+            ["path": path + "/" + $0.name, "name": $0.name, "state": $0.state, "progress": 0] as [String: Any]
+        }
+        var members: [String: Any] = [
+            "id": "id of source \(path)", "path": path, "title": title ?? path, "state": state, "revision": 1,
+            "progress": progress, "size": 3000, "files": files, "skipped": [String](), "pending_changes": pending,
+            "accepted_at": "2026-11-21T09:30:00.123Z",
+        ]
+        members["url"] = url
+        members["error"] = error.map {
+            ["code": $0, "message": "because of \($0)", "retryable": false] as [String: Any]
+        }
+        return try JSONDecoder().decode(SourceEntry.self, from: JSONSerialization.data(withJSONObject: members))
+    }
+
+    // MARK: status
+
+    @Test("The files of a source stand below its line, indented")
+    func groups() throws {
+        let sea = try source(
+            "sea", "uploading", title: "A day", files: [("b.jpg", "done"), ("c.jpg", "uploading")], pending: ["d.jpg"],
+            progress: 0.5)
+        let files = [try entry("a.jpg", "done"), try entry("sea/b.jpg", "done"), try entry("sea/c.jpg", "uploading")]
+        let lines = StatusTable(StatusSelection(files, sources: [sea], ended: nil).items, look: .plain).lines()
+        #expect(
+            lines == [
+                "done        0%  1.0 kB  a.jpg",
+                "uploading  50%  3.0 kB  sea/  1 of 2 files, 1 pending change, “A day”",
+                "done        0%  1.0 kB    sea/b.jpg",
+                "uploading   0%  1.0 kB    sea/c.jpg",
+            ])
+    }
+
+    @Test("Where a post can be seen and why it can't be posted stand on lines of their own")
+    func details() throws {
+        let sea = try source("sea", "done", files: [("b.jpg", "done")], url: "https://example.org/p/7")
+        let wood = try source("wood", "rejected", error: "too_many_files")
+        let lines = StatusTable(StatusSelection([], sources: [sea, wood], ended: nil).items, look: .plain).lines()
+        #expect(lines.contains { $0.hasSuffix("  https://example.org/p/7") })
+        #expect(lines.contains { $0.hasSuffix("  too_many_files: because of too_many_files") })
+    }
+
+    @Test("Where a post can be seen is shown whole, however narrow the terminal")
+    func address() throws {
+        let url = "https://example.org/p/" + String(repeating: "7", count: 40)
+        let sea = try source("sea", "done", files: [("b.jpg", "done")], url: url)
+        let items = StatusSelection([], sources: [sea], ended: nil).items
+        #expect(StatusTable(items, look: .terminal(70)).lines()[1] == String(repeating: " ", count: 8) + url)
+        #expect(StatusTable(items, look: .terminal(40)).lines()[1] == "    " + url)
+    }
+
+    @Test("A short list counts a source as one, and leaves out what is done of its files")
+    func selection() throws {
+        let sea = try source("sea", "uploading", files: [("b.jpg", "done"), ("c.jpg", "queued")])
+        let wood = try source("wood", "done", files: [("x.jpg", "done")])
+        let files = [try entry("sea/b.jpg", "done"), try entry("sea/c.jpg", "queued"), try entry("wood/x.jpg", "done")]
+        let selection = StatusSelection(files, sources: [sea, wood], ended: 0)
+        #expect(selection.items == [.source(sea, files: [files[1]])])
+        #expect(selection.leftOut == 1)
+    }
+
+    @Test("A file belongs to the source it names, else to the one it lies in")
+    func membership() throws {
+        let sea = try source("sea", "draft")
+        let wood = try source("wood", "draft")
+        var moved = try entry("Sent/sea/a.jpg", "done")
+        moved.source = sea.id
+        let groups = SourceGroups([sea, wood])
+        #expect(groups.owner(of: moved) == sea.id)
+        #expect(groups.owner(of: try entry("wood/deep/a.jpg", "done")) == wood.id)
+        #expect(groups.owner(of: try entry("woods/a.jpg", "done")) == nil)
+    }
+
+    @Test("The summary counts sources before files")
+    func summary() throws {
+        let sources = [try source("sea", "uploading"), try source("wood", "draft")]
+        let summary = FilesSummary([try entry("a", "queued")], sources: sources)
+        #expect(summary.line(.plain) == "2 sources: 1 uploading, 1 draft; files: 1 queued")
+        #expect(FilesSummary([], sources: [sources[1]]).line(.plain) == "1 source: 1 draft")
+    }
+
+    // MARK: status --watch
+
+    @Test("A source is one bar, with its files in flight below while there is room for all")
+    func bars() throws {
+        let sea = try source("sea", "uploading", files: [("b.jpg", "uploading"), ("c.jpg", "queued")], progress: 0.5)
+        let files = [
+            try entry("a.jpg", "queued"), try entry("sea/b.jpg", "uploading", progress: 0.2),
+            try entry("sea/c.jpg", "queued"),
+        ]
+        let tall = ProgressBoard(look: .terminal(80, 24)).lines(files, sources: [sea], last: "last")
+        #expect(tall.count == 4)
+        #expect(tall[0].hasPrefix("sea/ 0 of 2 files "))
+        #expect(tall[1].hasPrefix("  sea/b.jpg "))
+        #expect(tall[2].hasPrefix("a.jpg "))
+        let low = ProgressBoard(look: .terminal(80, 4)).lines(files, sources: [sea], last: "last")
+        #expect(low.count == 3)
+        #expect(low[1].hasPrefix("a.jpg "))
+    }
+
+    // MARK: submit and the like
+
+    private func outcome(_ source: SourceEntry, refusal: String? = nil) throws -> SourceOutcome {
+        var text = Data("{\"refusal\":".utf8) + (try JSONEncoder().encode(refusal)) + Data(",\"source\":".utf8)
+        text += try JSONEncoder().encode(source) + Data("}".utf8)
+        return try JSONDecoder().decode(SourceOutcome.self, from: text)
+    }
+
+    @Test("What was submitted is told with what happens next")
+    func submitted() throws {
+        var report = SourceActionReport(.submit)
+        report.add(try outcome(source("A day", "queued", files: [("b.jpg", "queued")])))
+        #expect(report.isFulfilled)
+        #expect(report.lines(.plain) == ["submitted A day: 1 file, 3.0 kB"])
+        #expect(report.prospects[0].contains("`outbox wait 'A day'`"))
+    }
+
+    @Test(
+        "A refusal is a failure unless the source is as asked",
+        arguments: [
+            ("uploading", [], true), ("done", [], true), ("done", ["new.jpg"], false), ("draft", [], false),
+            ("rejected", [], false),
+        ] as [(String, [String], Bool)])
+    func refused(state: String, pending: [String], isFine: Bool) throws {
+        var report = SourceActionReport(.submit)
+        report.add(try outcome(source("sea", state, pending: pending), refusal: "no"))
+        #expect(report.isFulfilled == isFine)
+        #expect(report.complaints == (isFine ? [] : ["cannot submit sea: no"]))
+        #expect(report.changed.isEmpty)
+    }
+
+    @Test("A source that is rejected as it is submitted is a failure with the reason")
+    func rejected() throws {
+        var report = SourceActionReport(.submit)
+        report.add(try outcome(source("sea", "rejected", error: "too_many_files")))
+        #expect(report.complaints == ["cannot submit sea: because of too_many_files"])
+    }
+
+    @Test("An action on files and sources is fulfilled when both are")
+    func both() throws {
+        var report = ActionReport(.pause)
+        report.add(try outcome(source("sea", "paused")))
+        #expect(report.isFulfilled)
+        #expect(report.lines(.plain) == ["paused sea"])
+        report.add(try outcome(source("wood", "done"), refusal: "it is done already"))
+        #expect(!report.isFulfilled)
+        #expect(report.complaints == ["cannot pause wood: it is done already"])
+    }
+
+    // MARK: wait
+
+    @Test("A wait for a source lasts until its own final state")
+    func wait() throws {
+        let path = try #require(RelativePath("sea"))
+        var course = WaitCourse(for: [.source(path)])
+        let file = try entry("sea/b.jpg", "done")
+        let busy = [file, try source("sea", "verifying").asFile]
+        let first = course.look(at: busy, hasScanned: true, exists: { _ in true }, now: .zero)
+        #expect(!first.isOver)
+        let done = [file, try source("sea", "done").asFile]
+        let last = course.look(at: done, hasScanned: true, exists: { _ in true }, now: .seconds(1))
+        #expect(last.isOver)
+        #expect(WaitReport(course, isOver: true).done == ["sea"])
+    }
+
+    @Test("A draft that is named is waited for")
+    func draft() throws {
+        let path = try #require(RelativePath("sea"))
+        var course = WaitCourse(for: [.source(path)])
+        let draft = [try source("sea", "draft").asFile]
+        let look = course.look(at: draft, hasScanned: true, exists: { _ in true }, now: .seconds(9))
+        #expect(!look.isOver)
+    }
+}

@@ -1,0 +1,168 @@
+import AgentSupport
+import Reports
+import Testing
+
+@testable import Console
+
+@Suite("What status prints")
+struct StatusTests {
+    @Test("lines are aligned, and columns that are empty take no room")
+    func aligned() throws {
+        let files = [
+            try entry("a.jpg", "uploading", size: 4_834_205, progress: 0.3, speed: 1_200_000, eta: 125),
+            try entry("trip/b.jpg", "waiting", error: "dns"), try entry("c.jpg", "done", progress: 1),
+        ]
+        #expect(
+            StatusTable(files.map { .file($0) }, look: .plain).lines() == [
+                "uploading   30%  4.8 MB  1.2 MB/s  2 min 5 s  a.jpg",
+                "waiting      0%  1.0 kB                       trip/b.jpg  dns",
+                "                                                because of dns",
+                "done       100%  1.0 kB                       c.jpg",
+            ])
+        #expect(StatusTable([.file(files[2])], look: .plain).lines() == ["done  100%  1.0 kB  c.jpg"])
+    }
+
+    @Test("a file that is being hashed shows how much of it is, and never 100 %")
+    func hashed() throws {
+        func file(_ bytes: UInt64) throws -> FileEntry {
+            var file = try entry("a", "hashing", size: 1000)
+            file.hashed = bytes
+            return file
+        }
+        #expect(try StatusTable([.file(file(420))], look: .plain).lines().first?.hasPrefix("hashing  42%") == true)
+        #expect(try StatusTable([.file(file(1000))], look: .plain).lines().first?.hasPrefix("hashing  99%") == true)
+        #expect(ProgressBoard(look: .terminal(80)).lines([try file(420)], last: "")[0].contains("42%"))
+    }
+
+    @Test("bytes inside a fragment count for display, and never make it 100 %")
+    func bytesInFlight() throws {
+        func line(_ inFlight: Int) throws -> String {
+            let file = try entry("a", "uploading", size: 1000, progress: 0.5, speed: 60_000, eta: 8, inFlight: inFlight)
+            return try #require(StatusTable([.file(file)], look: .plain).lines().first)
+        }
+        #expect(try line(0) == "uploading  50%  1.0 kB  60.0 kB/s  8 s  a")
+        #expect(try line(120) == "uploading  62%  1.0 kB  60.0 kB/s  8 s  a")
+        #expect(try line(500) == "uploading  99%  1.0 kB  60.0 kB/s  8 s  a")
+        let files = [try entry("a", "uploading", size: 1000, progress: 0.5, speed: 10, eta: 8, inFlight: 120)]
+        #expect(FilesSummary(files).secondsLeft == 38)
+        #expect(ProgressBoard(look: .terminal(80)).lines(files, last: "")[0].contains("62%"))
+    }
+
+    @Test(
+        "a file that waits says when it is tried again",
+        arguments: [
+            ("2026-11-21T09:30:48.000Z", "retry in 48 s"), ("2026-11-21T09:32:00.500Z", "retry in 2 min 1 s"),
+            ("2026-11-21T09:30:00.000Z", "retry now"), ("2026-11-21T09:00:00.000Z", "retry now"),
+        ])
+    func nextAttempt(due: String, text: String) throws {
+        // date -u -d 2026-11-21T09:30:00Z +%s
+        let now: Int64 = 1_795_253_400_000
+        let file = try entry("a.jpg", "waiting", error: "dns", nextAttemptAt: due)
+        #expect(
+            StatusTable([.file(file)], look: .plain, now: now).lines()[0] == "waiting  0%  1.0 kB  \(text)  a.jpg  dns")
+        let paused = try entry("a.jpg", "paused", nextAttemptAt: due)
+        #expect(StatusTable([.file(paused)], look: .plain, now: now).lines() == ["paused  0%  1.0 kB  a.jpg"])
+    }
+
+    @Test("on a terminal paths are cut to fit, elsewhere never")
+    func fits() throws {
+        let name = String(repeating: "long/", count: 40) + "picture.jpg"
+        let files = [try entry(name, "failed", error: "refused")]
+        let line = StatusTable(files.map { .file($0) }, look: .terminal(60)).lines()[0]
+        #expect(DisplayText.width(line) == 60)
+        #expect(line.hasSuffix("picture.jpg  refused"))
+        #expect(StatusTable(files.map { .file($0) }, look: .plain).lines()[0].contains(name))
+    }
+
+    @Test(
+        "below each file that failed, waits or is not taken stands why, in words",
+        arguments: ["failed", "rejected", "waiting", "signed_out"])
+    func reason(state: String) throws {
+        let lines = StatusTable([.file(try entry("a.jpg", state, error: "refused"))], look: .plain).lines()
+        #expect(lines.count == 2)
+        #expect(lines[0].hasSuffix("a.jpg  refused"))
+        #expect(lines[1].trimmingPrefix { $0 == " " } == "because of refused")
+    }
+
+    @Test("a reason that is too long for a line is broken at blanks, and not cut")
+    func longReason() throws {
+        var file = try entry("a.jpg", "failed", error: "refused")
+        let reason = "the server answered with a page that says that nothing can be had here today, nor tomorrow"
+        file.error?.message = reason
+        for columns in [30, 60, 80] {
+            let lines = StatusTable([.file(file)], look: .terminal(columns)).lines().dropFirst()
+            #expect(lines.allSatisfy { DisplayText.width($0) <= columns })
+            #expect(lines.map { String($0.trimmingPrefix { $0 == " " }) }.joined(separator: " ") == reason)
+        }
+        #expect(StatusTable([.file(file)], look: .plain).lines().count == 2)
+    }
+
+    @Test("what needs attention stands first, and in the short list always")
+    func attention() throws {
+        let done = try (0..<30).map { try entry("b\($0)", "done", finishedAt: "2026-11-21T12:00:00.000Z") }
+        let files =
+            [try entry("a", "uploading")] + done + [
+                try entry("w", "rejected", finishedAt: "2026-11-20T09:00:00.000Z"), try entry("x", "waiting"),
+                try entry("y", "failed", finishedAt: "2026-11-20T09:00:00.000Z"),
+            ]
+        let short = StatusSelection(files, sources: [], ended: 10)
+        let first = [files[33], files[32], files[31], files[0]].map(StatusSelection.Item.file)
+        #expect(Array(short.items.prefix(4)) == first)
+        #expect(short.items.count == 14)
+        #expect(short.leftOut == 20)
+        #expect(StatusSelection(files, sources: [], ended: nil).items.first == .file(files[33]))
+    }
+
+    @Test("a name can't write to the terminal")
+    func hostile() throws {
+        let line = StatusTable([.file(try entry("a\u{1B}[2J.jpg", "done"))], look: .plain).lines()[0]
+        #expect(line.hasSuffix(#"a\u{1B}[2J.jpg"#))
+    }
+
+    @Test("states have colours where colours are wanted")
+    func colours() throws {
+        let look = ConsoleLook(isLive: true, hasColours: true, hasUnicode: true, columns: 80)
+        #expect(try entry("a.jpg", "done", size: 4_834_205).outcomeLine(look) == "\u{1B}[32mdone\u{1B}[0m a.jpg 4.8 MB")
+        #expect(
+            StatusTable([.file(try entry("a", "failed"))], look: look).lines()[0].hasPrefix("\u{1B}[31mfailed\u{1B}[0m")
+        )
+    }
+
+    @Test("what ended otherwise than done says why")
+    func outcome() throws {
+        #expect(
+            try entry("a.jpg", "failed", error: "refused").outcomeLine(.plain) == "failed a.jpg: because of refused")
+    }
+
+    @Test("the summary counts states, and tells the pace")
+    func summary() throws {
+        let files = [
+            try entry("a", "uploading", size: 10_000_000, progress: 0.5, key: "1", speed: 100_000),
+            try entry("copy of a", "uploading", size: 10_000_000, progress: 0.5, key: "1", speed: 100_000),
+            try entry("b", "queued", size: 1_000_000, key: "2"), try entry("c", "done"), try entry("d", "odd-state"),
+        ]
+        let summary = FilesSummary(files)
+        #expect(summary.line(.plain) == "2 uploading, 1 queued, 1 done, 1 odd-state — 100 kB/s, 1 min left")
+        #expect(summary.counts["uploading"] == 2)
+        #expect(summary.counts["failed"] == 0)
+        #expect(summary.counts.count == 13)
+    }
+
+    @Test("the summary of nothing says so")
+    func nothing() {
+        #expect(FilesSummary([]).line(.plain) == "no files yet")
+    }
+
+    @Test("the short list has what is not final, and what ended last")
+    func selection() throws {
+        let files = [
+            try entry("a", "done", finishedAt: "2026-11-21T10:00:00.000Z"),
+            try entry("b", "done", finishedAt: "2026-11-21T12:00:00.000Z"), try entry("c", "queued"),
+            try entry("d", "failed", finishedAt: "2026-11-21T11:00:00.000Z"),
+        ]
+        let selection = FileSelection(of: files, ended: 1)
+        #expect(selection.shown.map(\.path) == ["b", "c", "d"])
+        #expect(selection.leftOut == 1)
+        #expect(FileSelection(of: files, ended: .max).leftOut == 0)
+    }
+}

@@ -1,0 +1,143 @@
+import Reports
+import Testing
+import UploadCore
+
+@testable import Console
+
+@Suite("Waiting for files")
+struct WaitCourseTests {
+    private func path(_ text: String) throws -> RelativePath { try #require(RelativePath(text)) }
+
+    private func look(
+        _ course: inout WaitCourse, _ files: [FileEntry], at milliseconds: Int, scanned: Bool = true,
+        exists: Bool = true
+    ) -> WaitCourse.Look {
+        course.look(at: files, hasScanned: scanned, exists: { _ in exists }, now: .milliseconds(milliseconds))
+    }
+
+    @Test("a file that ends while it is waited for is believed at once")
+    func ends() throws {
+        var course = WaitCourse(for: [.file(try path("a"))])
+        #expect(!look(&course, [try entry("a", "uploading")], at: 0).isOver)
+        let last = look(&course, [try entry("a", "done"), try entry("b", "queued")], at: 100)
+        #expect(last.isOver)
+        #expect(last.ended.map(\.path) == ["a"])
+        #expect(course.allDone)
+    }
+
+    @Test("an outcome from before is believed once it has stood for a moment")
+    func before() throws {
+        var course = WaitCourse(for: [.file(try path("a"))])
+        let first = look(&course, [try entry("a", "done")], at: 0)
+        #expect(!first.isOver)
+        #expect(first.ended.map(\.path) == ["a"], "it was asked for by name")
+        #expect(!look(&course, [try entry("a", "done")], at: 299).isOver)
+        #expect(look(&course, [try entry("a", "done")], at: 300).isOver)
+    }
+
+    @Test("a file that was overwritten just before is waited for again")
+    func overwritten() throws {
+        var course = WaitCourse(for: [.file(try path("a"))])
+        #expect(!look(&course, [try entry("a", "done")], at: 0).isOver)
+        #expect(look(&course, [try entry("a", "hashing")], at: 100).moved.map(\.state) == ["hashing"])
+        #expect(!look(&course, [try entry("a", "hashing")], at: 400).isOver)
+        #expect(look(&course, [try entry("a", "done")], at: 500).isOver)
+    }
+
+    @Test("a file that is there and not yet known is waited for")
+    func unseen() throws {
+        var course = WaitCourse(for: [.file(try path("a"))])
+        #expect(!look(&course, [], at: 0).isOver)
+        #expect(!look(&course, [], at: 5000).isOver)
+        #expect(course.unknown == [try path("a")])
+        #expect(look(&course, [try entry("a", "done")], at: 5100).isOver)
+    }
+
+    @Test("a file that vanishes before it was seen is not waited for forever, and not done")
+    func vanished() throws {
+        var course = WaitCourse(for: [.file(try path("a"))])
+        #expect(!look(&course, [], at: 0).isOver)
+        #expect(!look(&course, [], at: 100, exists: false).isOver)
+        #expect(look(&course, [], at: 400, exists: false).isOver)
+        #expect(!course.allDone)
+        #expect(WaitReport(course, isOver: true).failed == ["a"])
+    }
+
+    @Test("everything is over once the outbox was looked through and nothing has moved for a moment")
+    func everything() throws {
+        var course = WaitCourse(for: [.below(.root)])
+        #expect(!look(&course, [], at: 0, scanned: false).isOver)
+        #expect(!look(&course, [], at: 500, scanned: false).isOver)
+        #expect(!look(&course, [], at: 600).isOver)
+        #expect(!look(&course, [try entry("new", "settling")], at: 800).isOver)
+        #expect(!look(&course, [try entry("new", "done")], at: 1000).isOver)
+        #expect(look(&course, [try entry("new", "done")], at: 1300).isOver)
+        #expect(course.allDone)
+    }
+
+    @Test("among everything, what had ended before counts, and is not told again")
+    func old() throws {
+        var course = WaitCourse(for: [.below(.root)])
+        let files = [try entry("old", "rejected"), try entry("new", "uploading")]
+        #expect(look(&course, files, at: 0).ended.isEmpty)
+        #expect(course.shown.map(\.path) == ["new"])
+        #expect(course.known.map(\.path) == ["new", "old"])
+        #expect(!course.allDone)
+    }
+
+    @Test("a file that was rejected before the waiting began does not fail it, unless it is judged again")
+    func oldRejections() throws {
+        var course = WaitCourse(for: [.below(.root)], passesOverOldRejections: true)
+        let old = try entry("old", "rejected", finishedAt: "2026-11-21T10:00:00.000Z")
+        let failed = try entry("failed", "failed", finishedAt: "2026-11-21T10:00:00.000Z")
+        #expect(!look(&course, [old, try entry("new", "done")], at: 0).isOver)
+        #expect(look(&course, [old, try entry("new", "done")], at: 300).isOver)
+        #expect(course.allDone && course.passedOver == 1)
+        #expect(WaitReport(course, isOver: true).failed.isEmpty)
+
+        _ = look(&course, [old, failed], at: 400)
+        #expect(!course.allDone, "a failed file counts")
+        _ = look(&course, [old, try entry("late", "rejected")], at: 500)
+        #expect(!course.allDone, "a file that was rejected since counts")
+        let again = try entry("old", "rejected", finishedAt: "2026-11-21T11:00:00.000Z")
+        _ = look(&course, [again], at: 600)
+        #expect(WaitReport(course, isOver: true).failed == ["old"])
+    }
+
+    @Test("a directory stands for what is below it")
+    func below() throws {
+        var course = WaitCourse(for: [.below(try path("trip"))])
+        let files = [try entry("trip/a", "done"), try entry("tripod", "queued")]
+        #expect(!look(&course, files, at: 0).isOver)
+        #expect(look(&course, files, at: 300).isOver)
+        #expect(course.known.map(\.path) == ["trip/a"])
+    }
+
+    @Test("a state is told once")
+    func once() throws {
+        var course = WaitCourse(for: [.below(.root)])
+        #expect(look(&course, [try entry("a", "uploading")], at: 0).moved.count == 1)
+        #expect(look(&course, [try entry("a", "uploading", progress: 0.5)], at: 100).moved.isEmpty)
+    }
+
+    @Test("a file that was moved after its upload is through under either of its paths", arguments: ["a", "Sent/a"])
+    func moved(name: String) throws {
+        var course = WaitCourse(for: [.file(try path(name))])
+        var file = try entry("Sent/a", "done")
+        file.moved_from = "a"
+        #expect(!look(&course, [file], at: 0, exists: name == "Sent/a").isOver)
+        #expect(look(&course, [file], at: 300, exists: name == "Sent/a").isOver)
+        #expect(course.allDone)
+    }
+
+    @Test("the report lists what is done, what failed and what is under way")
+    func report() throws {
+        var course = WaitCourse(for: [.below(.root), .file(try path("unseen"))])
+        _ = look(
+            &course, [try entry("a", "done"), try entry("b", "cancelled"), try entry("c", "signed_out")], at: 0)
+        let report = WaitReport(course, isOver: false)
+        #expect(report.done == ["a"])
+        #expect(report.failed == ["b"])
+        #expect(report.pending == ["c", "unseen"])
+    }
+}

@@ -1,0 +1,114 @@
+import Glibc
+import LinuxSystem
+import Logging
+import ServiceLifecycle
+import SystemPackage
+import TestSupport
+
+@testable import ControlAPI
+
+/// A control server on a real socket in a temporary directory, before a scripted backend.
+struct ControlBench {
+    let directory: TemporaryDirectory
+    let backend = ScriptedBackend()
+    let sources = ScriptedSources()
+    let avatars = ScriptedAvatars()
+    let profile = ScriptedProfile()
+    let socket: String
+    let client: ControlClient
+    private let hasMirror: Bool
+
+    /// - Parameter hasMirror: whether the directory of avatars can be used.
+    init(hasMirror: Bool = true) throws {
+        self.hasMirror = hasMirror
+        directory = try TemporaryDirectory(prefix: "control")
+        socket = directory.path("control.sock")
+        client = ControlClient(socket: socket, stateDirectory: directory.path)
+    }
+
+    /// Serves while `body` runs, then shuts down the way the agent does.
+    func serving<Value: Sendable>(_ body: @Sendable @escaping () async throws -> Value) async throws -> Value {
+        let group = serviceGroup()
+        return try await withThrowingTaskGroup(of: Value?.self) { tasks in
+            tasks.addTask {
+                try await group.run()
+                return nil
+            }
+            tasks.addTask {
+                try await self.untilServing()
+                return try await body()
+            }
+            var result: Value?
+            while let next = try await tasks.next() {
+                guard let next else { break }
+                result = next
+                await group.triggerGracefulShutdown()
+            }
+            guard let result else { throw CancellationError() }
+            return result
+        }
+    }
+
+    func serviceGroup() -> ServiceGroup {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let server = ControlServer(
+            socket: socket, backend: backend, sources: sources,
+            pictures: .init(avatars: hasMirror ? avatars : nil, profile: profile), logger: logger)
+        return ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
+    }
+
+    func untilServing() async throws {
+        try await Poll.until("the control server") { (try? await client.health()) != nil }
+    }
+
+    /// One request by hand; the status and the whole body.
+    func ask(_ method: String, _ target: String, body: String? = nil) async throws -> (status: Int, body: String) {
+        let request = ControlRequest(socket: socket, method: method, target: target, body: body.map { Array($0.utf8) })
+        let reply = try await onThread { request.perform() }.get()
+        return (reply.status, String(decoding: reply.body, as: UTF8.self))
+    }
+
+    /// One request by hand; the reply as it comes, head and all.
+    func exchange(_ target: String, fields: [String] = []) async throws -> String {
+        try await onThread {
+            Result { () throws(Errno) in
+                let descriptor = try UnixSocket.connect(to: socket)
+                let head = ["GET \(target) HTTP/1.1", "Host: localhost", "Connection: close"] + fields
+                try writeAll(Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8), to: descriptor.rawValue)
+                return Self.everything(from: descriptor.rawValue)
+            }
+        }.get()
+    }
+
+    /// Connects and sends one request after the other, without waiting for replies.
+    func send(_ targets: String...) throws -> Descriptor {
+        let descriptor = try UnixSocket.connect(to: socket)
+        for target in targets {
+            try writeAll(Array("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8), to: descriptor.rawValue)
+        }
+        return descriptor
+    }
+
+    /// Says that nothing more is sent, and reads what the server still has to say.
+    func finish(_ connection: SharedDescriptor) async -> String {
+        await onThread {
+            withExtendedLifetime(connection) {
+                shutdown(connection.rawValue, Int32(SHUT_WR))
+                return Self.everything(from: connection.rawValue)
+            }
+        }
+    }
+
+    private static func everything(from descriptor: Int32) -> String {
+        var reply: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 { reply += buffer[..<count] }
+        return String(decoding: reply, as: UTF8.self)
+    }
+
+    private func onThread<Value: Sendable>(_ work: @Sendable @escaping () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            startThread(name: "request") { continuation.resume(returning: work()) }
+        }
+    }
+}

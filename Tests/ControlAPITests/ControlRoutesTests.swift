@@ -1,0 +1,177 @@
+import AgentTestSupport
+import Reports
+import Session
+import Synchronization
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import ControlAPI
+
+@Suite("Routes of the control interface")
+struct ControlRoutesTests {
+    private static let key = "9e107d9d372bb6826bd81d3542a419d6"
+
+    private func bench(_ files: FileReport...) throws -> ControlBench {
+        let bench = try ControlBench()
+        bench.backend.set { $0.files = files }
+        return bench
+    }
+
+    @Test("Files are listed by state")
+    func list() async throws {
+        let bench = try bench(.sample("a.jpg", .done), .sample("b.jpg", .queued), .sample("c.jpg", .failed))
+        let (all, some) = try await bench.serving {
+            (try await bench.client.files(), try await bench.client.files(in: [.done, .failed]))
+        }
+        #expect(all.map(\.path) == ["a.jpg", "b.jpg", "c.jpg"])
+        #expect(some.map(\.path) == ["a.jpg", "c.jpg"])
+    }
+
+    @Test("A file is found by its path")
+    func file() async throws {
+        let bench = try bench(.sample("a.jpg", .done))
+        let path = try #require(RelativePath("a.jpg"))
+        let other = try #require(RelativePath("b.jpg"))
+        let (found, missing) = try await bench.serving {
+            (try await bench.client.file(at: path), try await bench.client.file(at: other))
+        }
+        #expect(found?.path == "a.jpg")
+        #expect(missing == nil)
+    }
+
+    @Test("The paths of a content are found by its key")
+    func upload() async throws {
+        let bench = try bench(.sample("a.jpg", .done, key: Self.key), .sample("b.jpg", .done))
+        let key = try #require(ContentKey(hexadecimal: Self.key))
+        #expect(try await bench.serving { try await bench.client.files(of: key) }.map(\.path) == ["a.jpg"])
+    }
+
+    @Test("Each action reaches the backend for a file, for an upload and for all", arguments: FileAction.allCases)
+    func actions(action: FileAction) async throws {
+        let file = try FileReport.sample("a.jpg", .queued, key: Self.key)
+        let bench = try bench(file)
+        let key = try #require(ContentKey(hexadecimal: Self.key))
+        try await bench.serving {
+            let byFile = try await bench.client.perform(action, onFile: file.id)
+            #expect(byFile?.changed.map(\.path) == ["a.jpg"])
+            let byKey = try await bench.client.perform(action, onUpload: key)
+            #expect(byKey?.changed.count == 1)
+            guard action != .first else { return }
+            let all = try await bench.client.performOnAll(action)
+            #expect(all.changed.count == 1)
+        }
+        let targets: [ActionTarget] = [.file(id: file.id), .upload(key)] + (action == .first ? [] : [.all])
+        bench.backend.state.withLock { state in
+            #expect(state.performed.map(\.action) == targets.map { _ in action })
+            #expect(state.performed.map(\.target) == targets)
+        }
+    }
+
+    @Test("What an action left as it was comes with the reason")
+    func unchanged() async throws {
+        let file = try FileReport.sample("a.jpg", .done)
+        let bench = try bench(file)
+        let outcome = try await bench.serving { try await bench.client.perform(.pause, onFile: file.id) }
+        #expect(outcome?.changed == [])
+        #expect(outcome?.unchanged.map(\.reason) == ["it is \"over\" already"])
+        #expect(outcome?.unchanged.first?.file.path == "a.jpg")
+    }
+
+    @Test("An action on nothing known answers with nil")
+    func unknown() async throws {
+        let bench = try bench()
+        let key = try #require(ContentKey(hexadecimal: Self.key))
+        try await bench.serving {
+            let byFile = try await bench.client.perform(.cancel, onFile: "0")
+            let byKey = try await bench.client.perform(.cancel, onUpload: key)
+            #expect(byFile == nil && byKey == nil)
+        }
+    }
+
+    @Test("A clean-up tells what it removed")
+    func prune() async throws {
+        let bench = try bench()
+        #expect(try await bench.serving { try await bench.client.prune() } == PruneReport(sidecars: 2, entries: 3))
+    }
+
+    @Test(
+        "What can't be answered gets a status, a code and a message",
+        arguments: [
+            ("GET", "/v1/nonsense", 404, "not_found"), ("GET", "/v1/files/0", 404, "no_such_file"),
+            ("POST", "/v1/files/0/pause", 404, "no_such_file"), ("POST", "/v1/files/0/dance", 404, "no_such_action"),
+            ("GET", "/v1/uploads/\(key)", 404, "no_such_upload"),
+            ("POST", "/v1/uploads/\(key)/first", 404, "no_such_upload"),
+            ("GET", "/v1/uploads/12", 400, "malformed_key"), ("GET", "/v1/files?state=nice", 400, "unknown_state"),
+            ("DELETE", "/v1/files/0", 405, "method_not_allowed"), ("GET", "/v1/pause", 405, "method_not_allowed"),
+            ("POST", "/v1/health", 405, "method_not_allowed"), ("POST", "/v1/session", 400, "malformed"),
+            ("GET", "/v1/session", 405, "method_not_allowed"),
+        ])
+    func errors(method: String, target: String, status: Int, code: String) async throws {
+        let bench = try bench()
+        let reply = try await bench.serving { try await bench.ask(method, target) }
+        #expect(reply.status == status)
+        #expect(reply.body.contains("{\"error\":{\"code\":\"\(code)\",\"message\":\""), "\(reply.body)")
+    }
+
+    @Test("A body that is too large is refused")
+    func largeBody() async throws {
+        let bench = try bench()
+        let body = "{\"token\":\"" + String(repeating: "x", count: 70_000) + "\"}"
+        let reply = try await bench.serving { try await bench.ask("POST", "/v1/session", body: body) }
+        #expect(reply.status == 413)
+        #expect(reply.body.contains("too_large"))
+    }
+
+    @Test("A session is kept and discarded")
+    func session() async throws {
+        let bench = try bench()
+        try await bench.serving {
+            #expect(try await !bench.client.signIn(token: "secret", user: "anna \"a\""))
+            #expect(try await bench.client.signIn(token: "secret", user: "another"))
+            try await bench.client.signOut()
+        }
+        let expected = [
+            try StoredSession(token: "secret", user: "anna \"a\""), try StoredSession(token: "secret", user: "another"),
+            nil,
+        ]
+        #expect(bench.backend.state.withLock(\.sessions) == expected)
+    }
+
+    @Test("A token that can't be one is refused")
+    func badToken() async throws {
+        let bench = try bench()
+        await #expect(throws: ControlError.self) {
+            try await bench.serving { try await bench.client.signIn(token: "two words", user: nil) }
+        }
+        #expect(bench.backend.state.withLock(\.sessions).isEmpty)
+    }
+
+    @Test("A session of a name that can't be one is refused", arguments: [" ", #"a\u0001"#, #"\u200B"#])
+    func badUser(name: String) async throws {
+        let bench = try bench()
+        let body = "{\"token\":\"secret\",\"user\":\"\(name)\"}"
+        let reply = try await bench.serving { try await bench.ask("POST", "/v1/session", body: body) }
+        #expect(reply.status == 400)
+        #expect(reply.body.contains("not_a_user"))
+        #expect(bench.backend.state.withLock(\.sessions).isEmpty)
+    }
+
+    @Test("A token that would travel in the clear is not kept")
+    func travellingToken() async throws {
+        let bench = try bench()
+        bench.backend.set { $0.sessionError = .mayNotTravel }
+        let reply = try await bench.serving { try await bench.ask("POST", "/v1/session", body: "{\"token\":\"x\"}") }
+        #expect(reply.status == 400)
+        #expect(reply.body.contains("token_not_allowed"))
+    }
+
+    @Test("A token that can't be stored is the agent's trouble")
+    func storeTrouble() async throws {
+        let bench = try bench()
+        bench.backend.set { $0.sessionError = .inputOutput(path: "/state", reason: "disk full") }
+        let reply = try await bench.serving { try await bench.ask("POST", "/v1/session", body: "{\"token\":\"x\"}") }
+        #expect(reply.status == 500)
+        #expect(reply.body.contains("disk full"))
+    }
+}

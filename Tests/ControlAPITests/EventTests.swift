@@ -1,0 +1,160 @@
+import AgentTestSupport
+import Reports
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import ControlAPI
+
+@Suite("Events")
+struct EventTests {
+    private static func report(_ state: FileState, progress: Double = 0, path: String = "a.jpg") throws -> FileReport {
+        var report = try FileReport.sample(path, state)
+        report.progress = progress
+        return report
+    }
+
+    // MARK: What becomes an event
+
+    private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+
+    @Test("A change of state is an event at once, the same state again is none")
+    func states() throws {
+        var pacing = EventPacing()
+        let queued = try Self.report(.queued)
+        let uploading = try Self.report(.uploading)
+        #expect(pacing.content(for: queued, now: start) == .state(queued))
+        #expect(pacing.content(for: queued, now: start) == nil)
+        #expect(pacing.content(for: uploading, now: start) == .state(uploading))
+    }
+
+    @Test("Another error in the same state is an event")
+    func errors() throws {
+        var pacing = EventPacing()
+        var report = try Self.report(.waiting)
+        _ = pacing.content(for: report, now: start)
+        report.error = FileError(code: "server_error", message: "no", retryable: true)
+        #expect(pacing.content(for: report, now: start) == .state(report))
+    }
+
+    @Test("Progress is told at most once a second and in steps of one per cent")
+    func progress() throws {
+        var pacing = EventPacing()
+        _ = pacing.content(for: try Self.report(.uploading, progress: 0.1), now: start)
+        let step = try Self.report(.uploading, progress: 0.2)
+        #expect(pacing.content(for: step, now: start + .milliseconds(900)) == nil)
+        #expect(pacing.content(for: step, now: start + .seconds(1)) == .progress(step))
+        let little = try Self.report(.uploading, progress: 0.2001)
+        #expect(pacing.content(for: little, now: start + .seconds(3)) == nil)
+    }
+
+    @Test("Slow progress is told every five seconds")
+    func slowProgress() throws {
+        var pacing = EventPacing()
+        _ = pacing.content(for: try Self.report(.uploading, progress: 0.2), now: start)
+        let little = try Self.report(.uploading, progress: 0.2001)
+        #expect(pacing.content(for: little, now: start + .seconds(5)) == .progress(little))
+        #expect(pacing.content(for: little, now: start + .seconds(60)) == nil)
+    }
+
+    @Test("What is remembered of paths is bounded")
+    func bounded() throws {
+        var pacing = EventPacing(generation: 10)
+        for index in 0..<1000 {
+            _ = pacing.content(for: try Self.report(.queued, path: "\(index).jpg"), now: start)
+            #expect(pacing.count <= 20)
+        }
+        // The last ones are remembered.
+        #expect(pacing.content(for: try Self.report(.queued, path: "999.jpg"), now: start) == nil)
+    }
+
+    // MARK: The ring
+
+    @Test("The ring gives what came after a number")
+    func ring() {
+        var ring = EventRing(capacity: 4)
+        for number in 1...3 { ring.add(.problem(code: "\(number)", message: nil)) }
+        let expected = [2, 3].map { EventHub.Event(number: $0, content: .problem(code: "\($0)", message: nil)) }
+        #expect(ring.news(after: 1) == .events(expected))
+        #expect(ring.news(after: 3) == .events([]))
+    }
+
+    @Test("A number that fell out of the ring, or was never given, is a reset")
+    func ringReset() {
+        var ring = EventRing(capacity: 4)
+        for number in 1...10 { ring.add(.problem(code: "\(number)", message: nil)) }
+        #expect(ring.news(after: 5) == .reset(next: 10))
+        #expect(ring.news(after: 11) == .reset(next: 10))
+        let expected = (7...10).map { EventHub.Event(number: $0, content: .problem(code: "\($0)", message: nil)) }
+        #expect(ring.news(after: 6) == .events(expected))
+    }
+
+    // MARK: The stream
+
+    @Test("A reader gets what happens from now on, with ids")
+    func stream() async throws {
+        let bench = try ControlBench()
+        try await bench.serving {
+            bench.backend.events.publish(problem: "old", "before")
+            let reader = try EventReader(socket: bench.socket)
+            try await reader.wait(for: "retry: 1000")
+            bench.backend.events.publish(try Self.report(.queued))
+            bench.backend.events.publish(gone: RelativePath.root.appending("b.jpg".utf8))
+            bench.backend.events.publish(problem: "disk", "full \"up\"\nnow")
+
+            try await reader.wait(for: "event: state\nid: run-2\ndata: {\"id\":\"")
+            try await reader.wait(for: "event: gone\nid: run-3\n")
+            try await reader.wait(
+                for: "event: problem\nid: run-4\ndata: {\"code\":\"disk\",\"message\":\"full \\\"up\\\"\\nnow\"}\n\n")
+            #expect(!reader.text.contains("before"))
+            #expect(reader.text.lowercased().contains("content-type: text/event-stream"))
+        }
+    }
+
+    @Test("A reader that comes back gets what it missed")
+    func resume() async throws {
+        let bench = try ControlBench()
+        for number in 1...4 { bench.backend.events.publish(problem: "p\(number)", nil) }
+        try await bench.serving {
+            let reader = try EventReader(socket: bench.socket, lastEventID: "run-2")
+            try await reader.wait(for: "\"code\":\"p4\"")
+            #expect(reader.text.contains("id: run-3\n"))
+            #expect(!reader.text.contains("\"p2\""))
+            #expect(!reader.text.contains("event: reset"))
+        }
+    }
+
+    @Test(
+        "A reader from an earlier run, or one that missed too much, starts anew", arguments: ["other-3", "run-1", "x"])
+    func reset(id: String) async throws {
+        let bench = try ControlBench()
+        for number in 1...20 { bench.backend.events.publish(problem: "p\(number)", nil) }
+        try await bench.serving {
+            let reader = try EventReader(socket: bench.socket, lastEventID: id)
+            try await reader.wait(for: "event: reset\nid: run-20\ndata: {\"read\":\"/v1/files\"}")
+            bench.backend.events.publish(problem: "p21", nil)
+            try await reader.wait(for: "id: run-21\n")
+            #expect(!reader.text.contains("\"p20\""))
+        }
+    }
+
+    @Test("Open streams end with the agent, and do not hold it up")
+    func shutdown() async throws {
+        let bench = try ControlBench()
+        let reader = try await bench.serving {
+            let reader = try EventReader(socket: bench.socket)
+            try await reader.wait(for: "retry: 1000")
+            return reader
+        }
+        try await Poll.until("the stream's end") { reader.isOver }
+        // Ended by the last chunk, not cut off.
+        #expect(reader.text.hasSuffix("0\r\n\r\n"))
+    }
+
+    @Test("A heartbeat comes while nothing happens")
+    func heartbeat() async throws {
+        let hub = EventHub(clock: HandClock())
+        var signals = hub.signals(heartbeat: .milliseconds(1)).makeAsyncIterator()
+        #expect(await signals.next() == .heartbeat)
+    }
+}

@@ -1,0 +1,87 @@
+import AgentTestSupport
+import Reports
+import Session
+import Synchronization
+import UploadCore
+
+@testable import ControlAPI
+
+/// A backend that has the files it is given and remembers what it was asked.
+final class ScriptedBackend: ControlBackend {
+    struct State {
+        var files: [FileReport] = []
+        var metrics = AgentMetrics()
+        var performed: [(action: FileAction, target: ActionTarget)] = []
+        var sessions: [StoredSession?] = []
+        var sessionError: SessionError?
+    }
+
+    let state = Mutex(State())
+    let events = EventHub(clock: HandClock(), run: "run", capacity: 8)
+
+    func set(_ change: (inout State) -> Void) {
+        state.withLock { state in
+            var copy = state
+            change(&copy)
+            state = copy
+        }
+    }
+
+    func health() async -> AgentHealth {
+        AgentHealth(
+            pid: 42, version: "0", uptime: 1, paused: false, scanned: true, active: state.withLock { $0.files.count },
+            problems: [])
+    }
+
+    func files(in states: Set<FileState>?) async -> [FileReport] {
+        state.withLock { state in state.files.filter { states?.contains($0.state) ?? true } }
+    }
+
+    func file(id: String) async -> FileReport? {
+        state.withLock { state in state.files.first { $0.id == id } }
+    }
+
+    func files(of key: ContentKey) async -> [FileReport] {
+        state.withLock { state in state.files.filter { $0.key == key } }
+    }
+
+    /// Changes what is not final and leaves the rest, saying so.
+    func perform(_ action: FileAction, on target: ActionTarget) async -> ActionAnswer? {
+        state.withLock { state in
+            state.performed.append((action, target))
+            let named = state.files.indices.filter { index in
+                switch target {
+                case .file(let id): state.files[index].id == id
+                case .upload(let key): state.files[index].key == key
+                case .all: true
+                }
+            }
+            if named.isEmpty, target != .all { return nil }
+            var answer = ActionAnswer()
+            for index in named {
+                if state.files[index].state.isFinal {
+                    answer.unchanged.append(.init(file: state.files[index], reason: "it is \"over\" already"))
+                } else {
+                    state.files[index].state = action == .pause ? .paused : .queued
+                    answer.changed.append(state.files[index])
+                }
+            }
+            return answer
+        }
+    }
+
+    func prune() async -> PruneReport { PruneReport(sidecars: 2, entries: 3) }
+
+    func signIn(token: String, user: String?) async throws(SessionError) -> Bool {
+        let session = try StoredSession(token: token, user: user)
+        if let error = state.withLock(\.sessionError) { throw error }
+        state.withLock { $0.sessions.append(session) }
+        return user == "another"
+    }
+
+    func signOut() async throws(SessionError) {
+        state.withLock { $0.sessions.append(nil) }
+    }
+
+    func metrics() async -> AgentMetrics { state.withLock(\.metrics) }
+}

@@ -1,0 +1,171 @@
+import AgentTestSupport
+import Digests
+import Foundation
+import LinuxSystem
+import SystemPackage
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Intake
+
+@Suite("File hasher")
+struct FileHasherTests {
+    private let place: TemporaryDirectory
+    private let secret: DigestSecret
+
+    init() throws {
+        place = try TemporaryDirectory()
+        secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))
+    }
+
+    @Test(
+        "tells key, size, digests, type and identity of a file", arguments: [1, 262_144, 524_288, 524_289, 1_500_000])
+    func whole(size: Int) throws {
+        var bytes = content(3, size)
+        if size > 3 { bytes.replaceSubrange(0..<4, with: [0xFF, 0xD8, 0xFF, 0xE0]) }
+        try write("a", bytes)
+        guard case .content(let identity, let type, let found, let digests) = hash("a") else {
+            Issue.record("not hashed")
+            return
+        }
+        var hasher = ContentHasher(secret: secret)
+        bytes.withUnsafeBytes { hasher.update($0) }
+        let expected = hasher.finish()
+        #expect(found == expected.content)
+        #expect(digests == expected.digests)
+        #expect(type.kind == (size > 3 ? .image : .other))
+        #expect(identity == FileIdentity(try FileStatus(path: place.path("a"))))
+    }
+
+    @Test("rejects what the rules object to")
+    func rejected() throws {
+        try write("empty", [])
+        try write("large", content(1, 3_000_001))
+        try write("text", Array("hello".utf8))
+        #expect(code(of: hash("empty")) == "empty")
+        #expect(code(of: hash("large")) == "too_large")
+        #expect(code(of: hash("text", mediaOnly: true)) == "unsupported_type")
+    }
+
+    @Test("says of a missing file that it is missing")
+    func missing() throws {
+        #expect(isMissing(hash("none")))
+        #expect(isMissing(hash("none/a")))
+        try write("file", [1])
+        #expect(isMissing(hash("file/a")))
+    }
+
+    @Test("leaves what is no regular file to the watch and waits for none of it")
+    func notRegular() throws {
+        try write("file", [1])
+        #expect(mkfifo(place.path("fifo"), 0o600) == 0)
+        try FileManager.default.createSymbolicLink(atPath: place.path("link"), withDestinationPath: "file")
+        try FileManager.default.createDirectory(atPath: place.path("directory"), withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: place.path("way"), withDestinationPath: ".")
+        for name in ["fifo", "link", "directory", "way/file"] {
+            guard case .changed = hash(name) else {
+                Issue.record("\(name) was not left alone")
+                continue
+            }
+        }
+    }
+
+    @Test("takes a file that a writer came to since it was at rest for changed, though it stands still again")
+    func writerCame() throws {
+        try write("a", content(1))
+        let found = FileIdentity(try FileStatus(path: place.path("a")))
+        try write("a", content(2, 900))
+        let path = try #require(RelativePath("a"))
+        guard case .changed = hasher().hash(path, foundAs: found) else {
+            Issue.record("it was taken")
+            return
+        }
+    }
+
+    @Test("takes a file whose attributes alone changed")
+    func attributes() throws {
+        try write("a", content(1))
+        let found = FileIdentity(try FileStatus(path: place.path("a")))
+        chmod(place.path("a"), 0o640)
+        let path = try #require(RelativePath("a"))
+        guard case .content = hasher().hash(path, foundAs: found) else {
+            Issue.record("it was not taken")
+            return
+        }
+    }
+
+    @Test("says why a file can't be read", .enabled(if: geteuid() != 0))
+    func unreadable() throws {
+        try write("a", [1])
+        chmod(place.path("a"), 0)
+        #expect(code(of: hash("a")) == "unreadable")
+    }
+
+    @Test("hashes names of any bytes")
+    func oddNames() throws {
+        for bytes in [[0xFF, 0xFE], Array("a\nb".utf8), [UInt8](repeating: UInt8(ascii: "n"), count: 255)] {
+            let name = try #require(RelativePath(bytes))
+            let file = try Directory(path: place.path).open(bytes, flags: O_WRONLY | O_CREAT, mode: 0o600)
+            _ = Glibc.write(file.rawValue, "x", 1)
+            guard case .content = hash(name) else {
+                Issue.record("\(name) was not hashed")
+                continue
+            }
+        }
+    }
+
+    private func hasher(mediaOnly: Bool = false) -> FileHasher {
+        let rules = IntakeRules(mediaOnly: mediaOnly, maxFileSize: 3_000_000, ignore: [], moveTo: nil)
+        return FileHasher(files: OutboxFiles(root: place.path), rules: rules, secret: secret)
+    }
+
+    private func hash(_ name: String, mediaOnly: Bool = false) -> HashFinding {
+        guard let path = RelativePath(name) else { return .missing }
+        return hash(path, mediaOnly: mediaOnly)
+    }
+
+    private func hash(_ path: RelativePath, mediaOnly: Bool = false) -> HashFinding {
+        let status = try? OutboxFiles(root: place.path).status(of: path)
+        let nothing = FileIdentity(device: 0, inode: 0, size: 0, modified: 0, changed: 0, born: 0)
+        return hasher(mediaOnly: mediaOnly).hash(path, foundAs: status.map(FileIdentity.init) ?? nothing)
+    }
+
+    private func code(of result: HashFinding) -> String? {
+        switch result {
+        case .rejected(_, _, let error), .unreadable(let error): error.code
+        case .content, .changed, .missing: nil
+        }
+    }
+
+    private func isMissing(_ result: HashFinding) -> Bool { if case .missing = result { true } else { false } }
+
+    private func write(_ name: String, _ bytes: [UInt8]) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: place.path(name)))
+    }
+}
+
+@Suite("Hash pool")
+struct HashPoolTests {
+    @Test("hashes every file it is given, large ones too", arguments: [1, 2, 4])
+    func all(threads: Int) async throws {
+        let place = try TemporaryDirectory()
+        let secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))
+        let rules = IntakeRules(mediaOnly: false, maxFileSize: .max, ignore: [], moveTo: nil)
+        let pool = HashPool(files: OutboxFiles(root: place.path), rules: rules, secret: secret, threads: threads)
+        let (results, sink) = AsyncStream.makeStream(of: Bool.self)
+        for number in 0..<20 {
+            try Data(content(UInt8(number))).write(to: URL(fileURLWithPath: place.path("\(number)")))
+            let path = try #require(RelativePath("\(number)"))
+            if number % 10 == 0 { truncate(place.path("\(number)"), Int(HashPool.largeSize) + 1) }
+            pool.add(
+                .init(path: path, identity: FileIdentity(try FileStatus(path: place.path("\(number)")))) { result in
+                    let isContent = if case .content = result { true } else { false }
+                    sink.yield(isContent)
+                })
+        }
+        var hashed = 0
+        for await isContent in results.prefix(20) where isContent { hashed += 1 }
+        #expect(hashed == 20)
+    }
+}

@@ -1,0 +1,37 @@
+import AgentConfiguration
+import Foundation
+import Glibc
+import LinuxSystem
+import TestSupport
+import Testing
+
+@testable import Intake
+
+@Suite("Directories of the agent's own")
+struct PrivateDirectoriesTests {
+    private let place: TemporaryDirectory
+
+    init() throws { place = try TemporaryDirectory() }
+
+    @Test("are told from others wherever they are, also after they were moved or made anew")
+    func privateDirectories() throws {
+        var configuration = Configuration(home: place.path("home"))
+        configuration.state = place.path("state")
+        configuration.avatars = place.path("avatars")
+        try make("state/thumbnails")
+        try make("box/deep")
+        let own = PrivateDirectories(configuration)
+        try make("avatars")
+        for name in ["state", "state/thumbnails", "avatars"] {
+            #expect(own.contains(try FileStatus(path: place.path(name))), "\(name)")
+        }
+        #expect(!own.contains(try FileStatus(path: place.path("box"))))
+        #expect(!own.contains(try FileStatus(path: place.path("box/deep"))))
+        #expect(rename(place.path("state"), place.path("box/moved")) == 0)
+        #expect(own.contains(try FileStatus(path: place.path("box/moved"))))
+    }
+
+    private func make(_ name: String) throws {
+        try FileManager.default.createDirectory(atPath: place.path(name), withIntermediateDirectories: true)
+    }
+}

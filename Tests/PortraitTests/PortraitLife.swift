@@ -1,0 +1,115 @@
+import UploadCore
+
+@testable import Portrait
+
+/// A machine in the hands of a test, and what it decided so far.
+struct PortraitLife {
+    typealias Event = PortraitMachine.Event
+    typealias RequestID = PortraitMachine.RequestID
+
+    var machine: PortraitMachine
+    var log: [PortraitMachine.Action] = []
+    var milliseconds: Int64 = 1_000_000
+
+    static let trouble = FileError(code: "server_error", message: "500", retryable: true)
+    static let refusal = FileError(code: "signed_out", message: "401", retryable: true)
+    static let objection = FileError(code: "refused", message: "415", retryable: false)
+
+    init(
+        restoring record: PortraitRecord? = nil, account: String? = "anna", starts: Bool = true,
+        isAllPaused: Bool = false
+    ) {
+        machine = PortraitMachine(restoring: record, lastID: 0, retryInterval: .seconds(600), seed: 1)
+        if starts { self(.started(account: account, isAllPaused: isAllPaused)) }
+    }
+
+    var now: Now {
+        Now(
+            monotonic: MonotonicTime(nanoseconds: UInt64(milliseconds) * 1_000_000),
+            wall: WallTime(milliseconds: milliseconds))
+    }
+
+    /// Lets an event happen.
+    @discardableResult
+    mutating func callAsFunction(_ event: Event) -> [PortraitMachine.Action] {
+        let actions = machine.handle(event, now: now)
+        log += actions
+        return actions
+    }
+
+    /// Drops a picture and has it become the newest.
+    @discardableResult
+    mutating func take(_ name: String, content: UInt64 = 1) -> UInt64 {
+        self(.dropped(Self.drop(name, content: content, changed: milliseconds), .arrived(nextArrival)))
+        let id = machine.candidates.last?.id ?? 0
+        self(.prepared(id))
+        self(.stored(id))
+        return id
+    }
+
+    /// The number of a picture that arrives after all others.
+    var nextArrival: UInt64 { max(machine.latestArrival, machine.candidates.map(\.arrival).max() ?? 0) + 1 }
+
+    /// The request that is under way.
+    var request: RequestID { machine.request?.id ?? RequestID(number: 0) }
+
+    /// The last thing that was told of a file.
+    func report(_ name: String) -> PortraitReport? {
+        log.reversed().lazy.compactMap { action in
+            if case .report(let report) = action, report.path == RelativePath("portrait/\(name)") {
+                report
+            } else {
+                nil
+            }
+        }.first
+    }
+
+    static func path(_ name: String) -> RelativePath { RelativePath("portrait/\(name)") ?? .root }
+
+    static func drop(_ name: String, content: UInt64 = 1, changed: Int64 = 0) -> PortraitDrop {
+        let time = changed * 1_000_000
+        return PortraitDrop(
+            path: path(name), key: ContentKey(high: 0, low: content),
+            identity: FileIdentity(
+                device: 1, inode: content, size: 1000, modified: time, changed: time, born: time),
+            type: MediaType(kind: .image, mime: "image/jpeg"), acceptedAt: WallTime(milliseconds: changed))
+    }
+
+    /// Actions in a few words, for tables.
+    static func words(_ actions: [PortraitMachine.Action]) -> String {
+        actions.map(word).joined(separator: ", ")
+    }
+
+    private static func word(_ action: PortraitMachine.Action) -> String {
+        func name(_ path: RelativePath) -> String { String(decoding: path.name, as: UTF8.self) }
+        switch action {
+        case .prepare(let id, _): return "prepare \(id)"
+        case .scrap(let id): return "scrap \(id)"
+        case .store(let record): return "store \(record.id)"
+        case .note(let record): return "note \(record.id)"
+        case .upload(let request, let id): return "upload \(id) as #\(request.number)"
+        case .cancel(let request): return "cancel #\(request.number)"
+        case .settle(let record): return "settle \(record.id) \(record.fate)"
+        case .report(let report):
+            return "\(name(report.path)) \(report.state)" + (report.error.map { " (\($0.code))" } ?? "")
+        case .announce(.pending(let path, _)): return "shown: \(name(path))"
+        case .announce(.changed(let path, _, let state)): return "now: \(name(path)) \(state)"
+        case .announce(.done(let path, _, let url)): return "done: \(name(path)) \(url)"
+        case .announce(.discarded(let path, _, let error)): return "discarded: \(name(path)) (\(error.code))"
+        }
+    }
+
+    /// The phase in a word.
+    var phase: String {
+        let word =
+            switch machine.phase {
+            case .idle: "idle"
+            case .ready: "ready"
+            case .sending: "sending"
+            case .waiting: "waiting"
+            case .signedOut: "signed out"
+            case .settling(let record, _): "settling \(record.fate)"
+            }
+        return machine.request?.isGivenUp == true ? word + ", stopping" : word
+    }
+}

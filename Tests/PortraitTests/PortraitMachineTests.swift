@@ -1,0 +1,416 @@
+import Testing
+import UploadCore
+
+@testable import Portrait
+
+@Suite("The life of a profile picture")
+struct PortraitMachineTests {
+    private func states(_ life: PortraitLife, _ name: String) -> [FileState] {
+        life.log.compactMap { action in
+            if case .report(let report) = action, report.path == PortraitLife.path(name) { report.state } else { nil }
+        }
+    }
+
+    @Test("goes from a dropped file to a confirmed picture")
+    func straightWay() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.uploaded(life.request, url: "http://h/u/1.jpg!150x150"))
+        life(.settled)
+        #expect(states(life, "a.jpg") == [.queued, .queued, .uploading, .verifying, .done])
+        #expect(life.report("a.jpg")?.remoteURL == "http://h/u/1.jpg!150x150")
+        #expect(life.report("a.jpg")?.attempts == 1)
+        #expect(life.machine.newest?.fate == .done)
+        #expect(life.machine.nextDeadline == nil)
+    }
+
+    @Test("is stored before it is sent, and its end before it is told")
+    func order() {
+        var life = PortraitLife()
+        life(.dropped(PortraitLife.drop("a.jpg"), .arrived(life.nextArrival)))
+        #expect(PortraitLife.words(life(.prepared(1))) == "store 1")
+        #expect(
+            PortraitLife.words(life(.stored(1)))
+                == "shown: a.jpg, a.jpg queued, note 1, upload 1 as #1, a.jpg uploading")
+        #expect(
+            PortraitLife.words(life(.uploaded(life.request, url: "u")))
+                == "settle 1 done, a.jpg verifying, now: a.jpg verifying")
+        #expect(PortraitLife.words(life(.settled)) == "done: a.jpg u, a.jpg done")
+    }
+
+    @Test("a newer picture stops the upload of the older one, and goes when that has ended")
+    func newer() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        let first = life.request
+        life.take("b.jpg", content: 2)
+        #expect(life.report("a.jpg")?.state == .cancelled)
+        #expect(life.report("a.jpg")?.error?.code == "superseded")
+        #expect(life.log.contains(.cancel(first)))
+        #expect(life.request == first)
+        life(.failed(first, .cancelled))
+        #expect(life.request != first)
+        #expect(life.report("b.jpg")?.state == .uploading)
+    }
+
+    @Test("a success of the older one that comes too late does not count")
+    func lateSuccess() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        let first = life.request
+        life.take("b.jpg", content: 2)
+        let actions = life(.uploaded(first, url: "old"))
+        #expect(PortraitLife.words(actions) == "note 2, upload 2 as #2, b.jpg uploading, now: b.jpg uploading")
+        life(.uploaded(life.request, url: "new"))
+        life(.settled)
+        #expect(life.machine.newest?.url == "new")
+    }
+
+    @Test("a file that can't become a portrait leaves the one before alone")
+    func unfit() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived(life.nextArrival)))
+        life(.unfit(2, .rejected, FileError(code: "damaged", message: "cut off", retryable: false)))
+        #expect(life.report("b.jpg")?.state == .rejected)
+        #expect(life.phase == "sending")
+        #expect(life.machine.newest?.id == 1)
+    }
+
+    @Test("of several that wait to be drawn the newest goes first, and ends the others")
+    func several() {
+        var life = PortraitLife()
+        for (index, name) in ["a.jpg", "b.jpg", "c.jpg"].enumerated() {
+            life(.dropped(PortraitLife.drop(name, content: UInt64(index + 1)), .arrived(life.nextArrival)))
+        }
+        life(.prepared(1))
+        life(.stored(1))
+        #expect(life.machine.preparing == 3)
+        life(.prepared(3))
+        life(.stored(3))
+        for name in ["a.jpg", "b.jpg"] { #expect(life.report(name)?.error?.code == "superseded") }
+        #expect(life.machine.newest?.id == 3)
+        #expect(life.machine.candidates.isEmpty)
+    }
+
+    @Test("overwriting the file tells of the new content only")
+    func overwritten() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life.take("a.jpg", content: 2)
+        #expect(!states(life, "a.jpg").contains(.cancelled))
+        life(.failed(life.request, .cancelled))
+        #expect(life.report("a.jpg")?.key == ContentKey(high: 0, low: 2))
+        #expect(life.report("a.jpg")?.state == .uploading)
+    }
+
+    // MARK: Trouble
+
+    @Test("pauses grow to two minutes and never end")
+    func pauses() throws {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        var last = Duration.zero
+        for attempt in 1...200 {
+            life(.failed(life.request, .temporary(PortraitLife.trouble)))
+            let deadline = try #require(life.machine.nextDeadline)
+            last = deadline - life.now.monotonic
+            #expect(last <= .seconds(120))
+            #expect(life.report("a.jpg")?.state == .waiting)
+            life.milliseconds += last.wholeNanoseconds / 1_000_000 + 1
+            life(.tick)
+            #expect(life.report("a.jpg")?.attempts == attempt + 1)
+        }
+        #expect(last >= .seconds(90))
+    }
+
+    @Test("Retry-After is obeyed")
+    func retryAfter() throws {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.failed(life.request, .temporary(PortraitLife.trouble, retryAfter: .seconds(900))))
+        #expect(try #require(life.machine.nextDeadline) - life.now.monotonic == .seconds(900))
+    }
+
+    @Test("a network that comes back is tried at once")
+    func network() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.failed(life.request, .temporary(PortraitLife.trouble)))
+        life(.networkChanged)
+        #expect(life.report("a.jpg")?.state == .uploading)
+    }
+
+    @Test("a disk that is full is tried again, without drawing anew")
+    func fullDisk() throws {
+        var life = PortraitLife()
+        life(.dropped(PortraitLife.drop("a.jpg"), .arrived(life.nextArrival)))
+        life(.prepared(1))
+        life(.postponed(1, FileError(code: "storage", message: "ENOSPC", retryable: true)))
+        #expect(life.report("a.jpg")?.state == .waiting)
+        life.milliseconds += 5000
+        #expect(PortraitLife.words(life(.tick)) == "store 1")
+    }
+
+    @Test("what could not be drawn is removed, and drawn anew")
+    func undrawn() {
+        var life = PortraitLife()
+        life(.dropped(PortraitLife.drop("a.jpg"), .arrived(1)))
+        #expect(
+            PortraitLife.words(life(.postponed(1, PortraitLife.trouble))) == "scrap 1, a.jpg waiting (server_error)")
+        life.milliseconds += 5000
+        #expect(PortraitLife.words(life(.tick)) == "prepare 1")
+    }
+
+    @Test("what the picture worker dies over is drawn once more, and fails then")
+    func killsTheWorker() {
+        var life = PortraitLife()
+        let error = FileError(code: "damaged", message: "SIGSEGV", retryable: false)
+        life(.dropped(PortraitLife.drop("a.jpg"), .arrived(1)))
+        #expect(PortraitLife.words(life(.killedWorker(1, error))) == "scrap 1, a.jpg waiting (damaged)")
+        #expect(life.report("a.jpg")?.error?.retryable == true)
+        life.milliseconds += 5000
+        life(.tick)
+        #expect(PortraitLife.words(life(.killedWorker(1, error))) == "scrap 1, a.jpg failed (damaged)")
+        #expect(life.report("a.jpg")?.error == error)
+    }
+
+    @Test("an end that can't be stored is stored later, and told then")
+    func unsettled() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.uploaded(life.request, url: "u"))
+        life(.unsettled(PortraitLife.trouble))
+        life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived(life.nextArrival)))
+        life(.prepared(2))
+        #expect(life.machine.newest?.id == 1)
+        life.milliseconds += 5000
+        #expect(PortraitLife.words(life(.tick)) == "settle 1 done")
+        #expect(PortraitLife.words(life(.settled)) == "done: a.jpg u, a.jpg done, store 2")
+    }
+
+    // MARK: Sessions
+
+    @Test("a session that is refused discards what was dropped in it")
+    func refused() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.failed(life.request, .signedOut(PortraitLife.refusal)))
+        life(.settled)
+        #expect(life.report("a.jpg")?.state == .cancelled)
+        #expect(life.report("a.jpg")?.error?.code == "session_refused")
+    }
+
+    @Test("dropped while the session is known to be refused, it waits for the next login")
+    func waitsForLogin() {
+        var life = PortraitLife()
+        life(.sessionRefused(PortraitLife.refusal))
+        life.take("a.jpg")
+        #expect(life.report("a.jpg")?.state == .signedOut)
+        life(.credentialsChanged(account: "anna"))
+        #expect(life.report("a.jpg")?.state == .uploading)
+    }
+
+    @Test("it waits over a restart, and whoever signs in takes it")
+    func waitsOverRestart() {
+        var life = PortraitLife()
+        life(.sessionRefused(PortraitLife.refusal))
+        life.take("a.jpg")
+        var next = PortraitLife(restoring: life.machine.newest, account: "bert")
+        #expect(next.report("a.jpg")?.state == .uploading)
+        next(.failed(next.request, .signedOut(PortraitLife.refusal)))
+        #expect(next.report("a.jpg")?.state == .signedOut)
+    }
+
+    @Test("only the newest of those that waited is taken")
+    func newestWaits() {
+        var life = PortraitLife(account: nil)
+        life(.sessionRefused(PortraitLife.refusal))
+        life.take("a.jpg")
+        life.take("b.jpg", content: 2)
+        life(.credentialsChanged(account: "anna"))
+        #expect(life.report("a.jpg")?.error?.code == "superseded")
+        #expect(life.report("b.jpg")?.state == .uploading)
+    }
+
+    @Test("signing in as somebody else discards it")
+    func somebodyElse() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        var next = PortraitLife(restoring: life.machine.newest, account: "bert")
+        #expect(PortraitLife.words(next.log) == "settle 1 cancelled")
+        next(.settled)
+        #expect(next.report("a.jpg")?.error?.code == "session_refused")
+    }
+
+    @Test("signed out while the agent was down, it is discarded; what nobody's session was meant for stays")
+    func signedOutMeanwhile() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        var next = PortraitLife(restoring: life.machine.newest, account: nil)
+        next(.settled)
+        #expect(next.report("a.jpg")?.error?.code == "session_refused")
+        life = PortraitLife(account: nil)
+        life.take("a.jpg")
+        next = PortraitLife(restoring: life.machine.newest, account: nil)
+        #expect(next.report("a.jpg")?.state == .uploading)
+    }
+
+    @Test("a session that works after all takes what waited for a login, and what is dropped then")
+    func sessionWorks() {
+        var life = PortraitLife()
+        life(.sessionRefused(PortraitLife.refusal))
+        life.take("a.jpg")
+        life(.sessionWorks)
+        #expect(life.report("a.jpg")?.state == .uploading)
+        life.take("b.jpg", content: 2)
+        #expect(life.report("b.jpg")?.state == .queued)
+        #expect(life.machine.newest?.account == "anna")
+    }
+
+    @Test("a session that works shortens no other pause")
+    func sessionWorksAnyway() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.failed(life.request, .temporary(PortraitLife.trouble)))
+        #expect(life(.sessionWorks).isEmpty)
+    }
+
+    @Test("signing out discards it, whoever's it was")
+    func signedOut() {
+        for account in ["anna", nil] {
+            var life = PortraitLife(account: account)
+            life.take("a.jpg")
+            life(.signedOut)
+            life(.settled)
+            #expect(life.report("a.jpg")?.error?.code == "session_refused")
+            life.take("b.jpg", content: 2)
+            #expect(life.report("b.jpg")?.state == .signedOut)
+        }
+    }
+
+    @Test("a refusal of credentials that were exchanged meanwhile does not count")
+    func oldCredentials() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.credentialsChanged(account: "anna"))
+        life(.failed(life.request, .signedOut(PortraitLife.refusal)))
+        #expect(life.report("a.jpg")?.state == .uploading)
+    }
+
+    @Test("what was taken at a login belongs to that session from its first attempt on")
+    func adopted() {
+        var life = PortraitLife(account: nil)
+        life.take("a.jpg")
+        life(.failed(life.request, .signedOut(PortraitLife.refusal)))
+        #expect(life.report("a.jpg")?.state == .signedOut)
+        life(.credentialsChanged(account: "anna"))
+        life(.failed(life.request, .temporary(PortraitLife.trouble)))
+        #expect(life.machine.newest?.account == "anna")
+    }
+
+    // MARK: Users
+
+    @Test("held back it is shown and not sent, also after a restart")
+    func paused() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.paused(PortraitLife.path("a.jpg"), true))
+        #expect(life.report("a.jpg")?.state == .paused)
+        life(.failed(life.request, .cancelled))
+        #expect(life.machine.request == nil)
+        var next = PortraitLife(restoring: life.machine.newest)
+        #expect(next.report("a.jpg")?.state == .paused)
+        next(.paused(PortraitLife.path("a.jpg"), false))
+        #expect(next.report("a.jpg")?.state == .uploading)
+    }
+
+    @Test("everything held back from the start, nothing is sent")
+    func pausedFromTheStart() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        var next = PortraitLife(restoring: life.machine.newest, isAllPaused: true)
+        #expect(next.machine.request == nil)
+        #expect(next.report("a.jpg")?.state == .paused)
+        next(.allPaused(false))
+        #expect(next.report("a.jpg")?.state == .uploading)
+    }
+
+    @Test("held back too late, it is done all the same")
+    func pausedTooLate() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.allPaused(true))
+        life(.uploaded(life.request, url: "u"))
+        life(.settled)
+        #expect(life.report("a.jpg")?.state == .done)
+    }
+
+    @Test("removed before it is confirmed, it is taken back")
+    func removed() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        let error = FileError(code: "removed", message: "", retryable: false)
+        life(.takenBack(PortraitLife.path("a.jpg"), PortraitLife.drop("a.jpg").key, error))
+        life(.settled)
+        #expect(life.report("a.jpg")?.state == .cancelled)
+        #expect(life.report("a.jpg")?.error == error)
+    }
+
+    @Test("taken back when nothing is known of it, it is cancelled all the same")
+    func takenBackUnknown() {
+        var life = PortraitLife()
+        let error = FileError(code: "removed", message: "", retryable: false)
+        let (path, key) = (PortraitLife.path("a.jpg"), ContentKey(high: 0, low: 9))
+        #expect(PortraitLife.words(life(.takenBack(path, key, error))) == "a.jpg cancelled (removed)")
+        life.take("a.jpg")
+        let actions = life(.takenBack(path, key, error))
+        #expect(PortraitLife.words(actions) == "cancel #1, settle 1 cancelled, a.jpg cancelled (removed)")
+        #expect(life.report("a.jpg")?.key == key)
+        life(.settled)
+        #expect(life.report("a.jpg")?.key == PortraitLife.drop("a.jpg").key)
+    }
+
+    @Test("taken back while its success is made durable, it is done")
+    func takenBackTooLate() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.uploaded(life.request, url: "u"))
+        let error = FileError(code: "removed", message: "", retryable: false)
+        #expect(life(.takenBack(PortraitLife.path("a.jpg"), PortraitLife.drop("a.jpg").key, error)).isEmpty)
+        life(.settled)
+        #expect(life.report("a.jpg")?.state == .done)
+    }
+
+    @Test("those who follow the profile picture are told of every change")
+    func announcements() {
+        var life = PortraitLife()
+        let path = PortraitLife.path("a.jpg")
+        func told(_ event: PortraitLife.Event) -> [String] {
+            life(event).compactMap { if case .announce = $0 { PortraitLife.words([$0]) } else { nil } }
+        }
+        life.take("a.jpg")
+        #expect(told(.failed(life.request, .temporary(PortraitLife.trouble))) == ["now: a.jpg waiting"])
+        #expect(told(.paused(path, true)) == ["now: a.jpg paused"])
+        #expect(told(.renamed(path, PortraitLife.path("b.jpg"))) == ["now: b.jpg paused"])
+        #expect(told(.allPaused(true)).isEmpty)
+        #expect(told(.paused(PortraitLife.path("b.jpg"), false)).isEmpty)
+        #expect(told(.allPaused(false)) == ["now: b.jpg waiting"])
+        #expect(told(.networkChanged) == ["now: b.jpg uploading"])
+        #expect(told(.uploaded(life.request, url: "u")) == ["now: b.jpg verifying"])
+        #expect(told(.settled) == ["done: b.jpg u"])
+        life = PortraitLife(account: nil)
+        life.take("c.jpg")
+        #expect(told(.failed(life.request, .signedOut(PortraitLife.refusal))) == ["now: c.jpg signedOut"])
+    }
+
+    @Test("renamed, it goes on under its new name")
+    func renamed() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.renamed(PortraitLife.path("a.jpg"), PortraitLife.path("b.jpg")))
+        life(.uploaded(life.request, url: "u"))
+        life(.settled)
+        #expect(life.report("b.jpg")?.state == .done)
+    }
+}

@@ -1,0 +1,119 @@
+import Testing
+import UploadCore
+
+@testable import Portrait
+
+@Suite("Which of several pictures is the newest")
+struct PortraitOrderTests {
+    // MARK: Hashed in another order
+
+    @Test("an older one whose hash comes later is superseded at once")
+    func overtaken() {
+        var life = PortraitLife()
+        life(.dropped(PortraitLife.drop("small.jpg"), .arrived(2)))
+        life(.prepared(1))
+        life(.stored(1))
+        let actions = life(.dropped(PortraitLife.drop("large.jpg", content: 2), .arrived(1)))
+        #expect(PortraitLife.words(actions) == "large.jpg cancelled (superseded)")
+        life(.uploaded(life.request, url: "u"))
+        life(.settled)
+        life(.dropped(PortraitLife.drop("huge.jpg", content: 3), .arrived(1)))
+        #expect(life.report("huge.jpg")?.error?.code == "superseded")
+        #expect(life.machine.newest?.drop.path == PortraitLife.path("small.jpg"))
+    }
+
+    @Test("overtaken by one that is being drawn, it counts only if that is no picture", arguments: [true, false])
+    func overtakenByCandidate(_ isPicture: Bool) {
+        var life = PortraitLife()
+        life(.dropped(PortraitLife.drop("small.jpg"), .arrived(2)))
+        life(.dropped(PortraitLife.drop("large.jpg", content: 2), .arrived(1)))
+        if isPicture {
+            life(.prepared(1))
+            life(.stored(1))
+            #expect(life.report("large.jpg")?.error?.code == "superseded")
+            #expect(life.machine.candidates.isEmpty)
+        } else {
+            life(.unfit(1, .rejected, PortraitLife.objection))
+            #expect(life.machine.preparing == 2)
+        }
+    }
+
+    @Test("a found picture that is newer leaves the older ones old")
+    func foundBetween() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.dropped(PortraitLife.drop("found.jpg", content: 2, changed: life.milliseconds), .found))
+        life(.prepared(2))
+        life(.stored(2))
+        life(.dropped(PortraitLife.drop("old.jpg", content: 3), .arrived(0)))
+        #expect(life.report("old.jpg")?.error?.code == "superseded")
+    }
+
+    @Test("after a restart everything that arrives is newer than what was kept")
+    func arrivesAfterRestart() {
+        var life = PortraitLife()
+        for (index, name) in ["a.jpg", "b.jpg"].enumerated() { life.take(name, content: UInt64(index + 1)) }
+        var next = PortraitLife(restoring: life.machine.newest)
+        next(.dropped(PortraitLife.drop("c.jpg", content: 3), .arrived(1)))
+        #expect(next.report("c.jpg")?.state == .queued)
+    }
+
+    // MARK: Found by a scan
+
+    @Test("what was found is ordered by when it changed")
+    func found() {
+        var life = PortraitLife()
+        life(.dropped(PortraitLife.drop("new.jpg", content: 1, changed: 900), .found))
+        life(.dropped(PortraitLife.drop("old.jpg", content: 2, changed: 500), .found))
+        life(.dropped(PortraitLife.drop("newest.jpg", content: 3, changed: 950), .found))
+        life(.prepared(1))
+        life(.stored(1))
+        #expect(life.report("old.jpg")?.error?.code == "superseded")
+        life(.prepared(3))
+        life(.stored(3))
+        #expect(life.report("new.jpg")?.error?.code == "superseded")
+        life(.dropped(PortraitLife.drop("between.jpg", content: 4, changed: 940), .found))
+        #expect(life.report("between.jpg")?.error?.code == "superseded")
+        #expect(life.machine.newest?.drop.path == PortraitLife.path("newest.jpg"))
+    }
+
+    @Test("a time that is still to come makes nothing the newest for ever")
+    func steppedClock() {
+        var life = PortraitLife()
+        life.milliseconds = 9_000_000
+        life.take("a.jpg")
+        life.milliseconds = 1_000_000
+        life(.dropped(PortraitLife.drop("b.jpg", content: 2, changed: 900_000), .found))
+        #expect(life.machine.candidates.count == 1)
+    }
+
+    @Test("what was dealt with is told again, and not taken again")
+    func foundAgain() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.uploaded(life.request, url: "u"))
+        life(.settled)
+        guard let record = life.machine.newest else { return }
+        var next = PortraitLife(restoring: record)
+        #expect(next.log.isEmpty)
+        var drop = record.drop
+        drop.identity.changed += 1
+        #expect(PortraitLife.words(next(.dropped(drop, .found))) == "a.jpg done")
+        drop.identity.modified += 1
+        #expect(PortraitLife.words(next(.dropped(drop, .arrived(1)))) == "a.jpg queued, prepare 2")
+    }
+
+    @Test("found again, it is held back as its file was told to be")
+    func foundPaused() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived(life.nextArrival)))
+        for drop in [life.machine.newest?.drop, life.machine.candidates.last?.drop] {
+            guard var drop else { continue }
+            drop.isPaused = true
+            life(.dropped(drop, .found))
+        }
+        #expect(life.report("a.jpg")?.state == .paused && life.report("b.jpg")?.state == .paused)
+        #expect(life.log.contains(.cancel(life.request)))
+    }
+}

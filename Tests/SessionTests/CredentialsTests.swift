@@ -1,0 +1,74 @@
+import Foundation
+import Remotes
+import TestSupport
+import Testing
+
+@testable import Session
+
+@Suite("Credentials")
+struct CredentialsTests {
+    private let place: TemporaryDirectory
+
+    init() throws {
+        place = try TemporaryDirectory()
+    }
+
+    @Test("are looked for in the environment, then the configured file, then what login stored")
+    func order() throws {
+        let environment = Credentials(
+            environmentToken: "env", tokenFile: place.path("file"), stateDirectory: place.path)
+        let configured = Credentials(environmentToken: nil, tokenFile: place.path("file"), stateDirectory: place.path)
+        #expect(configured.bearerToken() == nil)
+        try write("token", "stored")
+        #expect(configured.bearerToken() == "stored")
+        try write("file", "configured")
+        #expect(configured.bearerToken() == "configured")
+        #expect(environment.bearerToken() == "env")
+    }
+
+    @Test("follow a change of their file")
+    func change() throws {
+        let credentials = Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: place.path)
+        try write("token", "one")
+        #expect(credentials.bearerToken() == "one")
+        try write("token", "two")
+        #expect(credentials.bearerToken() == "two")
+        try FileManager.default.removeItem(atPath: place.path("token"))
+        #expect(credentials.bearerToken() == nil)
+    }
+
+    @Test(
+        "are the first line without white space around it",
+        arguments: [
+            ("abc", "abc"), ("abc\n", "abc"), ("abc\r\n", "abc"), ("  abc \t\n", "abc"), ("abc\nsecond", "abc"),
+            ("abc\r\nsecond", "abc"), ("", nil), ("\nabc", nil), ("  \n", nil), ("a b", nil), ("a\u{1}b", nil),
+            ("é", nil), ("a\u{0}b", nil),
+        ] as [(String, String?)])
+    func lines(text: String, token: String?) throws {
+        try write("token", text)
+        let credentials = Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: place.path)
+        #expect(credentials.bearerToken() == token)
+        #expect(Credentials(environmentToken: text, tokenFile: nil, stateDirectory: "/none").bearerToken() == token)
+    }
+
+    @Test("are none where the file is junk or no file")
+    func junk() throws {
+        try Data([0xFF, 0xFE, 0x41]).write(to: URL(fileURLWithPath: place.path("token")))
+        let credentials = Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: place.path)
+        #expect(credentials.bearerToken() == nil)
+        try FileManager.default.removeItem(atPath: place.path("token"))
+        #expect(mkfifo(place.path("token"), 0o600) == 0)
+        #expect(credentials.bearerToken() == nil)
+    }
+
+    @Test("stay at home where they may not travel")
+    func guarded() {
+        let credentials = Credentials(environmentToken: "abc", tokenFile: nil, stateDirectory: "/none")
+        #expect(GuardedCredentials(credentials, mayTravel: false).bearerToken() == nil)
+        #expect(GuardedCredentials(credentials, mayTravel: true).bearerToken() == "abc")
+    }
+
+    private func write(_ name: String, _ text: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: place.path(name)))
+    }
+}

@@ -1,0 +1,108 @@
+import AgentTestSupport
+import Foundation
+import LinuxSystem
+import Logging
+import Reports
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Sidecars
+
+@Suite("Sidecar writer")
+struct SidecarWriterTests {
+    private let place: TemporaryDirectory
+    private let clock = HandClock()
+    private let path: RelativePath
+
+    init() throws {
+        place = try TemporaryDirectory()
+        path = try #require(RelativePath("a.jpg"))
+    }
+
+    @Test("writes what it is told, the newest at the latest when it is flushed")
+    func writes() async throws {
+        let writer = writer()
+        writer.note(.seen(path, .settling))
+        await writer.flush()
+        #expect(try sidecar().contains("\"settling\""))
+        writer.note(.seen(path, .hashing))
+        writer.note(.seen(path, .uploading))
+        await writer.flush()
+        #expect(try sidecar().contains("\"uploading\""))
+    }
+
+    @Test("writes a final state at once, though another was written just now")
+    func final() async throws {
+        let writer = writer()
+        writer.note(.seen(path, .settling))
+        writer.note(.seen(path, .done))
+        try await Poll.until("the final state") { (try? sidecar().contains("\"done\"")) == true }
+    }
+
+    @Test("removes a sidecar, also in the very moment it was to be written")
+    func removes() async throws {
+        let writer = writer()
+        writer.note(.seen(path, .settling))
+        await writer.flush()
+        writer.note(.seen(path, .uploading))
+        writer.remove(path)
+        await writer.flush()
+        #expect(throws: (any Error).self) { try sidecar() }
+    }
+
+    @Test("writes none for files that are not taken, and takes back what it told of them, where that is not wanted")
+    func rejected() async throws {
+        let writer = writer(writesRejected: false)
+        writer.note(.seen(path, .hashing))
+        await writer.flush()
+        #expect(try sidecar().contains("\"hashing\""))
+        writer.note(.seen(path, .rejected))
+        await writer.flush()
+        #expect(throws: (any Error).self) { try sidecar() }
+    }
+
+    @Test("repairs a sidecar that tells less than the outcome, and leaves one that tells it")
+    func repairs() async throws {
+        var report = FileReport.seen(path, .done)
+        report.finishedAt = WallTime(milliseconds: 1_795_253_401_000)
+        let first = writer()
+        first.note(.seen(path, .uploading))
+        await first.flush()
+        let second = writer()
+        second.repair(report)
+        await second.flush()
+        #expect(try sidecar().contains("\"done\""))
+        let before = try FileManager.default.attributesOfItem(atPath: file)[.systemFileNumber] as? Int
+        let third = writer()
+        third.repair(report)
+        await third.flush()
+        #expect(try FileManager.default.attributesOfItem(atPath: file)[.systemFileNumber] as? Int == before)
+    }
+
+    @Test("goes on beside a foreign file under another name")
+    func foreign() async throws {
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
+        let writer = writer()
+        writer.note(.seen(path, .settling))
+        await writer.flush()
+        writer.note(.seen(path, .done))
+        await writer.flush()
+        #expect(try sidecar() == "mine")
+        let second = try String(contentsOfFile: place.path("a.jpg (2).outbox.json"), encoding: .utf8)
+        #expect(second.contains("\"done\""))
+        writer.remove(path)
+        await writer.flush()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == ["a.jpg.outbox.json"])
+    }
+
+    private var file: String { place.path("a.jpg.outbox.json") }
+
+    private func sidecar() throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
+
+    private func writer(writesRejected: Bool = true) -> SidecarWriter {
+        SidecarWriter(
+            store: SidecarStore(beside: PinnedDirectory(path: place.path)), writesRejected: writesRejected,
+            clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+}

@@ -1,0 +1,207 @@
+import AgentConfiguration
+import AgentSupport
+import Foundation
+import TestSupport
+import Testing
+
+@testable import SystemdService
+
+@Suite("The unit")
+struct ServiceUnitTests {
+    static let ann = ServiceAccount(name: "ann", userID: 1000, groupID: 1000, home: "/home/ann")
+
+    private func unit(
+        _ scope: ServiceScope = .user, program: String = "/usr/bin/outbox", file: String? = nil,
+        isConfined: Bool = false,
+        _ change: (inout Configuration) -> Void = { _ in }
+    ) throws -> ServiceUnit {
+        var configuration = Configuration(home: "/home/ann")
+        change(&configuration)
+        return try ServiceUnit(
+            name: "outbox", program: Array(program.utf8), file: file, configuration: configuration, scope: scope,
+            runtimeDirectory: "/run/user/1000", isConfined: isConfined)
+    }
+
+    private func values(_ key: String, _ unit: ServiceUnit) -> [String] {
+        unit.text.split(separator: "\n").filter { $0.hasPrefix(key + "=") }.map { String($0.dropFirst(key.count + 1)) }
+    }
+
+    @Test("writing is allowed where the agent writes and nowhere else")
+    func writable() throws {
+        let unit = try unit { $0.sidecars.directory = "/srv/sidecars" }
+        #expect(
+            values("ReadWritePaths", unit) == [
+                "-/home/ann/.cache/outbox/avatars", "-/home/ann/.local/state/outbox", "-/home/ann/Outbox",
+                "-/srv/sidecars",
+            ])
+        #expect(values("ProtectSystem", unit) == ["strict"])
+    }
+
+    @Test("what lies in another directory is not named twice")
+    func nested() throws {
+        let unit = try unit {
+            $0.outbox = "/srv/x"
+            $0.state = "/srv/x/state"
+            $0.avatars = "/srv/xx"
+            $0.control.socket = "/srv/run/control.sock"
+        }
+        #expect(values("ReadWritePaths", unit) == ["-/srv/run", "-/srv/x", "-/srv/xx"])
+    }
+
+    @Test("no mount of the sandbox keeps a disk from being unmounted")
+    func removable() throws {
+        let unit = try unit { $0.outbox = "/media/ann/CAMERA/outbox" }
+        #expect(values("ReadWritePaths", unit).contains("-/media"))
+        #expect(!unit.text.contains("RequiresMountsFor"))
+        #expect(unit.directories.contains("/media/ann/CAMERA/outbox"))
+    }
+
+    @Test("a socket in the user's runtime directory can be made")
+    func runtimeDirectory() throws {
+        let unit = try unit { $0.state = "/srv/" + String(repeating: "s", count: 120) }
+        #expect(values("ReadWritePaths", unit).contains("-/run/user/1000"))
+    }
+
+    @Test("a system unit hides home directories unless something of the agent is there")
+    func homes() throws {
+        #expect(values("ProtectHome", try unit(.system(Self.ann))) == ["read-only"])
+        let elsewhere: (inout Configuration) -> Void = {
+            $0.outbox = "/srv/outbox"
+            $0.state = "/var/lib/outbox"
+            $0.avatars = "/var/cache/outbox"
+        }
+        #expect(values("ProtectHome", try unit(.system(Self.ann), elsewhere)) == ["yes"])
+        #expect(
+            values("ProtectHome", try unit(.user, elsewhere)) == ["read-only"],
+            "the user's service manager listens below /run/user")
+    }
+
+    @Test(
+        "/tmp stays the common one when something of the agent is there", arguments: ["/tmp/outbox", "/var/tmp/outbox"])
+    func temporary(path: String) throws {
+        #expect(values("PrivateTmp", try unit()) == ["yes"])
+        #expect(values("PrivateTmp", try unit { $0.outbox = path }).isEmpty)
+        #expect(values("PrivateTmp", try unit(file: path + ".toml")).isEmpty)
+    }
+
+    @Test(
+        "a user unit takes capabilities only where the service manager can give them, else it would not start",
+        arguments: [
+            "CapabilityBoundingSet", "PrivateDevices", "ProtectKernelModules", "ProtectKernelLogs", "ProtectClock",
+            "ProtectHostname", "PrivateUsers", "User",
+        ])
+    func userUnit(key: String) throws {
+        #expect(values(key, try unit()).isEmpty)
+        #expect(values(key, try unit(isConfined: true)).count == (key == "User" ? 0 : 1))
+        #expect(values(key, try unit(.system(Self.ann))).count == 1)
+    }
+
+    @Test("the configuration is named, the outbox's disk is waited for by the agent alone")
+    func command() throws {
+        let unit = try unit(.system(Self.ann), file: "/etc/my outbox/100%.toml")
+        #expect(values("ExecStart", unit) == [#"/usr/bin/outbox run --config "/etc/my outbox/100%%.toml""#])
+        #expect(
+            values("RequiresMountsFor", unit) == [#""/etc/my outbox/100%%.toml" /home/ann/.local/state/outbox"#])
+        #expect(values("Description", unit) == ["Outbox upload agent (/etc/my outbox/100%%.toml)"])
+        #expect(values("User", unit) == ["ann"])
+    }
+
+    @Test(
+        "the examples in packaging are what the generator writes",
+        arguments: [
+            ("packaging/user/outbox.service", ServiceScope.user, nil, false),
+            ("packaging/user-confined/outbox.service", ServiceScope.user, nil, true),
+            ("packaging/system/outbox.service", .system(ann), "/etc/outbox/agent.toml", false),
+        ])
+    func examples(path: String, scope: ServiceScope, file: String?, isConfined: Bool) throws {
+        let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
+            url.deletingLastPathComponent()
+        }
+        let example = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+        #expect(try unit(scope, file: file, isConfined: isConfined).text == example)
+    }
+}
+
+@Suite("The unit, as systemd sees it", .enabled(if: SystemdAnalyze.isThere, "systemd-analyze is not installed"))
+struct ServiceUnitVerificationTests {
+    private static let scopes: [ServiceScope] = [.user, .system(ServiceUnitTests.ann)]
+
+    /// Writes a unit of a program in a directory that is hard to write down.
+    private func write(_ scope: ServiceScope, in directory: TemporaryDirectory) throws -> String {
+        let odd = directory.path("my 100%n $HOME;#ü")
+        try FileManager.default.createDirectory(atPath: odd, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(atPath: odd + "/outbox", withDestinationPath: "/bin/true")
+        var configuration = Configuration(home: "/home/ann")
+        configuration.outbox = #"/home/ann/O"u\tb 100%i 'x"#
+        let scope = scope == .user ? scope : .system(try #require(ServiceAccount(named: "nobody")))
+        let unit = try ServiceUnit(
+            name: "outbox", program: Array((odd + "/outbox").utf8), file: odd + "/a\n\"b'.toml",
+            configuration: configuration, scope: scope)
+        let path = directory.path("outbox.service")
+        try unit.text.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    @Test("is without objection", arguments: scopes)
+    func verify(scope: ServiceScope) async throws {
+        let directory = try TemporaryDirectory()
+        // RequiresMountsFor takes no control character, which a system unit needs for its configuration.
+        guard scope == .user else {
+            #expect(throws: ServiceError.self) { try write(scope, in: directory) }
+            return
+        }
+        let path = try write(scope, in: directory)
+        let output = try await SystemdAnalyze.run(["verify", "--user", "--man=no", path], in: directory)
+        #expect(output.code == 0 && output.standardError.isEmpty, "\(output.standardError)")
+    }
+
+    // The analysis takes every unit for one of the system: a user unit without User= counts as root with all capabilities,
+    // which it is not.
+    @Test(
+        "of the examples is well locked away",
+        arguments: [("user", 5.6), ("user-confined", 1.9), ("system", 1.4)])
+    func exposure(kind: String, most: Double) async throws {
+        let directory = try TemporaryDirectory()
+        let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
+            url.deletingLastPathComponent()
+        }
+        let unit = root.appendingPathComponent("packaging/\(kind)/outbox.service").path
+        try await SystemdAnalyze.expectExposure(of: unit, most: most, in: directory)
+    }
+
+    @Test("of the receiver in docs/receiver.md is well locked away")
+    func receiver() async throws {
+        let directory = try TemporaryDirectory()
+        let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
+            url.deletingLastPathComponent()
+        }
+        let page = try String(contentsOf: root.appendingPathComponent("docs/receiver.md"), encoding: .utf8)
+        let block = try #require(page.components(separatedBy: "```ini\n").dropFirst().first)
+        let text = try #require(block.components(separatedBy: "```").first)
+        let unit = directory.path("outbox-receiver.service")
+        // The program need not be installed here.
+        try text.replacing("/usr/local/bin/outbox-receiver", with: "/bin/true")
+            .write(toFile: unit, atomically: true, encoding: .utf8)
+        try await SystemdAnalyze.expectExposure(of: unit, most: 1.9, in: directory)
+    }
+}
+
+enum SystemdAnalyze {
+    static let path = "/usr/bin/systemd-analyze"
+    static var isThere: Bool { FileManager.default.isExecutableFile(atPath: path) }
+
+    /// - Parameter most: The exposure that is still accepted, from 0 (none) to 10.
+    static func expectExposure(of unit: String, most: Double, in directory: TemporaryDirectory) async throws {
+        let output = try await run(
+            ["security", "--offline=true", "--threshold=\(Int((most * 10).rounded()))", "--no-pager", unit],
+            in: directory)
+        #expect(output.code == 0, "\(output.standardOutput.split(separator: "\n").last ?? "")")
+    }
+
+    static func run(_ arguments: [String], in directory: TemporaryDirectory) async throws -> Program.Output {
+        try await Program.run(
+            path, arguments,
+            environment: ["PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": directory.path, "HOME": directory.path],
+            directory: directory.path)
+    }
+}

@@ -1,48 +1,48 @@
-# Everything here is a line or two; the work is in scripts/.
+# Short entry points; the scripts in scripts/ do the work.
 
 .DEFAULT_GOAL := help
 .PHONY: help install-packages build demo test trials trials-long contact-sheet completions lint format sanitize bench clean
 
-help: ## This list
+help: ## Print this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## See it work: files dropped, agent killed, all arrives (KEEP=1 leaves it running)
+demo: ## See it work: drop files, kill the agent, all files arrive (KEEP=1 leaves agent and receiver running)
 	@KEEP="$(KEEP)" scripts/demo.sh
 
-test: ## Prove everything: style, build, unit, conformance and end-to-end tests
+test: ## Run all checks: style, build, unit, conformance and end-to-end tests, quick trials
 	@scripts/test.sh
 
-trials: ## Show that nothing is lost: kills, bad servers, odd writers, full disks (ARGS="--only R5 --seed 42")
+trials: ## Run the trials: kills, bad servers, odd writers, full disks (ARGS="--only R5 --seed 42")
 	@scripts/trials.sh $(ARGS)
 
-trials-long: ## The same with full counts, for hours
+trials-long: ## Run the trials with full counts, for hours
 	@scripts/trials.sh --long $(ARGS)
 
-build: install-packages ## The programs, for release, in .build/release
+build: install-packages ## Build the programs for release, in .build/release
 	@scripts/build.sh
 
-bench: ## Benchmarks, for release (ARGS="…" for outbox-bench)
+bench: ## Build for release and run the benchmarks (ARGS="…" for outbox-bench)
 	@scripts/bench.sh $(ARGS)
 
-contact-sheet: build ## All styles of pictures over three grounds, in .build/contact-sheet.png (needs libvips-tools)
+contact-sheet: build ## Draw all styles of pictures over three grounds, into .build/contact-sheet.png (needs libvips-tools)
 	@scripts/contact-sheet.sh
 
-completions: ## What shells need to complete `outbox` commands, in .build/completions (needs `make build` first)
+completions: ## Write completion scripts for bash, zsh and fish to .build/completions (needs `make build` first)
 	@scripts/completions.sh
 
-lint: ## Style alone
+lint: ## Check the style
 	@scripts/lint.sh
 
 format: ## Format all Swift sources
 	swift format --in-place --recursive --parallel Package.swift Sources Tests
 
-sanitize: install-packages ## Unit tests under the Thread Sanitizer, in .build-tsan
+sanitize: install-packages ## Run the unit tests under the Thread Sanitizer, in .build-tsan
 	OUTBOX_WALK_EVENTS=20000 TSAN_OPTIONS="suppressions=$(CURDIR)/scripts/tsan-suppressions.txt halt_on_error=1" \
 	swift test --sanitize=thread --scratch-path .build-tsan --no-parallel --skip EndToEndTests \
-		--skip MediaWorkerTests --skip RealWorkerTests --skip MediaExaminerTests # memory limits leave no room for it
+		--skip MediaWorkerTests --skip RealWorkerTests --skip MediaExaminerTests # the sanitizer exceeds the workers' memory limits
 
-install-packages: ## What the build needs, with apt-get, if it is missing
+install-packages: ## Install missing packages with apt-get
 	@scripts/packages.sh
 
-clean: ## Remove what was built
+clean: ## Remove all build products
 	rm -rf .build .build-tsan

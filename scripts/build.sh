@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the programs for release, with Swift's libraries inside. Arguments name products; none means all.
+# Builds the programs for release, with Swift's libraries inside. Arguments name products; without any, builds all.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 

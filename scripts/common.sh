@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts share. Sourced, never run.
+# Functions of all scripts. Source this file, don't run it.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 

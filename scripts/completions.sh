@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Writes what bash, zsh and fish need to complete the words of `outbox`: outbox.bash, _outbox and outbox.fish.
-#   scripts/completions.sh [DIRECTORY]     absolute, or relative to the repository; else .build/completions
-# The program is taken from $BIN, else from .build/release, else from .build/debug.
+# Writes the completion scripts of `outbox` for bash, zsh and fish: outbox.bash, _outbox and outbox.fish.
+#   scripts/completions.sh [DIRECTORY]     absolute, or relative to the repository; default: .build/completions
+# Uses the program in $BIN, else in .build/release, else in .build/debug.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 

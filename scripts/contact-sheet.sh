@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Draws a picture in every kind of style, over a checkerboard, a dark and a light ground, into one PNG: to be looked at.
-# It goes the way users' pictures go: served over HTTP, mirrored and drawn by `outbox avatar get`, which asks the picture worker.
-#   scripts/contact-sheet.sh [PNG]     absolute, or relative to the repository
-# Programs are taken from $BIN, else from .build/release, else from .build/debug.
+# Draws a picture in every kind of style, over a checkerboard, a dark and a light ground, into one PNG for inspection.
+# The pictures take the usual way: served over HTTP, then mirrored and drawn by `outbox avatar get`.
+#   scripts/contact-sheet.sh [PNG]     absolute, or relative to the repository; default: .build/contact-sheet.png
+# Uses the programs in $BIN, else in .build/release, else in .build/debug.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -31,14 +31,14 @@ readonly styles=(
     'round:160x160,r=0,b=0' 'round:160x160,r=24,b=0' 'round:160x160,r=24,b=8' 'round:160x160,r=80,b=0'
     'round:160x160,r=80,b=12' 'round:160x80,r=40,b=4' 'round:96x96,r=48,b=2' 'chain' 'small'
 )
-# The picture upright, and as a camera that was held sideways stores it.
+# The picture upright, and as a camera held sideways stores it.
 mkdir "$work/www"
 cp examples/sea.jpg "$work/www/upright.jpg"
 vips rot examples/sea.jpg "$work/sideways.jpg" d270
 python3 scripts/make-placeholder.py --png "$work/www/placeholder.png"
 python3 - "$work/sideways.jpg" "$work/www/turned.jpg" <<'PYTHON'
 import struct, sys
-# EXIF with one field: orientation 6, to be turned clockwise (CIPA DC-008, 4.6.4).
+# EXIF with one field: orientation 6, which viewers turn clockwise (CIPA DC-008, 4.6.4).
 tiff = b"MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x0112, 3, 1, 6, 0, 0)
 exif = b"Exif\0\0" + tiff
 data = open(sys.argv[1], "rb").read()
@@ -56,7 +56,7 @@ allow_private = true
 chain = ["rect:320x160", "round:160x160,r=40,b=6"]
 small = ["rect:32x32", "round:32x32,r=8,b=1"]
 TOML
-# Prints its port once it listens.
+# The server prints its port once it listens.
 python3 - "$work/www" >"$work/port" 2>/dev/null <<'PYTHON' &
 import functools, http.server, sys
 handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1])

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Shows the whole way of a file: dropped, sent in fragments, the agent killed and started again, arrived, compared.
+# Shows the whole way of a file: drops it, kills and restarts the agent during the upload, compares the stored bytes.
 # KEEP=1 leaves receiver and agent running.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-readonly patience=120 # seconds for anything to happen; a slow machine with a busy disk included
-readonly speed="3MiB" # so that the video takes some seconds and can be interrupted
+readonly patience=120 # seconds to wait for each step, enough for a slow machine with a busy disk
+readonly speed="3MiB" # slow enough to interrupt the video
 readonly video="clips/waves.avi"
 keep=${KEEP:-}
 if [[ $keep == 0 ]]; then keep=''; fi
@@ -47,7 +47,7 @@ at_exit() {
     warn "The demo did not succeed. Everything it made is in $work"
     exit $((code ? code : 1))
 }
-# Nothing of the caller's own agent or proxy may reach into the demo.
+# Keep settings of the caller's own agent and proxy out of the demo.
 while read -r name; do unset "$name"; done < <(compgen -e OUTBOX_)
 export no_proxy="127.0.0.1,localhost${no_proxy:+,$no_proxy}"
 
@@ -55,17 +55,17 @@ trap at_exit EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# until_true WHAT COMMAND…: asks again and again until the command succeeds.
+# until_true WHAT COMMAND…: repeats the command until it succeeds.
 until_true() {
     local what=$1 deadline=$((SECONDS + patience))
     shift
     until "$@"; do
-        if ((SECONDS >= deadline)); then die "Waited $patience s in vain for this: $what"; fi
+        if ((SECONDS >= deadline)); then die "Waited $patience s in vain: $what"; fi
         sleep 0.05
     done
 }
 
-# field FILE NAME…: one field of a JSON file, names going inwards; empty where there is none.
+# field FILE NAME…: prints a field of a JSON file, with names from the outermost inwards; nothing if it is missing.
 field() {
     python3 - "$@" 2>/dev/null <<'PYTHON' || true
 import json, sys
@@ -104,13 +104,13 @@ agent_answers() {
 partly_sent() {
     local done_fragments
     done_fragments=$(field "$box/$video.outbox.json" fragments finished)
-    [[ $(field "$box/$video.outbox.json" state) != "done" ]] || die "The video was through before it could be interrupted."
+    [[ $(field "$box/$video.outbox.json" state) != "done" ]] || die "The upload of the video ended before the demo could interrupt it."
     ((${done_fragments:-0} >= 12))
 }
 
 step "Packages"
 scripts/packages.sh
-good "All there."
+good "All installed."
 
 step "Build for release (the first time takes some minutes)"
 scripts/build.sh outbox outbox-receiver outbox-media
@@ -148,7 +148,7 @@ cp "$work/new/waves.avi" "$box/$video"
 dropped=(sea.jpg horizon.png trip/waves.bmp "trip/horizon again.png" "$video")
 (cd "$box" && ls -lh "${dropped[@]}")
 
-step "Kill the agent with -9 while the video is on its way"
+step "Kill the agent with -9 during the upload of the video"
 until_true "a part of the video is sent" partly_sent
 "$bin/outbox" status --config "$config" || true
 kill -9 "$agent"
@@ -156,23 +156,23 @@ kill -9 "$agent"
 good "Killed, with $(field "$box/$video.outbox.json" fragments finished) of" \
     "$(field "$box/$video.outbox.json" fragments total) fragments of the video acknowledged."
 
-step "Start it again; it goes on where it was"
+step "Start the agent again; it resumes the upload"
 start_agent
 (cd "$box" && "$bin/outbox" wait --config "$config" --timeout "${patience}s" "${dropped[@]}")
 "$bin/outbox" status --config "$config"
 
-step "What became of the video: $video.outbox.json"
+step "Read the outcome of the video: $video.outbox.json"
 cat "$box/$video.outbox.json"
 
-step "Take a profile picture, by copying it into portrait/"
+step "Set a profile picture: copy it into portrait/"
 mkdir -p "$box/portrait"
 cp "$work/new/sea.jpg" "$box/portrait/me.jpg"
-until_true "the picture is taken" test -e "$work/avatars/current.jpg"
-good "Taken at once: whatever shows $work/avatars/current.jpg shows it now."
+until_true "the agent takes the picture" test -e "$work/avatars/current.jpg"
+good "Set at once: $work/avatars/current.jpg leads to it."
 (cd "$box" && "$bin/outbox" wait --config "$config" --timeout "${patience}s" portrait/me.jpg)
-printf 'The server calls it %s\n' "$(field "$work/state/profile.json" portraitURL)"
+printf 'The URL on the server: %s\n' "$(field "$work/state/profile.json" portraitURL)"
 
-step "Thumbnails, made beside the uploads"
+step "Look at the thumbnails, drawn beside the uploads"
 until_true "the video's thumbnail" test -s "$work/state/thumbnails/$(field "$box/$video.outbox.json" key).jpg"
 for path in sea.jpg horizon.png "$video"; do
     printf '%-18s %s x %s  %s\n' "$path" "$(field "$box/$path.outbox.json" width)" \
@@ -187,15 +187,15 @@ mv "$work/new/album" "$box/"
 (cd "$box" && "$bin/outbox" wait --config "$config" --timeout "${patience}s" album)
 "$bin/outbox" status --config "$config" "$box/album"
 curl --silent --fail --noproxy '*' --max-time 5 --output "$work/album.html" "$(field "$box/album/source.outbox.json" url)"
-good "The receiver shows it at $(field "$box/album/source.outbox.json" url)"
+good "The receiver shows the post at $(field "$box/album/source.outbox.json" url)"
 
-step "Compare what the server stored with what was dropped"
+step "Compare the stored files with the dropped ones"
 sums() { (cd "$1" && find . -type f ! -name '*.outbox.json' ! -name source.toml -exec md5sum {} + | sort -k 2); }
 sums "$box" >"$work/dropped.md5"
 sums "$stored" >"$work/stored.md5"
 while read -r sum path; do
     name=$(awk -v sum="$sum" '$1 == sum { sub(/^[^ ]+ +\.\//, ""); print; exit }' "$work/dropped.md5")
-    [[ -n $name ]] || die "The server holds $path, and nothing like it was dropped."
+    [[ -n $name ]] || die "The server holds $path, which matches no dropped file."
     printf '%s  %-28s = %s\n' "$sum" "${path#./}" "$name"
 done <"$work/stored.md5"
 cut -d ' ' -f 1 "$work/dropped.md5" | sort -u >"$work/dropped.sums"
@@ -211,12 +211,12 @@ done
 finished=yes
 printf '\n'
 good "${#dropped[@]} files, a profile picture and a post of two dropped, $(wc -l <"$work/stored.sums") contents sent, each stored byte for byte;" \
-    "the duplicate cost nothing, the kill nothing but a moment."
+    "the duplicate was sent once, the kill cost a moment."
 
 if [[ -n $keep ]]; then
     cat <<TEXT
 
-${bold}Both go on running.${plain}
+${bold}Receiver and agent go on running.${plain}
   drop files into    $box
   watch them         $bin/outbox status --watch --config $config
   find them stored   $stored

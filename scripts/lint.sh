@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Style and the rules that a compiler doesn't know.
+# Checks style, and rules that the compiler doesn't check.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -21,7 +21,7 @@ while read -r lines file; do
     fi
 done < <(find Sources -name '*.swift' -exec wc -l {} +)
 
-# An agent that runs for months must not end itself over something it was given.
+# An agent that runs for months must not end itself over bad input.
 if grep -rnE --include='*.swift' '(\btry!|\bfatalError\()' Sources; then
     warn "try! and fatalError( have no place in Sources: throw an error that says what to do."
     failed=1

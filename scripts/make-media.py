@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes pictures and a video that viewers and players open, out of nothing but Python.
+"""Makes valid pictures and a valid video, with Python's standard library only.
 
 make-media.py png FILE [WIDTH HEIGHT]     a picture, deflated RGB
 make-media.py bmp FILE [WIDTH HEIGHT]     a picture, uncompressed
@@ -12,7 +12,7 @@ import zlib
 
 
 def rows(width, height, shift=0):
-    """A sky over a sea with waves; `shift` moves the waves. Each row as RGB bytes."""
+    """Yields the rows of a sky over a sea as RGB bytes; `shift` moves the waves."""
     horizon = height // 2
     wave = bytearray()
     for x in range(2 * width):

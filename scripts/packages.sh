@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what building, testing and the demo need and this machine lacks. Does nothing when all is there.
+# Installs missing packages that building, testing and the demo need.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -61,8 +61,8 @@ TEXT
     exit 1
 }
 
-has_command swift || how_to_get_swift "Swift is needed (version $least_swift or newer), and there is none in the PATH."
+has_command swift || how_to_get_swift "Swift is needed (version $least_swift or newer), but there is none in the PATH."
 found=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
-[[ -n $found ]] || how_to_get_swift "'swift --version' says nothing that is understood; Swift $least_swift is needed."
+[[ -n $found ]] || how_to_get_swift "The output of 'swift --version' names no version; Swift $least_swift or newer is needed."
 older=$(printf '%s\n%s\n' "$least_swift" "$found" | sort -V | head -n 1)
 [[ $older == "$least_swift" ]] || how_to_get_swift "Swift $least_swift or newer is needed; this is $found."

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Shows whether a change of Swift sources changes comments alone.
+"""Checks that a change of Swift sources changes only comments.
 
 usage: scripts/same-code.py [REVISION]
 
-Compares each changed Swift file with the one of REVISION (default: HEAD), both without comments and blank lines. Names the
-files whose code differs, and then exits with 1.
+Compares each changed Swift file with its version in REVISION (default: HEAD), both without comments and blank lines. Prints
+files with different code, and then exits with 1.
 """
 
 import subprocess
@@ -12,13 +12,13 @@ import sys
 
 
 def code(text):
-    """The text without comments, trailing spaces and blank lines."""
+    """Returns the text without comments, trailing spaces and blank lines."""
     out, at, quote = [], 0, None
     while at < len(text):
         if quote:
             opening, closing = quote
             if text.startswith("\\" + "#" * (len(closing) - len(closing.rstrip("#"))), at):
-                # An escape, or the begin of an interpolation: neither ends the string.
+                # An escape, or the start of an interpolation: neither ends the string.
                 out.append(text[at : at + 2])
                 at += 2
             elif text.startswith(closing, at):

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Everything that must hold: style, a build without warnings, unit and conformance tests, then the programs themselves.
+# Runs all checks: style, a build without warnings, unit and conformance tests, end-to-end tests, quick trials.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# Those of scripts/trials.sh, or each would build all over again what the other has built.
+# The same flags as in scripts/trials.sh; other flags would rebuild everything.
 flags=(--explicit-target-dependency-import-check error)
 times=()
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# What runs in the background does not hear Ctrl-C.
+# Background jobs get no Ctrl-C, so end them here.
 trap 'trap - INT TERM; kill 0' INT TERM
 
 stage() {
@@ -22,7 +22,7 @@ stage() {
     times+=("$(printf '%5d s  %s' $((SECONDS - begun)) "$title")")
 }
 
-# The style is checked meanwhile: a build has moments that leave a core idle.
+# Builds, and checks the style meanwhile: a build sometimes leaves a core idle.
 build() {
     local style=0 status=0
     scripts/lint.sh >"$work/style" 2>&1 &
@@ -32,10 +32,10 @@ build() {
     ((!status && !style))
 }
 
-# Runs tests in a process of their own, by the program that `swift test` starts too. That command would build first, and
-# hold a lock that keeps a second one from running beside it.
+# Runs tests in a process of their own, with the program that `swift test` starts. `swift test` itself would build first,
+# and its lock would keep a second one from running at the same time.
 #
-# Arguments: a name for messages, then those of the program.
+# Arguments: a name for messages, then the arguments of the program.
 tests() {
     local name=$1 status=0
     shift
@@ -50,7 +50,7 @@ tests() {
     return "$status"
 }
 
-# The tests of one target, one after the other: next to one that computes for seconds, those that wait would starve.
+# Runs the tests of one target, one after the other: beside a test that computes for seconds, waiting tests would starve.
 target() {
     local status=0
     tests "$1" --no-parallel --filter "^$1\\." >"$work/$1.all" || status=$?
@@ -58,7 +58,7 @@ target() {
     return "$status"
 }
 
-# Three targets at a time on two cores, since many tests wait. The long ones begin, so that none is left over at the end.
+# Runs three targets at a time on two cores, since many tests wait. Starts the long targets first, to end together.
 unit_tests() {
     local width=$((($(nproc) * 3 + 1) / 2)) running=0 failed=0 directory name
     local targets=(AgentTests OutboxReceiverTests MediaToolsTests MediaWorkerTests LedgerTests UploadCoreTests)
@@ -81,7 +81,7 @@ unit_tests() {
     return "$failed"
 }
 
-# What failed is shown at the end: it may stand thousands of lines above.
+# Repeats failures at the end: the first report may be thousands of lines above.
 report() {
     printf '\n'
     if [[ -s $work/failures ]]; then cat "$work/failures"; fi
@@ -93,7 +93,7 @@ stage "Build and style" build
 bin=$(swift build --show-bin-path "${flags[@]}")
 stage "Unit and conformance tests" unit_tests
 stage "End-to-end tests" tests EndToEndTests --filter '^EndToEndTests\.'
-# The smallest counts; `make trials` has more of everything.
+# The smallest counts; `make trials` has higher ones.
 stage "Quick trials" "$bin/outbox-trials" --quick --jobs 4
 
 report

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the programs and runs the trials; arguments go to outbox-trials (--only R5,R9 --seed 42 --long --list …).
+# Builds the programs and runs the trials. Passes its arguments to outbox-trials (--only R5,R9 --seed 42 --long --list …).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# Debug programs, with the flags of scripts/test.sh, so that neither builds anew what the other has built.
+# Debug programs, with the same flags as in scripts/test.sh; other flags would rebuild everything.
 flags=(--explicit-target-dependency-import-check error)
 
 {

@@ -46,7 +46,7 @@ package struct ServiceUnit: Sendable {
         var lines = [Self.marker, "# For settings of your own: `\(edit) \(name)`.", "", "[Unit]"]
         lines.append("Description=Outbox upload agent (\(UnitText.prose(file ?? "no configuration file")))")
         if isSystem { lines += try Self.order(after: [file, configuration.state].compactMap(\.self)) }
-        lines += ["# A machine that is left alone must not give up.", "StartLimitIntervalSec=0", "", "[Service]"]
+        lines += ["# An unattended machine must keep trying.", "StartLimitIntervalSec=0", "", "[Service]"]
         lines += Self.process(command: command, scope: scope)
         lines += [""] + (try Self.files(sandbox, isSystem: isSystem))
         lines += [""] + Self.kernel + (isSystem || isConfined ? Self.confinement : []) + ["", "[Install]"]
@@ -73,11 +73,11 @@ package struct ServiceUnit: Sendable {
         }
         return lines + [
             "Restart=on-failure", "RestartSec=10",
-            "# Wrong usage and a wrong configuration stay wrong until somebody mends them.",
+            "# After wrong usage or a wrong configuration, a restart would not help.",
             "RestartPreventExitStatus=64 78",
-            "# Longer starts ask for more; an end takes 5 s at most.",
+            "# A longer start asks for more time. A stop takes 5 s, with a hanging disk 15 s.",
             "TimeoutStartSec=5min", "TimeoutStopSec=20", "WatchdogSec=2min", "KillMode=mixed",
-            "# A picture that takes all memory ends its worker, not the agent.",
+            "# If a picture takes all memory, its worker ends, not the agent.",
             "OOMPolicy=continue", "LimitNOFILE=16384", "Nice=5", "IOSchedulingClass=best-effort",
             "IOSchedulingPriority=6",
         ]
@@ -96,7 +96,7 @@ package struct ServiceUnit: Sendable {
         "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK", "RestrictNamespaces=yes", "RestrictRealtime=yes",
         "RestrictSUIDSGID=yes", "LockPersonality=yes", "MemoryDenyWriteExecute=yes", "SystemCallArchitectures=native",
         "SystemCallFilter=@system-service", "SystemCallFilter=~@privileged",
-        "# What decodes pictures and videos shuts itself in with these.",
+        "# The programs that decode pictures and videos lock themselves in with these.",
         "SystemCallFilter=seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self",
         "SystemCallErrorNumber=EPERM",
     ]

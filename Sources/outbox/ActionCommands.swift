@@ -4,19 +4,25 @@ import UploadCore
 struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Stop uploads until they are resumed.",
+        abstract: "Pause uploads until `outbox resume`.",
         discussion: """
-            What was sent stays on the server, and the pause lasts over restarts. With --all everything stops, and new \
-            files wait as well. A PATH acts on that path alone, even where others hold the same content; a directory \
-            stands for all below it, one with a source.toml for the post; a KEY acts on every path that waits for it.
+            The server keeps what was sent, and the pause lasts over restarts. --all pauses every upload and holds new \
+            files too.
+
+            A PATH acts on that path alone, even if other paths have the same content. A directory stands for every \
+            file below it; a directory with a source.toml is a post and acts as a whole. A KEY acts on every path that \
+            has this content.
 
             Examples:
               outbox pause ~/Outbox/trip/holiday.mp4
               outbox pause ~/Outbox/trip
               outbox pause --all
 
-            Ends with 0 when everything named is paused, 1 when something can't be, 66 for a file the agent does not \
-            know, 69 when no agent is running.
+            Exit status:
+              0   everything you named is paused
+              1   something you named can't be paused
+              66  the agent does not know a file you named
+              69  no agent is running
             """)
 
     @OptionGroup var options: ActionOptions
@@ -27,16 +33,19 @@ struct PauseCommand: AsyncParsableCommand {
 struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Let paused uploads go on.",
+        abstract: "Resume paused uploads.",
         discussion: """
-            They go on where they stopped. --all ends `pause --all` and resumes every file.
+            Uploads continue where they stopped. --all ends `pause --all` and resumes every file.
 
             Examples:
               outbox resume ~/Outbox/trip/holiday.mp4
               outbox resume --all
 
-            Ends with 0 when nothing of what was named is paused, 1 when something can't go on, 66 for a file the agent \
-            does not know, 69 when no agent is running.
+            Exit status:
+              0   nothing you named is paused any more
+              1   something you named can't be resumed
+              66  the agent does not know a file you named
+              69  no agent is running
             """)
 
     @OptionGroup var options: ActionOptions
@@ -47,18 +56,21 @@ struct ResumeCommand: AsyncParsableCommand {
 struct CancelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "Give uploads up.",
+        abstract: "Cancel uploads.",
         discussion: """
-            What the server has of them is deleted there; the files stay where they are. Where another path holds the \
-            same content, that one goes on. `outbox retry` takes a cancelled file up again.
+            The server deletes what it has of them; your files stay where they are. If another path has the same \
+            content, its upload continues. `outbox retry` starts a cancelled file again.
 
             Examples:
               outbox cancel ~/Outbox/trip/holiday.mp4
               outbox cancel 9e107d9d372bb6826bd81d3542a419d6
               outbox cancel --all
 
-            Ends with 0 when everything named is cancelled, 1 when something can't be (it is done already, say), 66 for \
-            a file the agent does not know, 69 when no agent is running.
+            Exit status:
+              0   everything you named is cancelled
+              1   something you named can't be cancelled, for example because it is done
+              66  the agent does not know a file you named
+              69  no agent is running
             """)
 
     @OptionGroup var options: ActionOptions
@@ -69,19 +81,23 @@ struct CancelCommand: AsyncParsableCommand {
 struct RetryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Try uploads again now.",
+        abstract: "Retry uploads now.",
         discussion: """
-            A file that waits for its next attempt is tried at once, one that failed or was cancelled is taken up again. \
-            --all is about everything that failed or waits.
+            A file that waits for its next attempt is tried at once. A file that failed or was cancelled starts again. \
+            --all retries every failed and waiting file.
 
             Examples:
               outbox retry ~/Outbox/trip/holiday.mp4
               outbox retry --all
-              outbox status --json | jq -j '.files[] | select(.state == "failed") | .path + "\\u0000"' | \
-            xargs -0 -r outbox retry --
+              outbox status --json |
+                jq -j '.files[] | select(.state == "failed") | .path + "\\u0000"' |
+                xargs -0 -r outbox retry --
 
-            Ends with 0 when everything named is on its way or done, 1 when something can't be, 66 for a file the agent \
-            does not know, 69 when no agent is running.
+            Exit status:
+              0   everything you named is under way or done
+              1   something you named can't be retried
+              66  the agent does not know a file you named
+              69  no agent is running
             """)
 
     @OptionGroup var options: ActionOptions
@@ -94,14 +110,17 @@ struct FirstCommand: AsyncParsableCommand {
         commandName: "first",
         abstract: "Move uploads to the head of the queue.",
         discussion: """
-            They begin as soon as a slot is free; what is being sent is not interrupted. Of several the one named first \
-            goes first. --all changes nothing, since everything keeps its place.
+            They start as soon as a slot is free; running uploads are not interrupted. If you name several, the first \
+            one starts first. --all changes nothing, because the order stays the same.
 
             Examples:
               outbox first ~/Outbox/urgent.jpg
 
-            Ends with 0 when everything named goes first, is being sent or is done, 1 when something can't be, 66 for a \
-            file the agent does not know, 69 when no agent is running.
+            Exit status:
+              0   everything you named is at the head, running or done
+              1   something you named can't be moved
+              66  the agent does not know a file you named
+              69  no agent is running
             """)
 
     @OptionGroup var options: ActionOptions

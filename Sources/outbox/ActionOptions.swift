@@ -9,11 +9,11 @@ struct ActionOptions: ParsableArguments {
     @OptionGroup var common: CommonOptions
 
     @Argument(
-        help: ArgumentHelp("The files, directories, sources or contents to act on.", valueName: "path|key"),
+        help: ArgumentHelp("The files, directories, posts or contents to act on.", valueName: "path|key"),
         completion: .file())
     var names: [String] = []
 
-    @Flag(help: "Act on everything.")
+    @Flag(help: "Act on all files and posts.")
     var all = false
 
     @Flag(help: "Print a JSON object: {\"changed\": […], \"unchanged\": […], \"failed\": […]}.")
@@ -83,12 +83,13 @@ struct ActionOptions: ParsableArguments {
         case .file(let file):
             guard done.insert(file.id).inserted else { return }
             guard let outcome = try await link.client.perform(action, onFile: file.id) else {
-                throw CommandFailure.noSuchFile(name: file.path, reason: "it has just gone")
+                throw CommandFailure.noSuchFile(name: file.path, reason: "the file was removed a moment ago")
             }
             report.add(outcome, isNamed: true)
         case .content(let key, let files):
             guard let outcome = try await link.client.perform(action, onUpload: key) else {
-                throw CommandFailure.noSuchFile(name: "\(key)", reason: "its files have just gone")
+                throw CommandFailure.noSuchFile(
+                    name: "\(key)", reason: "the files with this content were removed a moment ago")
             }
             // If all paths of the content are final, each path must report its reason.
             let isOver = files.allSatisfy(\.isFinal)
@@ -120,7 +121,7 @@ struct ActionOptions: ParsableArguments {
     ) async throws {
         guard done.insert(source.id).inserted else { return }
         guard let outcome = try await link.client.perform(SourceWish(action), onSource: source.id) else {
-            throw CommandFailure.noSuchFile(name: source.path, reason: "it has just gone")
+            throw CommandFailure.noSuchFile(name: source.path, reason: "the post was removed a moment ago")
         }
         report.add(outcome)
     }

@@ -28,13 +28,13 @@ struct AgentLink {
 
     /// The error for an existing file that the agent does not know yet.
     func notSeenYet(_ name: String) -> CommandFailure {
-        .noSuchFile(name: name, reason: "the agent has not seen it yet; `outbox wait` waits for it")
+        .noSuchFile(name: name, reason: "the agent has not seen this file yet; `outbox wait` waits for it")
     }
 
     /// The error for an existing file that the agent ignores.
     func neverTaken(_ name: String) -> CommandFailure {
         .noSuchFile(
-            name: name, reason: "the agent never takes it: intake.ignore matches its name, or it is a sidecar")
+            name: name, reason: "the agent ignores this file: intake.ignore matches its name, or it is a sidecar")
     }
 }
 

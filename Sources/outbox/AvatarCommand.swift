@@ -7,10 +7,10 @@ import Reports
 struct AvatarCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "avatar",
-        abstract: "Use the mirror of the server's pictures.",
+        abstract: "Fetch, list and remove mirrored avatars.",
         discussion: """
-            The agent mirrors pictures of the web below `avatars` and draws them in styles. While none runs, these \
-            commands use the same directory by themselves.
+            The agent mirrors pictures from the web in the directory `avatars` and draws them in styles. While no \
+            agent runs, these commands work on the same directory themselves.
             """,
         subcommands: [AvatarGetCommand.self, AvatarListCommand.self, AvatarClearCommand.self])
 }
@@ -18,21 +18,26 @@ struct AvatarCommand: AsyncParsableCommand {
 struct AvatarGetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Print the path of a picture, fetching it when needed.",
+        abstract: "Print the path of a picture, and fetch it if needed.",
         discussion: """
             STYLE is original, rect:WxH (cropped around the centre), round:WxH,r=R,b=B (corners of radius R inside a \
-            transparent border of B pixels), or a name from [avatar_styles]. Lengths are in pixels, up to 4096. A picture \
-            that is kept is printed also where its server can't be asked.
-
-            Ends with 0 when the path is printed, 1 when the URL gives no picture (it is not asked again for \
-            avatar_cache.retry_failed_after), 64 when URL or STYLE can't be understood, 69 when there is no \
-            picture worker to draw the style, 74 when the mirror can't be used, 75 when it is not there in time or its \
-            server can't be reached, 77 when the configuration does not let its host be mirrored.
+            transparent border of B pixels), or a name from [avatar_styles]. Lengths are in pixels, up to 4096. A \
+            mirrored picture is used even if its server can't be reached.
 
             Examples:
               outbox avatar get https://example.org/u/42.jpg
               outbox avatar get https://example.org/u/42.jpg --style round:96x96,r=48,b=2
-              cp "$(outbox avatar get https://example.org/u/42.jpg --style list --timeout 10s)" face.png
+              cp "$(outbox avatar get https://example.org/u/42.jpg --style list)" face.png
+
+            Exit status:
+              0   the path is printed
+              1   the URL gives no picture; avatar_cache.retry_failed_after says how long
+                  the agent leaves it alone
+              64  URL or STYLE is invalid
+              69  the style can't be drawn, because there is no picture worker
+              74  the mirror can't be read or written
+              75  the picture did not arrive in time, or its server can't be reached
+              77  the configuration does not allow pictures from this host
             """)
 
     @OptionGroup var common: CommonOptions
@@ -41,7 +46,7 @@ struct AvatarGetCommand: AsyncParsableCommand {
     var url: String
 
     @Option(
-        help: "How it is drawn.", completion: .list(["original", "rect:", "round:"]))
+        help: "The style to draw the picture in.", completion: .list(["original", "rect:", "round:"]))
     var style = "original"
 
     @Option(help: "How long to wait at most: 500ms, 10s, 2m.", transform: TimeSpan.read)
@@ -68,11 +73,11 @@ struct AvatarGetCommand: AsyncParsableCommand {
 struct AvatarListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List what is mirrored, and what failed.",
+        abstract: "List mirrored pictures and failed URLs.",
         discussion: """
-            A line for each picture: whether it is shown without asking its server (fresh) or not (stale), its size with \
-            all styles, when it was fetched and used last, its URL, and the styles it is kept in. Then a line for each URL \
-            that failed, with the time for which it is left alone; while no agent runs, there are none of these.
+            Prints a line for each picture: fresh (used without asking its server) or stale, the size in all styles, \
+            when it was last fetched and last used, the URL, and the styles. Then a line for each failed URL, with the \
+            time until the agent may fetch it again. While no agent runs, failed URLs are unknown.
 
             Examples:
               outbox avatar list
@@ -103,9 +108,9 @@ struct AvatarClearCommand: AsyncParsableCommand {
         commandName: "clear",
         abstract: "Remove mirrored pictures.",
         discussion: """
-            Removes every picture in all styles, but for the one that current.jpg leads to and the profile picture that \
-            the server confirmed last. It also forgets which URLs failed, all of them even with --older-than: they may \
-            be asked again at once.
+            Removes every picture in all styles, except the target of current.jpg and the last profile picture that \
+            the server confirmed. Also clears the list of failed URLs, even with --older-than, so that they can be \
+            fetched again at once.
 
             Examples:
               outbox avatar clear
@@ -115,7 +120,7 @@ struct AvatarClearCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     @Option(
-        help: "Only pictures that were fetched, or confirmed by their server, longer ago: 12h, 30d.",
+        help: "Remove only pictures last fetched, or last confirmed by their server, before this time: 12h, 30d ago.",
         transform: TimeSpan.read)
     var olderThan: TimeSpan?
 

@@ -5,7 +5,7 @@ import Glibc
 /// The options of every command.
 struct CommonOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The configuration to use instead of the one that would be found.", valueName: "file"),
+        help: ArgumentHelp("The configuration file, instead of the usual places.", valueName: "file"),
         completion: .file(extensions: ["toml"]))
     var config: String?
 

@@ -4,17 +4,17 @@ import ArgumentParser
 
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Look at the configuration.", subcommands: [ConfigCheckCommand.self])
+        commandName: "config", abstract: "Check and show the configuration.", subcommands: [ConfigCheckCommand.self])
 }
 
 struct ConfigCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check the configuration and print what is in force.",
+        abstract: "Check the configuration and print the effective values.",
         discussion: """
-            Prints every key with its value and where that comes from; secrets are masked. When something is wrong, it \
-            prints all errors on stderr, a line each, and ends with status 78. So it does with a configuration that is \
-            valid, but that `outbox run` refuses.
+            Prints every key with its value and where the value comes from; secrets are masked. If the configuration \
+            has errors, or is valid but `outbox run` would refuse it, the command prints every error on stderr, one a \
+            line, and exits with status 78.
 
             Examples:
               outbox config check

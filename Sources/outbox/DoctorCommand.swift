@@ -5,13 +5,13 @@ import Doctor
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Look for what keeps files from being uploaded, and say what to do.",
+        abstract: "Find what prevents uploads, and say what to do about it.",
         discussion: """
-            Checks the configuration, the token, the directories and their disks, the limits on watching, the server \
-            with its certificate and credentials, the clock, and the service. It changes nothing, and takes half a minute \
-            at the worst. Each finding is a line: what was looked at, what was found, what to do.
+            Checks the configuration, the token, the directories and their disks, the watch limits, the server with \
+            its certificate and credentials, the clock, and the service. It changes nothing and takes half a minute at \
+            most. Each line names the check, what was found and what to do.
 
-            Ends with 1 when something would stop uploads, else with 0.
+            Exit status: 1 if something would stop uploads, otherwise 0.
 
             Examples:
               outbox doctor

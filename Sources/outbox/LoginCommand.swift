@@ -7,35 +7,40 @@ import Session
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login",
-        abstract: "Keep a token for the server.",
+        abstract: "Store a token for the server.",
         discussion: """
-            Reads a bearer token from the terminal (without showing it), from stdin or from --token-file, and keeps it in \
-            the state directory with mode 0600. An agent that runs uses it at once: uploads that were signed out go on. \
-            The command returns when the agent works for --user. OUTBOX_TOKEN and remote.token_file take precedence over \
-            the kept token.
+            Reads a bearer token from the terminal (without echo), from stdin or from --token-file, and stores it in \
+            the state directory with mode 0600. A running agent uses the token at once, and uploads that were signed \
+            out continue. The command returns when the agent works for --user. OUTBOX_TOKEN and remote.token_file take \
+            precedence over the stored token.
 
-            The server is asked whether it accepts the token, for 5 s at most. The token is kept whatever it answers.
+            The command also asks the server whether it accepts the token, for 5 s at most. The token is stored \
+            whatever the server answers.
 
             Examples:
               outbox login --user anna
               outbox login --token-file ~/token
               pass show upload/token | outbox login
 
-            Ends with 0 when the token is kept, 64 when --user can't be a name, 66 when --token-file can't be read, 75 when \
-            the agent does not come back for --user, 77 when what was given can't be a token.
+            Exit status:
+              0   the token is stored
+              64  --user is not a valid user name
+              66  --token-file can't be read
+              75  the agent did not restart for --user in time
+              77  the input is not a valid token
             """)
 
     @OptionGroup var common: CommonOptions
 
     @Option(
         help: """
-            Whose token it is. What another user dropped is set aside with all that was sent, and goes on when that user \
-            signs in again.
+            The user that the token belongs to. Files of another user are set aside with their progress until that \
+            user logs in again.
             """)
     var user: String?
 
     @Option(
-        help: ArgumentHelp("A file to read the token from, once.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("Read the token from this file, once.", valueName: "file"), completion: .file())
     var tokenFile: String?
 
     @Flag(help: "Print a JSON object.")
@@ -67,7 +72,7 @@ struct LoginCommand: AsyncParsableCommand {
         }
         let whose = user.map { " of \(DisplayText.escaped($0))" } ?? ""
         let when = isRunning ? "the agent uses it now" : "`outbox run` will use it"
-        try Output.standard.write(lines: ["the token\(whose) is kept; \(when)"])
+        try Output.standard.write(lines: ["the token\(whose) is stored; \(when)"])
         switch verdict?.word {
         case .accepted: try Output.standard.write(lines: [verdict?.message ?? ""])
         case .refused, .unknown: Output.error.attempt("outbox: \(DisplayText.escaped(verdict?.message ?? ""))")
@@ -80,11 +85,11 @@ struct LoginCommand: AsyncParsableCommand {
 struct LogoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "Discard the token that login kept.",
+        abstract: "Discard the token that `outbox login` stored.",
         discussion: """
-            Nothing is sent until there is a token again, not even to a server that wants none; everything that was sent is \
-            kept, and a profile picture that waits is given up. A token from OUTBOX_TOKEN or \
-            remote.token_file is not this command's business: it stays in use.
+            Nothing is sent until there is a token again, even if the server needs none. Uploads keep their progress; \
+            a profile picture that still waits is cancelled. A token from OUTBOX_TOKEN or remote.token_file stays in \
+            use: this command does not change it.
 
             Example:
               outbox logout
@@ -104,8 +109,8 @@ struct LogoutCommand: AsyncParsableCommand {
                 json: SessionReport(running: isRunning, user: nil, precedence: precedence?.rawValue))
         }
         let effect = precedence == nil ? "; nothing is sent until `outbox login`" : ""
-        try Output.standard.write(lines: ["no token is kept any more" + effect])
-        desk.warn(precedence, "uploads go on with that token")
+        try Output.standard.write(lines: ["no token is stored any more" + effect])
+        desk.warn(precedence, "uploads continue with that token")
     }
 }
 

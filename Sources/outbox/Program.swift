@@ -8,14 +8,25 @@ import Glibc
 struct Outbox: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",
-        abstract: "Brings what you drop into a directory to a server, and says what became of it.",
+        abstract: "Uploads the files you drop into a directory, and shows the state of each.",
         discussion: """
-            `outbox run` is the agent; all other commands talk to it, or read its files while it is down. The \
-            configuration is looked for in --config, $OUTBOX_CONFIG, ./agent.toml, \
-            $XDG_CONFIG_HOME/outbox/agent.toml and /etc/outbox/agent.toml; without any, the defaults apply.
+            `outbox run` is the agent. All other commands talk to the running agent, or read its files while no agent \
+            runs.
 
-            Exit status: 0 success, 1 the answer is no, 64 usage, 66 no such file, 69 the agent is not running, \
-            71 a limit of the system, 73 and 74 something cannot be created or used, 75 try again later, 77 not allowed, 78 wrong configuration.
+            The configuration is the first of these that exists: --config, $OUTBOX_CONFIG, ./agent.toml, \
+            $XDG_CONFIG_HOME/outbox/agent.toml, /etc/outbox/agent.toml. Without any, the defaults apply.
+
+            Exit status:
+              0       success
+              1       the answer is no: not everything is done, or something failed
+              64      wrong usage
+              66      no such file or upload
+              69      the agent or the server is unavailable
+              71      a system limit is reached
+              73, 74  something can't be created, read or written
+              75      try again later
+              77      not allowed, or the credentials are missing or wrong
+              78      the configuration has an error
             """,
         version: AgentVersion.current,
         subcommands: [RunCommand.self],

@@ -6,11 +6,11 @@ import Reports
 struct PruneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "prune",
-        abstract: "Remove what is left of files that are gone.",
+        abstract: "Remove sidecars and ledger entries of vanished files.",
         discussion: """
-            Removes sidecars and entries of files that are no longer in the outbox and whose sidecars.retention is over. \
-            That the server confirmed a content is not forgotten. An agent does this by itself now and then; while none \
-            runs, the command does it.
+            Removes sidecars and ledger entries of files that are no longer in the outbox, once sidecars.retention is \
+            over. Confirmations of content stay in the ledger. The agent also prunes by itself from time to time; the \
+            command works with or without a running agent.
 
             Examples:
               outbox prune

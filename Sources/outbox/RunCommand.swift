@@ -11,11 +11,11 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Run the agent in the foreground.",
         discussion: """
-            Watches the outbox and uploads what is dropped there until SIGTERM or SIGINT (Ctrl-C). What is left goes on \
-            with the next start. Logs go to stderr. Only one agent can run on a state directory; a second one ends at \
-            once with status 75.
+            Watches the outbox and uploads the files dropped there until SIGTERM or SIGINT (Ctrl-C). The next start \
+            continues unfinished uploads. Logs go to stderr. Only one agent can use a state directory; a second one \
+            exits at once with status 75.
 
-            SIGHUP reads the configuration again: limits, log level and token_file change at once, the rest with the \
+            SIGHUP reloads the configuration: limits, log level and token_file change at once, all other keys at the \
             next start.
 
             Examples:
@@ -26,10 +26,10 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Option(help: "The least severe level to log; otherwise log.level of the configuration.")
+    @Option(help: "The least severe level to log. Overrides log.level of the configuration.")
     var logLevel: LogLevel?
 
-    @Option(help: "How to log: lines for people, or a JSON object a line.")
+    @Option(help: "The log format: lines of text, or one JSON object a line.")
     var logFormat = LogFormat.text
 
     func run() async throws {
@@ -59,7 +59,9 @@ struct RunCommand: AsyncParsableCommand {
         pthread_sigmask(SIG_SETMASK, &none, nil)
         var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         execve("/proc/self/exe", CommandLine.unsafeArgv, &variables)
-        return .system("cannot begin anew: \(String(cString: strerror(errno))); start `outbox run` again")
+        return .system(
+            "the agent cannot restart itself for the new account: \(String(cString: strerror(errno))); start `outbox run` again"
+        )
     }
 }
 

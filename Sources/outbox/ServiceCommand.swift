@@ -8,8 +8,8 @@ struct ServiceCommand: ParsableCommand {
         commandName: "service",
         abstract: "Run the agent as a systemd service.",
         discussion: """
-            The service belongs to a configuration and is named after it: `outbox` for the one in its usual place, else \
-            `outbox-NAME-…`. All about it: docs/operations.md.
+            Each configuration file has a service of its own, named after it: `outbox` for the file in its usual \
+            place, otherwise `outbox-NAME-…`. docs/operations.md describes the details.
             """,
         subcommands: [ServiceInstallCommand.self, ServiceUninstallCommand.self, ServiceStatusCommand.self])
 }
@@ -19,21 +19,21 @@ struct ServiceInstallCommand: ParsableCommand {
         commandName: "install",
         abstract: "Write the unit, enable the service and start it.",
         discussion: """
-            Without --system it is a unit of your own service manager. Installing again brings the unit up to date and \
-            starts the service anew where it changed. When the service manager can't be asked, the unit is written all the \
-            same, and the command ends with status 69 and says what is left to do.
+            Without --system this installs a user unit. Installing again updates the unit, and restarts the service if \
+            the unit changed. If systemd can't be reached, the command still writes the unit, prints what is left to \
+            do and exits with status 69.
 
             Examples:
               outbox service install
               outbox service install --config ~/camera.toml
-              sudo outbox service install --system --user ann --config /etc/outbox/agent.toml
+              sudo outbox service install --system --user ann --config /srv/agent.toml
               outbox service install --dry-run
             """)
 
     @OptionGroup var common: CommonOptions
     @OptionGroup var options: ServiceOptions
 
-    @Flag(name: [.customLong("dry-run"), .customLong("print")], help: "Print the unit and do nothing.")
+    @Flag(name: [.customLong("dry-run"), .customLong("print")], help: "Print the unit and change nothing.")
     var dryRun = false
 
     func run() throws {
@@ -95,8 +95,8 @@ struct ServiceUninstallCommand: ParsableCommand {
         commandName: "uninstall",
         abstract: "Stop the service, disable it and remove its unit.",
         discussion: """
-            Only a unit that `outbox service install` wrote is removed. Outbox, sidecars, state directory and configuration \
-            stay.
+            Removes only a unit that `outbox service install` wrote. The outbox, sidecars, state directory and \
+            configuration stay.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -125,8 +125,8 @@ struct ServiceUninstallCommand: ParsableCommand {
 struct ServiceStatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Say how the service is.",
-        discussion: "Ends with status 0 when the agent runs as a service, with 1 when it does not.")
+        abstract: "Show the state of the service.",
+        discussion: "Exit status: 0 if the agent runs as a service, otherwise 1.")
 
     @OptionGroup var common: CommonOptions
     @OptionGroup var options: ServiceOptions

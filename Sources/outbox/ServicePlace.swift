@@ -6,10 +6,10 @@ import SystemdService
 
 /// The options of the service commands, besides the configuration.
 struct ServiceOptions: ParsableArguments {
-    @Flag(help: "A unit of the whole system; takes --user, and root's rights to change anything.")
+    @Flag(help: "Use a system unit instead of a user unit. Needs --user; changes need root.")
     var system = false
 
-    @Option(help: ArgumentHelp("The user a system unit runs as; never root.", valueName: "name"))
+    @Option(help: ArgumentHelp("The user that the system unit runs as; never root.", valueName: "name"))
     var user: String?
 
     @Flag(help: "Print a JSON object.")
@@ -34,9 +34,9 @@ struct ServicePlace {
             if options.system { throw .usage("--system needs --user NAME: a system unit never runs as root") }
             return .user
         }
-        guard options.system else { throw .usage("--user NAME belongs to --system; a user unit runs as yourself") }
+        guard options.system else { throw .usage("--user NAME needs --system; a user unit always runs as you") }
         guard let account = ServiceAccount(named: name) else {
-            throw .usage("--user \(DisplayText.escaped(name)): there is no such user")
+            throw .usage("--user \(DisplayText.escaped(name)): there is no such user; name an existing one")
         }
         if account.userID == 0 { throw .usage("--user \(name): the agent never runs as root; name another user") }
         return .system(account)
@@ -45,7 +45,7 @@ struct ServicePlace {
     /// Checks that the process may change the unit.
     func checkRights() throws(ServiceError) {
         if scope != .user, geteuid() != 0 {
-            throw .notAllowed("only root can change units of the system; use sudo, or leave --system away")
+            throw .notAllowed("only root can change system units; use sudo, or leave --system out")
         }
     }
 
@@ -108,7 +108,9 @@ struct ServicePlace {
     func program() throws(ServiceError) -> [UInt8] {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        guard count > 0 else { throw .unavailable("the path of this program can't be found: /proc is not mounted") }
+        guard count > 0 else {
+            throw .unavailable("the path of this program is unknown, because /proc is not mounted; mount /proc")
+        }
         return buffer[..<count].map { UInt8(bitPattern: $0) }
     }
 
@@ -118,14 +120,17 @@ struct ServicePlace {
         var notes = warnings
         if ["/tmp/", "/var/tmp/"].contains(where: path.hasPrefix) || path.contains("/.build/") {
             notes.append(
-                "\(DisplayText.escaped(path)) may go away; install outbox where it stays, and the service again")
+                "the service runs \(DisplayText.escaped(path)), which may be deleted; "
+                    + "move outbox to a permanent place and install the service again")
         }
         let lost = surroundings.environment.keys.filter { $0.hasPrefix("OUTBOX_") && !Self.places.contains($0) }
         if !lost.isEmpty {
-            notes.append("the service does not have \(lost.sorted().joined(separator: ", ")) of this shell")
+            notes.append(
+                "the service does not get \(lost.sorted().joined(separator: ", ")) of this shell; "
+                    + "use agent.toml, or `outbox login` for a token")
         }
         if scope == .user, geteuid() == 0 {
-            notes.append("as root's own unit the agent runs as root; better: --system --user NAME")
+            notes.append("this unit runs the agent as root; --system --user NAME is safer")
         }
         return notes
     }

@@ -60,7 +60,7 @@ struct SessionDesk {
             try await pace.rest(until: pace.elapsed + .milliseconds(200))
         }
         throw CommandFailure.tryAgain(
-            "the token is kept, but the agent is not back for \(user.map(DisplayText.escaped) ?? "the new account"); "
+            "the token is stored, but the agent has not restarted for \(user.map(DisplayText.escaped) ?? "the new account"); "
                 + "see its log, or start it with `outbox run`")
     }
 

@@ -34,7 +34,8 @@ struct SourceFinder {
             }
             guard pace.elapsed < Self.patience else {
                 throw CommandFailure.tryAgain(
-                    "\(DisplayText.escaped(word)): the agent has not seen it yet; see `outbox doctor`, then try again")
+                    "\(DisplayText.escaped(word)): the agent has not seen this post yet; run `outbox doctor`, then try again"
+                )
             }
             try await pace.rest(until: Self.patience)
         }
@@ -44,15 +45,15 @@ struct SourceFinder {
         let outbox = DisplayText.escaped(link.configuration.outbox)
         let name = SourceReport.descriptionName
         if candidates.contains(where: { $0.path.bytes.isEmpty }) {
-            return "the outbox itself can't be a post; make a directory in it, with a \(name)"
+            return "the outbox itself can't be a post; create a directory in it, with a \(name)"
         }
         if let directory = candidates.first(where: { $0.kind == .directory })?.path {
             let file = ShellWord.text("\(link.configuration.outbox)/\(directory)/\(name)")
-            return "it has no \(name); make one to post it: echo 'title = \"A title\"' > \(file)"
+            return "the directory has no \(name); create one to make it a post: echo 'title = \"A title\"' > \(file)"
         }
         guard candidates.contains(where: { $0.kind == .file }) else {
             return "no such directory in \(outbox); a post is a directory there with a \(name)"
         }
-        return "it is a file; a post is a directory in \(outbox) with a \(name)"
+        return "this is a file; a post is a directory in \(outbox) with a \(name)"
     }
 }

@@ -5,13 +5,14 @@ import Console
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Say what became of the files and sources.",
+        abstract: "Show the state of files and posts.",
         discussion: """
-            Prints a line for each file (state, progress, size, speed, remaining time or next attempt, path, error code) and a \
-            summary. \
-            The files of a source, that is a directory with a source.toml, stand below the source's own line. On a terminal, files that ended are left out but for the last ten, unless --all is given. A PATH is looked \
-            for in the current directory, then in the outbox, and may be a directory; a KEY is the 32 hexadecimal \
-            digits of a content. While the agent is down, the ledger is read.
+            Prints a line for each file (state, progress, size, speed, remaining time or next attempt, path, error \
+            code) and a summary. The files of a post (a directory with a source.toml) stand below the post's own line. \
+            On a terminal only the last ten finished files are shown, unless you give --all.
+
+            A PATH is looked for in the current directory, then in the outbox, and may be a directory. A KEY is the 32 \
+            hexadecimal digits of a content. While no agent runs, the command reads the ledger.
 
             Examples:
               outbox status
@@ -23,17 +24,17 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     @Argument(
-        help: ArgumentHelp("The files and directories to show; all, if none is named.", valueName: "path|key"),
+        help: ArgumentHelp("The files, directories or contents to show (default: all).", valueName: "path|key"),
         completion: .file())
     var names: [String] = []
 
-    @Flag(help: "Show all files that ended, too.")
+    @Flag(help: "Show all finished files.")
     var all = false
 
-    @Flag(help: "Go on showing changes until Ctrl-C.")
+    @Flag(help: "Keep showing changes until Ctrl-C.")
     var watch = false
 
-    @Flag(help: "Print a JSON object; with --watch one a line for each change.")
+    @Flag(help: "Print a JSON object; with --watch, one line of JSON for each change.")
     var json = false
 
     func run() async throws {
@@ -46,7 +47,7 @@ struct StatusCommand: AsyncParsableCommand {
         let part = try snapshot.part(named: names, link)
         if !snapshot.isRunning {
             Output.error.attempt(
-                "outbox: the agent is not running; this is what its ledger says; start it with `outbox run`")
+                "outbox: the agent is not running, so this comes from its ledger; start it with `outbox run`")
         }
         if json { return try Output.standard.write(json: part.report) }
 
@@ -55,7 +56,7 @@ struct StatusCommand: AsyncParsableCommand {
         let isShort = look.isLive && !all && names.isEmpty
         let selection = StatusSelection(part.files, sources: part.sources, ended: isShort ? 10 : nil)
         var lines = StatusTable(selection.items, look: look).lines()
-        if selection.leftOut > 0 { lines.append("(\(selection.leftOut) more that ended: --all shows them)") }
+        if selection.leftOut > 0 { lines.append("(\(selection.leftOut) more finished; --all shows them)") }
         try Output.standard.write(lines: lines + [FilesSummary(part.files, sources: part.sources).line(look)])
     }
 }

@@ -59,7 +59,7 @@ struct StatusWatch {
         let look = display.look
         var ended =
             try await earlierFailures() + news.ended.map { $0.outcomeLine(look) } + posts.map { $0.outcomeLine(look) }
-        if news.uncounted > 0 { ended.append("and \(news.uncounted) more that ended") }
+        if news.uncounted > 0 { ended.append("and \(news.uncounted) more finished") }
         let active = sources.activeSources
         let summary = FilesSummary(files, sources: active, counts: health.files)
         try show(files, active, ended: ended, problems: health.problems, summary: summary)

@@ -6,20 +6,24 @@ import Reports
 struct SubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "submit",
-        abstract: "Post a directory: upload a draft, or what changed since.",
+        abstract: "Post a directory: upload a draft, or the changes since the last revision.",
         discussion: """
-            A directory in the outbox with a `source.toml` is one post. With `draft = true` in it nothing is uploaded until \
-            this command says so; after that, what was added, changed or removed meanwhile becomes the next revision. A DIR \
-            is looked for in the current directory, then in the outbox; one that the agent has not seen yet is waited for, \
-            for 10 s.
+            A directory in the outbox with a source.toml is a post. With `draft = true` in that file, nothing is \
+            uploaded until this command. Submitting again uploads what was added, changed or removed since, as the \
+            next revision. A DIR is looked for in the current directory, then in the outbox. If the agent has not seen \
+            it yet, the command waits up to 10 s.
 
             Examples:
               echo 'draft = true' > ~/Outbox/sea/source.toml
               outbox submit ~/Outbox/sea && outbox wait ~/Outbox/sea
               outbox submit --json sea | jq -r '.changed[].revision'
 
-            Ends with 0 when every DIR is on its way or done, 1 when one can't be (the reason is told), 66 for one that has \
-            no source.toml or is not in the outbox, 69 when no agent is running, 75 when the agent does not see it.
+            Exit status:
+              0   every DIR is under way or done
+              1   a DIR can't be submitted; the reason is on stderr
+              66  a DIR has no source.toml or is not in the outbox
+              69  no agent is running
+              75  the agent has not seen a DIR within 10 s
             """)
 
     @OptionGroup var common: CommonOptions
@@ -40,7 +44,7 @@ struct SubmitCommand: AsyncParsableCommand {
         var done: Set<String> = []
         for source in sources where done.insert(source.id).inserted {
             guard let outcome = try await link.client.perform(.submit, onSource: source.id) else {
-                throw CommandFailure.noSuchFile(name: source.path, reason: "it has just gone")
+                throw CommandFailure.noSuchFile(name: source.path, reason: "the post was removed a moment ago")
             }
             report.add(outcome)
         }

@@ -7,33 +7,39 @@ import UploadCore
 struct WaitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
-        abstract: "Wait until files and sources are through.",
+        abstract: "Wait until files and posts reach a final state.",
         discussion: """
-            Returns when every named file reached a final state (done, failed, cancelled or rejected). A PATH is looked \
-            for in the current directory, then in the outbox; one that is there and that the agent has not seen yet is \
-            waited for. A directory stands for all the agent knows below it; one with a source.toml for the post alone, which \
-            is done once the server confirmed it. Without names it waits for everything but drafts: until the agent has \
-            looked through the whole outbox and nothing has been under way for 0.3 s; files that were rejected before do \
-            not count, unless --all-time is given.
+            Returns when every named file is done, failed, cancelled or rejected. A PATH is looked for in the current \
+            directory, then in the outbox. If it exists but the agent has not seen it yet, the command waits for it. A \
+            directory stands for every file that the agent knows below it. A directory with a source.toml stands for \
+            its post, which is done once the server confirms the post.
 
-            Ends with 0 if all are done, 1 if one is not, 66 for a file that is not in the outbox and that the agent does \
-            not know, 69 when no agent is running, 75 when the --timeout is over.
+            Without names, the command waits for everything but drafts: until the agent has scanned the whole outbox \
+            and nothing was under way for 0.3 s. Files that were rejected earlier don't count, unless you give \
+            --all-time.
 
             Examples:
               outbox wait
-              outbox wait ~/Outbox/trip/beach.jpg && echo there
+              outbox wait ~/Outbox/trip/beach.jpg && echo uploaded
               outbox submit sea && outbox wait sea
               outbox wait --timeout 10m --json
+
+            Exit status:
+              0   everything is done
+              1   a file or post ended in another state
+              66  a file is not in the outbox, and the agent does not know it
+              69  no agent is running
+              75  the --timeout is over
             """)
 
     @OptionGroup var common: CommonOptions
 
     @Argument(
-        help: ArgumentHelp("The files and directories to wait for; all, if none is named.", valueName: "path|key"),
+        help: ArgumentHelp("The files, directories or contents to wait for (default: all).", valueName: "path|key"),
         completion: .file())
     var names: [String] = []
 
-    @Flag(help: "Without names: count files that were rejected before, too.")
+    @Flag(help: "Without names: also count files that were rejected earlier.")
     var allTime = false
 
     @Option(help: "How long to wait at most: 500ms, 60s, 10m, 2h.", transform: TimeSpan.read)
@@ -103,10 +109,10 @@ struct WaitCommand: AsyncParsableCommand {
         let count = report.pending.count
         let limit = timeout.map { " after \($0.text)" } ?? ""
         let first = course.known.first { !$0.isFinal }.map { "\($0.shownPath) is \($0.state)" }
-        let unseen = course.unknown.first.map { "\(DisplayText.escaped($0.description)) was not seen yet" }
+        let unseen = course.unknown.first.map { "the agent has not seen \(DisplayText.escaped($0.description)) yet" }
         let example = (first ?? unseen).map { ": " + $0 } ?? ""
-        return "wait: \(count) of \(count + report.done.count + report.failed.count) files are not through\(limit)"
-            + "\(example); the agent goes on, wait again or see `outbox status`"
+        return "wait: \(count) of \(count + report.done.count + report.failed.count) files have not finished\(limit)"
+            + "\(example); the agent continues: wait again or see `outbox status`"
     }
 }
 

@@ -179,7 +179,7 @@ struct Waiting {
         display.clear()
         for path in course.unknown {
             Output.error.attempt(
-                "vanished \(DisplayText.escaped(path.description)): it was gone before the agent saw it")
+                "vanished \(DisplayText.escaped(path.description)): the file was removed before the agent saw it")
         }
     }
 }

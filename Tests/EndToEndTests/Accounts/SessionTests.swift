@@ -109,7 +109,7 @@ struct SessionTests {
         let good = try await agent.command("login", "--token-file", write("right-token", "good", for: agent))
         #expect(good.code == 0 && good.standardOutput.contains("was not refused"), "\(good)")
         let bad = try await agent.command("login", "--token-file", write("wrong-token", "bad", for: agent))
-        #expect(bad.code == 0 && bad.standardOutput.contains("is kept"), "\(bad)")
+        #expect(bad.code == 0 && bad.standardOutput.contains("is stored"), "\(bad)")
         #expect(bad.standardError.contains("refused the token") && bad.standardError.contains("(401)"), "\(bad)")
         #expect(bad.standardError.contains("server says 401"), "\(bad)")
         #expect(try String(contentsOfFile: "\(agent.state)/token", encoding: .utf8) == "wrong-token\n")
@@ -123,7 +123,7 @@ struct SessionTests {
         for (url, reason) in [(server.url, "no answer within 5 s"), (Self.nowhere, "no usable answer")] {
             let agent = try Agent(remote: url)
             let output = try await agent.command("login", "--token-file", write("sesame", "given", for: agent))
-            #expect(output.code == 0 && output.standardOutput.contains("is kept"), "\(output)")
+            #expect(output.code == 0 && output.standardOutput.contains("is stored"), "\(output)")
             #expect(output.standardError.contains("not known") && output.standardError.contains(reason), "\(output)")
         }
     }

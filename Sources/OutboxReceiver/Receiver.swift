@@ -39,7 +39,7 @@ public final class Receiver: Sendable {
         tokens = try Tokens(text: configuration.tokens, path: configuration.tokenFile, logger: logger)
         guard tokens.areNeeded || configuration.listen.isLoopback else {
             throw .configuration(
-                "without tokens only a loopback address may be listened on, not \(configuration.listen.host); "
+                "without tokens the receiver listens on loopback addresses only, not on \(configuration.listen.host); "
                     + "give --token-file or OUTBOX_RECEIVER_TOKENS with a line \"token user\" for each user")
         }
         store = try Store(

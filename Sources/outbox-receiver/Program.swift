@@ -8,72 +8,85 @@ import OutboxReceiver
 struct ReceiverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox-receiver",
-        abstract: "Takes uploads of the fileSection protocol and keeps them below a directory.",
+        abstract: "Receives uploads by the fileSection protocol and stores them in a directory.",
         discussion: """
             Prints one line when it is ready: "outbox-receiver listening on URL". Logs go to stderr. SIGTERM and \
-            SIGINT stop it; everything is kept.
+            SIGINT stop it; stored and unfinished uploads stay.
 
-            What arrived is below --root: files/USER/… are the files under the names they had, objects/ the same \
+            Stores everything below --root: files/USER/… has the files under their original names, objects/ the same \
             files by MD5.
 
             For yourself, on this machine:
               outbox-receiver --root ~/received
 
-            For several users and other machines, behind a proxy that does TLS (tokens.txt: a line "TOKEN USER" each):
-              outbox-receiver --root /srv/outbox --token-file /etc/outbox/tokens.txt --public-url https://photos.example.org
+            For several users and other machines, behind a proxy that does TLS
+            (tokens.txt has one line "TOKEN USER" for each user):
+              outbox-receiver --root /srv/outbox --token-file tokens.txt \\
+                --public-url https://photos.example.org
 
             On the local network, by IPv4 or IPv6:
-              outbox-receiver --root /srv/outbox --token-file tokens.txt --listen 0.0.0.0:8787
-              outbox-receiver --root /srv/outbox --token-file tokens.txt --listen '[::]:8787'
+              outbox-receiver --root /srv/outbox --token-file tokens.txt \\
+                --listen 0.0.0.0:8787
+              outbox-receiver --root /srv/outbox --token-file tokens.txt \\
+                --listen '[::]:8787'
 
-            Tokens are also taken from OUTBOX_RECEIVER_TOKENS: "TOKEN USER, TOKEN USER".
+            OUTBOX_RECEIVER_TOKENS can hold tokens too: "TOKEN USER, TOKEN USER".
 
-            Exit codes: 0 stopped by a signal, 64 usage, 73 cannot create the root or listen, 74 cannot read the \
-            storage, 75 another receiver uses the root, 78 the configuration cannot be used.
+            Exit status:
+              0   stopped by a signal
+              64  wrong usage
+              73  cannot create the root, or cannot listen on the address
+              74  cannot read the storage
+              75  another receiver uses the root
+              78  the configuration has an error
             """,
         version: ReceiverVersion.current)
 
-    @Option(help: "The directory everything is stored in; created when missing.")
+    @Option(help: "The directory to store everything in; created if missing.")
     var root: String
 
     @Option(help: "The address to listen on. Port 0 stands for any free port.")
     var listen = "127.0.0.1:8787"
 
-    @Option(help: "A file with lines \"token user\"; read again when it changes. Needed for other than loopback.")
+    @Option(
+        help:
+            "A file with lines \"token user\", reloaded when it changes. Required unless --listen is a loopback address."
+    )
     var tokenFile: String?
 
     @Option(
         name: .customLong("public-url"),
-        help: "What links begin with (default: the address listened on; with 0.0.0.0 or [::] the one the client uses).")
+        help: "The base of links (default: the --listen address; for 0.0.0.0 or [::] the address that the client uses)."
+    )
     var publicURL: String?
 
-    @Option(help: "Space that stays free on the disk; uploads beyond it are answered with 507.")
+    @Option(help: "Disk space to leave free. Uploads that would use it are refused with 507.")
     var freeSpaceFloor: ByteCount = ByteCount(512 << 20)
 
-    @Option(help: "The largest file taken.")
+    @Option(help: "The largest file to accept.")
     var maxFileSize: ByteCount = ByteCount(64 << 30)
 
-    @Option(help: "What one user may store, unfinished uploads included (default: any amount).")
+    @Option(help: "The most that one user may store, including unfinished uploads (default: no limit).")
     var quota: ByteCount?
 
     @Option(
         help:
-            "The program outbox-media, which draws small pictures for pages; \"\": none (default: the one installed here)."
+            "The program outbox-media, which draws small pictures for pages. \"\": no small pictures (default: the installed one)."
     )
     var mediaWorker: String?
 
-    @Option(help: "Unfinished uploads one user may have.")
+    @Option(help: "The most unfinished uploads that one user may have.")
     var maxOpenUploads = 10_000
 
-    @Option(help: "Connections at a time from one address. Raise it behind a proxy that serves many.")
+    @Option(help: "The most connections at a time from one address. Raise the limit behind a proxy.")
     var maxConnectionsPerAddress = 200
 
     @Flag(
         name: .customLong("no-sync"),
-        help: "Confirm files before they are on the disk itself. Faster; a power cut may lose what was confirmed.")
+        help: "Confirm files before they are flushed to disk. Faster, but a power cut may lose confirmed files.")
     var skipsSync = false
 
-    @Option(help: "trace, debug (every request), info, notice, warning, error or critical.")
+    @Option(help: "The log level: trace, debug (every request), info, notice, warning, error or critical.")
     var logLevel = "info"
 
     mutating func validate() throws {
@@ -81,7 +94,8 @@ struct ReceiverCommand: AsyncParsableCommand {
             throw ValidationError("--listen must be HOST:PORT or [ADDRESS]:PORT, not \(listen)")
         }
         guard Logger.Level(rawValue: logLevel) != nil else {
-            throw ValidationError("--log-level: there is no level \(logLevel)")
+            throw ValidationError(
+                "--log-level: unknown level \(logLevel); use trace, debug, info, notice, warning, error or critical")
         }
         guard maxOpenUploads > 0 else { throw ValidationError("--max-open-uploads must be positive") }
         guard maxConnectionsPerAddress > 0 else {

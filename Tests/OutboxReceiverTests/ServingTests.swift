@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (EACCES, "permission denied; choose a port from 1024 on for --listen"),
+        (EACCES, "permission denied; choose a port of 1024 or above for --listen"),
         (EADDRNOTAVAIL, "cannot assign requested address; give --listen an address of this machine"),
         (EMFILE, "too many open files; choose another --listen"),
     ])

@@ -26,7 +26,7 @@ struct FileSectionRoutes {
             throw Refusal.badRequest("fileCount is not the number of files.")
         }
         guard (1...Self.mostFiles).contains(files.count) else {
-            throw Refusal.badRequest("There must be 1 to \(Self.mostFiles) files.")
+            throw Refusal.badRequest("files must list 1 to \(Self.mostFiles) files.")
         }
         let plans = try files.map { try plan(for: try AnnouncedFile($0), user) }
         let opened = try await store.preLoad(plans, user: user)
@@ -40,10 +40,10 @@ struct FileSectionRoutes {
         guard let md5 = Hex128(file.md5) else { throw .badRequest("md5 must be 32 hex digits.") }
         guard file.totalSize > 0 else { throw .badRequest("totalSize must be positive.") }
         guard file.totalSize <= store.limits.maximumFileSize else {
-            throw .tooLarge("Files over \(store.limits.maximumFileSize) bytes are not taken.")
+            throw .tooLarge("The file is larger than this server's limit of \(store.limits.maximumFileSize) bytes.")
         }
         guard file.fileName.utf8.count <= Self.longestName, file.path?.utf8.count ?? 0 <= Self.longestName else {
-            throw .badRequest("A name is longer than \(Self.longestName) bytes.")
+            throw .badRequest("fileName or path is longer than \(Self.longestName) bytes.")
         }
         return UploadPlan(
             user: user, size: file.totalSize, md5: md5, fileName: file.fileName, path: file.path,
@@ -63,13 +63,14 @@ struct FileSectionRoutes {
             }
         let total = (size + UploadPlan.blockSize - 1) / UploadPlan.blockSize
         guard block.totalSize == size, block.blockTotal == total, (1...total).contains(block.blockNo) else {
-            throw Refusal.badRequest("totalSize, blockTotal or blockNo does not fit the file.")
+            throw Refusal.badRequest(
+                "totalSize, blockTotal or blockNo does not match the file announced in preLoad.do.")
         }
         let offset = (block.blockNo - 1) * UploadPlan.blockSize
         let length = Int(min(UploadPlan.blockSize, size - offset))
         if let announced = request.headers[.contentLength].flatMap({ Int($0) }), announced > length + Self.multipartRoom
         {
-            throw Refusal.tooLarge("The body is longer than the fragment can be.")
+            throw Refusal.tooLarge("The body is longer than this fragment.")
         }
         var parser = try SectionParser(
             contentType: request.headers[.contentType], name: "sectionFile", length: length)
@@ -185,7 +186,7 @@ struct FileSectionRoutes {
     private func ids(in request: Request, atLeast fewest: Int) async throws -> [String] {
         guard let ids = try await request.json()["fileIds"]?.strings else { throw Refusal.notExpectedJSON }
         guard (fewest...Self.mostFiles).contains(ids.count), ids.allSatisfy({ $0.utf8.count <= 128 }) else {
-            throw Refusal.badRequest("There must be \(fewest) to \(Self.mostFiles) file ids of at most 128 characters.")
+            throw Refusal.badRequest("fileIds must list \(fewest) to \(Self.mostFiles) ids of at most 128 characters.")
         }
         return ids
     }

@@ -37,7 +37,8 @@ struct Responder: HTTPResponder {
                 ])
             return .refusal(refusal)
         } catch let error as Errno {
-            context.logger.error("input/output", metadata: ["path": "\(Self.shown(request))", "error": "\(error)"])
+            context.logger.error(
+                "cannot read or write the storage", metadata: ["path": "\(Self.shown(request))", "error": "\(error)"])
             return .refusal(error == .noSpace || error == .diskQuotaExceeded ? .diskFull : .storageFailed)
         }
     }

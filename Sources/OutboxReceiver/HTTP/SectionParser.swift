@@ -59,7 +59,9 @@ struct SectionParser {
                 try takeEnd(&end, &chunk)
             case .done(let epilogue):
                 let epilogue = epilogue + chunk.readableBytes
-                guard epilogue <= Self.longestEpilogue else { throw .badRequest("Too much behind the last boundary.") }
+                guard epilogue <= Self.longestEpilogue else {
+                    throw .badRequest("Too many bytes follow the last boundary.")
+                }
                 state = .done(epilogue: epilogue)
                 return payload
             }
@@ -121,7 +123,7 @@ struct SectionParser {
     private func check(fields: String) throws(Refusal) {
         let lines = fields.split(separator: "\r\n", omittingEmptySubsequences: false)
         guard let rest = lines.first, rest.allSatisfy({ $0 == " " || $0 == "\t" }) else {
-            throw .badRequest("The first boundary is malformed or the last.")
+            throw .badRequest("The first boundary is malformed, or the body has no part.")
         }
         let dispositions = lines.filter { $0.lowercased().hasPrefix("content-disposition:") }
         guard dispositions.count == 1, let parameters = HeaderParameters(dispositions[0].dropFirst(20)),
@@ -139,7 +141,7 @@ struct SectionParser {
             end.writeBuffer(&piece)
         }
         guard wanted.starts(with: end.readableBytesView) else {
-            throw .badRequest("The part does not have the length it should have, or another part follows it.")
+            throw .badRequest("The part has the wrong length, or another part follows it.")
         }
         state = end.readableBytes == wanted.count ? .done(epilogue: 0) : .end(end)
     }

@@ -94,11 +94,11 @@ struct CommitMessage {
         cover = try json.text("cover").flatMap { $0.isEmpty ? nil : $0 }
         guard !sourceID.isEmpty, [sourceID, title].allSatisfy({ $0.utf8.count <= Self.longestText }) else {
             throw .badRequest(
-                "sourceId and title must have at most \(Self.longestText) bytes, sourceId at least one.")
+                "sourceId must have 1 to \(Self.longestText) bytes, title at most \(Self.longestText).")
         }
         guard revision >= 1 else { throw .badRequest("revision must be 1 or more.") }
         guard (1...FileSectionRoutes.mostFiles).contains(fileIDs.count) else {
-            throw .badRequest("There must be 1 to \(FileSectionRoutes.mostFiles) file ids.")
+            throw .badRequest("fileIds must list 1 to \(FileSectionRoutes.mostFiles) ids.")
         }
         guard cover.map(fileIDs.contains) ?? true else { throw .badRequest("cover must be one of fileIds.") }
     }

@@ -23,7 +23,7 @@ extension StartFailure {
     private static func advice(_ code: Errno) -> String {
         switch code {
         case .addressInUse: "stop the other program or choose another --listen"
-        case .permissionDenied, .notPermitted: "choose a port from 1024 on for --listen"
+        case .permissionDenied, .notPermitted: "choose a port of 1024 or above for --listen"
         case .addressNotAvailable: "give --listen an address of this machine"
         default: "choose another --listen"
         }

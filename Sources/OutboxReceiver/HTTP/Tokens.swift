@@ -40,9 +40,12 @@ final class Tokens: Sendable {
         }
         if status.isReadableByAll {
             logger.warning(
-                "every user of this machine can read the token file; chmod 600 it", metadata: ["path": "\(path)"])
+                "every user of this machine can read the token file; run chmod 600 on it", metadata: ["path": "\(path)"]
+            )
         }
-        guard !entries.isEmpty || !fixed.isEmpty else { throw .configuration("\(path) names no token") }
+        guard !entries.isEmpty || !fixed.isEmpty else {
+            throw .configuration("\(path) holds no token; add a line \"token user\"")
+        }
     }
 
     /// Whether requests need a token.
@@ -71,10 +74,12 @@ final class Tokens: Sendable {
             guard Self.status(of: path) != state.seen else { return state.fromFile }
             do throws(StartFailure) {
                 (state.fromFile, state.seen) = try Self.read(path)
-                logger.notice("token file read again", metadata: ["tokens": "\(state.fromFile.count)"])
+                logger.notice("token file reloaded", metadata: ["tokens": "\(state.fromFile.count)"])
             } catch {
                 state.seen = Self.status(of: path)
-                logger.error("token file not usable, the former tokens stay", metadata: ["error": "\(error)"])
+                logger.error(
+                    "cannot use the changed token file, so the former tokens stay valid; correct the file",
+                    metadata: ["error": "\(error)"])
             }
             return state.fromFile
         }
@@ -110,7 +115,7 @@ final class Tokens: Sendable {
             guard let token = fields.first else { continue }
             guard fields.count == 2, isUser(fields[1]) else {
                 throw .configuration(
-                    "\(origin): a line must be \"token user\", the user of letters, digits and . _ @ + -")
+                    "\(origin): each line must be \"token user\"; a user has only letters, digits and . _ @ + -")
             }
             entries.append(Entry(digest: RunningSHA256.hash(token), user: String(fields[1])))
         }

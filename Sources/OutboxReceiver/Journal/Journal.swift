@@ -100,7 +100,7 @@ struct Journal: ~Copyable {
         try outcome.get()
     }
 
-    // MARK: Writing anew
+    // MARK: Rewriting
 
     /// A new journal beside the current one.
     struct Rewrite {

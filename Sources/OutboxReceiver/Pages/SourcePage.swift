@@ -123,7 +123,7 @@ struct SourcePage {
 
     private func url(_ content: Content) -> String { HTMLText.escaped(links.file(content)) }
 
-    // MARK: What it may do
+    // MARK: Content security policy
 
     /// Allows pictures and videos of this server and the style sheet, nothing else (https://www.w3.org/TR/CSP3/).
     /// `allow-downloads` is needed because a sandbox forbids downloads.

@@ -58,7 +58,7 @@ final class SmallPictures: Sendable {
         guard isDrawn(picture, into: output) else {
             refused.withLock { _ = $0.insert(content.token) }
             try folder.remove(part)
-            store.logger.info("no small version of a picture", metadata: ["md5": "\(content.key.md5)"])
+            store.logger.info("cannot draw a small version of a picture", metadata: ["md5": "\(content.key.md5)"])
             return nil
         }
         try folder.rename(part, into: folder, as: name)
@@ -70,7 +70,7 @@ final class SmallPictures: Sendable {
             if worker == nil { worker = PictureWorker.started(program) }
             guard let running = worker else {
                 isBroken.store(true, ordering: .relaxed)
-                store.logger.warning("outbox-media does not start: pages have no small pictures")
+                store.logger.warning("outbox-media does not start, so pages have no small pictures; see --media-worker")
                 return false
             }
             let outcome = running.draw(picture, side: Self.side, into: output)

@@ -121,7 +121,7 @@ struct Catalog: Sendable {
         }
     }
 
-    // MARK: As a journal
+    // MARK: Journal entries
 
     /// The number of journal entries for the whole catalog.
     var entryCount: Int {

@@ -11,7 +11,7 @@ struct Recovery {
     func run() throws(Errno) -> Store.Books {
         var catalog = Catalog()
         let (lines, bad) = try Journal.read(root) { replay($0, &catalog) }
-        if bad > 0 { logger.warning("journal lines torn or not understood", metadata: ["lines": "\(bad)"]) }
+        if bad > 0 { logger.warning("journal lines are damaged and were skipped", metadata: ["lines": "\(bad)"]) }
         catalog.forgetFinished(before: now - Catalog.memory)
         try removeStrayFiles(catalog)
         let wasCut = try checkData(&catalog)

@@ -15,19 +15,19 @@ struct Refusal: Error, Equatable {
     static func badRequest(_ message: String) -> Refusal { Refusal(status: .badRequest, message: message) }
     static func tooLarge(_ message: String) -> Refusal { Refusal(status: .contentTooLarge, message: message) }
     static func methodNotAllowed(_ allowed: String) -> Refusal {
-        Refusal(status: .methodNotAllowed, message: "This address takes \(allowed) only.", allowed: allowed)
+        Refusal(status: .methodNotAllowed, message: "This address accepts \(allowed) only.", allowed: allowed)
     }
     /// - Parameter field: The header field that shows the foreign origin.
     static func foreign(_ field: String, expected: String) -> Refusal {
         Refusal(
             status: .forbidden,
             message:
-                "A receiver without tokens takes no requests with \(field). Use \(expected), start the receiver with "
+                "A receiver without tokens refuses requests with \(field). Use \(expected), start the receiver with "
                 + "--public-url, or give it tokens.")
     }
-    static let notExpectedJSON = badRequest("The body is not the JSON expected here.")
+    static let notExpectedJSON = badRequest("The body is not the JSON that this request needs.")
     static let unknownID = Refusal(status: .notFound, message: "No such file id.")
-    static let notFound = Refusal(status: .notFound, message: "There is nothing here.")
+    static let notFound = Refusal(status: .notFound, message: "Nothing exists at this address.")
     static let unauthorized = Refusal(status: .unauthorized, message: "A valid bearer token is needed.")
     static let tooManyUploads = Refusal(
         status: .tooManyRequests, message: "Too many unfinished uploads. Finish or delete some.", retryAfter: 30)
@@ -37,10 +37,10 @@ struct Refusal: Error, Equatable {
     static func overQuota(_ quota: Int64) -> Refusal {
         Refusal(
             status: .init(code: 507, reasonPhrase: "Insufficient Storage"),
-            message: "This would pass your quota of \(FileSize.text(quota)) on this server.", retryAfter: 300)
+            message: "The upload would exceed your quota of \(FileSize.text(quota)) on this server.", retryAfter: 300)
     }
     static let superseded = Refusal(
-        status: .serviceUnavailable, message: "The same fragment is being received again.", retryAfter: 1)
+        status: .serviceUnavailable, message: "Another request is sending the same fragment.", retryAfter: 1)
     static let storageFailed = Refusal(
-        status: .internalServerError, message: "The server could not store this.", retryAfter: 10)
+        status: .internalServerError, message: "The server could not store the data; see its log.", retryAfter: 10)
 }

@@ -72,7 +72,7 @@ extension Store {
             }
         } catch {
             // The batch will meet the same error.
-            logger.debug("cannot prepare an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
+            logger.debug("cannot deduplicate an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
         }
     }
 

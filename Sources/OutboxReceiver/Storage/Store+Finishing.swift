@@ -184,13 +184,15 @@ extension Store {
             do throws(Errno) {
                 if let name = item.name { try tree.unlink(name, from: item.content.object) }
             } catch {
-                logger.error("cannot take a name back", metadata: ["id": "\(item.upload.id)", "error": "\(error)"])
+                logger.error(
+                    "cannot remove the name of an upload that is rolled back",
+                    metadata: ["id": "\(item.upload.id)", "error": "\(error)"])
             }
         }
         for item in placed { reject(item.upload, isLost: true) }
     }
 
-    // MARK: Waiting for the disk
+    // MARK: Flushing
 
     /// Waits until all earlier writes are on the disk. Throws if that is uncertain.
     func settle() async throws {
@@ -207,7 +209,7 @@ extension Store {
             if withBooks({ $0.journal.isSuspect }) { try compactJournal() }
             try root.synchronizeFileSystem()
         } catch {
-            logger.error("cannot write to the disk", metadata: ["error": "\(error)"])
+            logger.error("cannot flush the storage to disk", metadata: ["error": "\(error)"])
             syncFailures.add(1, ordering: .relaxed)
             withBooks { $0.journal.isSuspect = true }
             throw error

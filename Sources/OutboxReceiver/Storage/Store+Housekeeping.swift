@@ -12,7 +12,7 @@ extension Store {
             let isLong = withBooks { $0.journal.lines > 10_000 + 2 * $0.catalog.entryCount }
             if isLong { try compactJournal() }
         } catch {
-            logger.error("cannot write the journal anew", metadata: ["error": "\(error)"])
+            logger.error("cannot rewrite the journal", metadata: ["error": "\(error)"])
         }
     }
 
@@ -59,7 +59,7 @@ extension Store {
             // The journal still has the times of the old clock.
             try compactJournal()
         } catch {
-            logger.error("cannot write the journal anew", metadata: ["error": "\(error)"])
+            logger.error("cannot rewrite the journal", metadata: ["error": "\(error)"])
         }
     }
 
@@ -86,6 +86,6 @@ extension Store {
             }
         }
         let remaining = try outcome.get()
-        logger.info("journal written anew", metadata: ["lines before": "\(lines)", "lines": "\(remaining)"])
+        logger.info("journal rewritten", metadata: ["lines before": "\(lines)", "lines": "\(remaining)"])
     }
 }

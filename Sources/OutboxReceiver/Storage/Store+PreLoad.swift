@@ -77,7 +77,8 @@ extension Store {
                 content.object, user: plan.user, path: SafePath(path: plan.path, fileName: plan.fileName))
         } catch {
             // The content is stored under its first name; a missing second link is no reason to send it again.
-            logger.warning("cannot link", metadata: ["name": "\(plan.quotedName)", "error": "\(error)"])
+            logger.warning(
+                "cannot link a file under its name", metadata: ["name": "\(plan.quotedName)", "error": "\(error)"])
         }
     }
 }

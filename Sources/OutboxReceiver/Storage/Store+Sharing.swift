@@ -29,7 +29,9 @@ extension Store {
             let isUsed = withBooks { $0.catalog.uses(object) || $0.journal.isSuspect }
             if !isUsed { try objects.remove(object) }
         } catch {
-            logger.warning("cannot share an object", metadata: ["object": "\(object.file)", "error": "\(error)"])
+            logger.warning(
+                "cannot replace an object by its duplicate",
+                metadata: ["object": "\(object.file)", "error": "\(error)"])
         }
     }
 

@@ -141,7 +141,7 @@ final class Store: Sendable {
         try outcome.get()
     }
 
-    // MARK: Forgetting
+    // MARK: Deleting
 
     /// Forgets these ids of `user`. Unfinished uploads lose all their blocks. Finished uploads lose only the id;
     /// their content stays. Unknown ids and ids of other users have no effect.

@@ -193,7 +193,7 @@ final class Upload: Sendable {
         state.withLock { $0.arrived.insert(index) }
     }
 
-    // MARK: From blocks to a file
+    // MARK: Assembly
 
     /// - Parameter time: The current time; a failed assembly is not repeated within the same second.
     func nextStep(at time: Int64) -> NextStep {

@@ -43,7 +43,10 @@ struct ReceiverTests {
         arguments: [
             ([], "missing expected argument '--root <root>'"),
             (["--root", "r", "--nonsense"], "unknown option '--nonsense'"),
-            (["--root", "r", "--log-level", "loud"], "--log-level: there is no level loud"),
+            (
+                ["--root", "r", "--log-level", "loud"],
+                "--log-level: unknown level loud; use trace, debug, info, notice, warning, error or critical"
+            ),
         ] as [([String], String)])
     func usage(arguments: [String], reason: String) async throws {
         let output = try await Self.run(arguments)

@@ -73,8 +73,8 @@ extension UploadMachine {
     private static let forgottenFiles = FileError(
         code: "forgotten",
         message:
-            "the server does not know one of the source's files any more; each is asked about, and sent again where "
-            + "it is lost", retryable: true)
+            "the server does not know a file of the post any more; the agent asks about each file, and sends lost "
+            + "files again", retryable: true)
 
     // MARK: Removals
 

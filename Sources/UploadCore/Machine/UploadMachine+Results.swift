@@ -165,7 +165,7 @@ extension UploadMachine {
 
     /// The error of a request cancelled by something other than the machine.
     static let interrupted = FileError(
-        code: "interrupted", message: "a request was given up before it was answered", retryable: true)
+        code: "interrupted", message: "a request was cancelled before the server answered", retryable: true)
 
     /// Closes the gates after a failure that is not one file's fault.
     ///
@@ -264,7 +264,7 @@ extension UploadMachine {
             return rest(key, now: now)
         }
         // Prevents a loop with a server that forgets everything it receives.
-        let error = FileError(code: "forgotten", message: "the server forgot the upload again", retryable: true)
+        let error = FileError(code: "forgotten", message: "the server forgot the upload a second time", retryable: true)
         var backoff = self.backoff
         gates.holdBack(
             request.kind, error: error, pause: { backoff.pause(afterFailures: $0) }, answered: true,
@@ -288,7 +288,8 @@ extension UploadMachine {
             actions.append(.ended(problem.path, key, .failed(error), attempts: upload.record.attempts))
             leave(problem.path, key, now: now)
         case .missing:
-            let message = "\(problem.path) can't be found; it is tried again, and cancelled if it was removed"
+            let message =
+                "\(problem.path) can't be found; the agent tries again, and cancels the upload if the file was removed"
             let error = FileError(code: Self.fileMissing, message: message, retryable: true)
             failLater(key, error, now: now)
         }

@@ -5,7 +5,7 @@ extension UploadMachine {
         if let upload = uploads[key] {
             guard upload.record.seal == content.seal else {
                 let message =
-                    "\(path) has the same MD5 \(key) as another file but other content; it can't be told apart"
+                    "\(path) has the same MD5 \(key) as another file but other content; only one of them can be uploaded"
                 let error = FileError(code: "key_collision", message: message, retryable: false)
                 actions.append(.ended(path, key, .failed(error), attempts: 0))
                 return

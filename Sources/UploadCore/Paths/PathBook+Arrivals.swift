@@ -248,7 +248,8 @@ extension PathBook {
             record.remote = known.remote
             record.error = nil
         } else {
-            let message = "\(record.path) has the same MD5 as another file but other content; it can't be told apart"
+            let message =
+                "\(record.path) has the same MD5 as another file but other content; only one of them can be uploaded"
             record.state = .failed
             record.error = FileError(code: "key_collision", message: message, retryable: false)
         }
@@ -342,7 +343,7 @@ extension PathBook {
         add(.reportWhenDurable(record.path))
     }
 
-    // MARK: After the ledger was lost
+    // MARK: Recovery of a lost ledger
 
     /// Restores a cancellation or pause from the sidecar if the ledger has no record of the path.
     ///

@@ -121,7 +121,7 @@ extension PathBook {
         return nil
     }
 
-    // MARK: Names that nobody saw change
+    // MARK: Unreported renames
 
     /// Whether any wish exists that a renamed file could carry. If not, callers may skip the search.
     package var mayFollow: Bool { !wishIndex.isEmpty || displaced.count > 0 }
@@ -227,7 +227,7 @@ extension PathBook {
     /// Whether both names or neither are in the portrait folder. A file that crosses the folder's border starts over.
     private func isAlike(_ old: RelativePath, _ new: RelativePath) -> Bool { isPortrait(old) == isPortrait(new) }
 
-    // MARK: Files that are cancelled
+    // MARK: Cancelled files
 
     /// Keeps a file cancelled if it was cancelled under its present name and was only touched or restored from a copy.
     ///

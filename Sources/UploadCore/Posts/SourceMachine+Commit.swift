@@ -19,7 +19,7 @@ extension SourceMachine {
 
     private mutating func loseAll() {
         adoptSeenDescription()
-        let message = "every file of the source was removed or cancelled before it was committed"
+        let message = "every file of the post was removed or cancelled before the post was committed"
         record.stage = .cancelled(FileError(code: "removed", message: message, retryable: false))
     }
 

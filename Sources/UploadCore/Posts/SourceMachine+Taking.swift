@@ -61,21 +61,21 @@ extension SourceMachine {
 extension FileError {
     static func tooManyFiles(_ count: Int) -> FileError {
         let message =
-            "a source has at most \(SourceRecord.mostFiles) files, this one has \(count); take some out of the directory"
+            "a post has at most \(SourceRecord.mostFiles) files, this one has \(count); move some out of the directory"
         return FileError(code: "too_many_files", message: message, retryable: false)
     }
 
     static let noFiles = FileError(
-        code: "no_files", message: "none of the source's files can be taken; add one that can", retryable: false)
+        code: "no_files", message: "the post has no file that can be uploaded; add one", retryable: false)
 
     static func noCover(_ cover: RelativePath) -> FileError {
-        let message = "source.toml says cover = \"\(cover)\", but the directory has no such file that can be taken"
+        let message = "source.toml says cover = \"\(cover)\", but the post has no such file to upload; correct the name"
         return FileError(code: "no_cover", message: message, retryable: false)
     }
 
     static func fileFailed(_ name: RelativePath, _ error: FileError?) -> FileError {
-        let reason = error.map { "\($0.message) (\($0.code))" } ?? "it could not be uploaded"
-        let message = "\(name): \(reason); retry the source, or take the file out and submit it again"
+        let reason = error.map { "\($0.message) (\($0.code))" } ?? "the file could not be uploaded"
+        let message = "\(name): \(reason); retry the post, or remove the file and submit the post again"
         return FileError(code: "file_failed", message: message, retryable: false)
     }
 }

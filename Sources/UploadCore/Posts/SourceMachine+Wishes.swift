@@ -56,7 +56,7 @@ extension SourceMachine {
         case .done, .cancelled: return
         case .draft, .collecting, .uploading, .committing, .failed, .rejected: break
         }
-        let message = "the directory was removed before the source was committed"
+        let message = "the directory was removed before the post was committed"
         giveUp(FileError(code: "removed", message: message, retryable: false))
     }
 

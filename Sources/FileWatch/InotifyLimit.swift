@@ -22,8 +22,8 @@ public enum InotifyLimit: CaseIterable, Sendable {
 
         /// Instructions for raising the limit, now and permanently.
         public var remedy: String {
-            "`\(name)` is \(value): raise it with `sudo sysctl \(name)=\(suggestion)`, "
-                + "and for good by writing `\(name)=\(suggestion)` to /etc/sysctl.d/60-outbox.conf"
+            "`\(name)` is \(value): raise it now with `sudo sysctl \(name)=\(suggestion)`, "
+                + "and permanently by writing `\(name)=\(suggestion)` to /etc/sysctl.d/60-outbox.conf"
         }
     }
 

@@ -39,7 +39,9 @@ struct RootGuard {
             if !isLost {
                 if known == DirectoryIdentity(found) { return .present(directory) }
                 isLost = true
-                return .lost(reason: isMountPoint ? "it was unmounted" : "another directory has taken its place")
+                return .lost(
+                    reason: isMountPoint ? "the outbox was unmounted" : "another directory has taken the outbox's place"
+                )
             }
             return try accept(directory, found, isSame: known == DirectoryIdentity(found))
         } catch .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory {
@@ -47,7 +49,7 @@ struct RootGuard {
         } catch {
             if isLost { return .absent }
             isLost = true
-            return .lost(reason: "it cannot be opened: \(error)")
+            return .lost(reason: "the outbox cannot be opened: \(error)")
         }
     }
 

@@ -43,20 +43,20 @@ public struct WatchLimit: Equatable, Sendable {
         self.directory = directory
         switch cause {
         case .watches:
-            reason = "all inotify watches of this user are taken"
+            reason = "all inotify watches of this user are in use"
             remedy = setting(.watches)?.remedy ?? "raise the sysctl fs.inotify.max_user_watches"
         case .instances:
-            reason = "all inotify instances of this user are taken"
+            reason = "all inotify instances of this user are in use"
             remedy = setting(.instances)?.remedy ?? "raise the sysctl fs.inotify.max_user_instances"
         case .descriptors:
-            reason = "no more files can be opened"
+            reason = "the limit of open files is reached"
             remedy = "raise the limit of open files: `ulimit -n`, or LimitNOFILE= of the service"
         case .queuedEvents:
-            reason = "files changed faster than the kernel's queue of events could take"
+            reason = "files changed faster than the kernel's event queue could hold"
             remedy = setting(.queuedEvents)?.remedy ?? "raise the sysctl fs.inotify.max_queued_events"
         case .other(let error):
             reason = "the directory cannot be watched: \(error)"
-            remedy = "files in it are found by polling; use a local file system for instant notice"
+            remedy = "the agent polls the directory instead; use a local file system for instant detection"
         }
     }
 }

@@ -19,7 +19,9 @@ final class DamageNotes: Sendable {
         }
         guard isFirst else { return }
         logger.error(
-            "a record of the ledger is damaged and counts as lost; what it told is found again",
-            metadata: ["reason": "\(error)", "remedy": "check the disk; restart the agent to have the ledger rebuilt"])
+            "a record of the ledger is damaged and ignored; the agent looks at the file and the server again",
+            metadata: [
+                "reason": "\(error)", "remedy": "check the disk, then restart the agent, which rebuilds the ledger",
+            ])
     }
 }

@@ -49,7 +49,7 @@ final class ForeignWrites: Sendable {
         do throws(LedgerError) {
             switch try file.inspect() {
             case .missing: return "\(file.path) was emptied while the agent ran"
-            case .damaged(let reason): return "something else wrote to \(file.path) while the agent ran: \(reason)"
+            case .damaged(let reason): return "another program wrote to \(file.path) while the agent ran: \(reason)"
             case .sound:
                 last.withLock { $0 = found }
                 return nil

@@ -36,11 +36,11 @@ extension LedgerError: CustomStringConvertible {
         case .unreadable(let path, let reason):
             "\(path) cannot be used: \(reason)"
         case .cutFile(let path, let size, let needed):
-            "\(path) was cut: it has \(size) of \(needed) bytes; `outbox run` rebuilds it"
+            "\(path) is truncated: it has \(size) of \(needed) bytes; `outbox run` rebuilds it"
         case .notALedger(let path):
-            "\(path) is not a ledger of this format; `outbox run` moves it aside and makes a new one"
+            "\(path) is not a ledger of this format; `outbox run` moves it aside and creates a new one"
         case .newerSchema(let found, let supported):
-            "the ledger has format \(found), this program knows formats up to \(supported); update the program"
+            "the ledger has format \(found), but this program knows formats up to \(supported) only; update the program"
         case .damagedRecord(let table, let key):
             "damaged record in \(table.rawValue), key \(key.hexadecimal)"
         case .storage(let error):

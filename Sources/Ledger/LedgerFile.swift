@@ -72,11 +72,11 @@ private struct Inspection {
     func fault(missing: [LedgerTable]) -> String? {
         if let damage { return damage }
         if isEmpty { return nil }
-        guard let version, hasSecret else { return "its schema version or its secret is lost" }
+        guard let version, hasSecret else { return "the schema version or the digest secret is missing" }
         if let table = missing.first(where: { LedgerSchema.version(introducing: $0) <= version }) {
             return "table \(table.rawValue) is missing"
         }
-        return index == drops ? nil : "its index of contents does not fit its paths"
+        return index == drops ? nil : "the index of contents does not match the paths"
     }
 
     mutating func note(_ table: LedgerTable, _ key: [UInt8], _ value: [UInt8]) {

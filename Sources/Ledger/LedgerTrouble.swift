@@ -29,9 +29,9 @@ public struct LedgerTrouble: Hashable, Sendable, CustomStringConvertible {
         case .diskFull: "free space on the file system of the state directory, or raise the quota"
         case .inputOutput: "check the disk that holds the state directory (see the kernel's log)"
         case .mapFull: "raise the address space limit (ulimit -v) and restart"
-        case .damaged: "restart the agent: it looks through the ledger and rebuilds it, or begins a new one"
-        case .refusedChange: "please report this as an error of the program"
-        case .other: "see the message; the change is tried again"
+        case .damaged: "restart the agent: it checks the ledger, and rebuilds it or starts a new one"
+        case .refusedChange: "please report this as a bug"
+        case .other: "correct the cause that the message names; the agent keeps retrying"
         }
     }
 
@@ -57,7 +57,7 @@ public struct LedgerTrouble: Hashable, Sendable, CustomStringConvertible {
 
     init(refused error: LMDBError) {
         kind = .refusedChange
-        message = "a change was left out because it cannot be stored: \(error)"
+        message = "a change was skipped because it cannot be stored: \(error)"
     }
 
     private static func isFull(_ directory: String) -> Bool {

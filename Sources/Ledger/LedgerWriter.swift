@@ -169,7 +169,7 @@ final class LedgerWriter: Sendable {
     /// Ends commits as failed because the ledger is closing and the disk accepts no writes; none of them was reported
     /// durable.
     private func giveUp(_ commits: ArraySlice<PendingCommit>, after reason: String) -> Int {
-        logger.error("ledger closed with changes it could not write", metadata: ["error": "\(reason)"])
+        logger.error("the ledger was closed with changes that could not be written", metadata: ["error": "\(reason)"])
         for commit in commits { commit.finished(false) }
         return commits.count
     }

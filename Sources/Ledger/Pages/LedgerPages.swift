@@ -31,20 +31,20 @@ struct LedgerPages {
     ///
     /// - Returns: the fault of the pages, and the missing tables.
     func visit(_ body: (LedgerTable, [UInt8], [UInt8]) -> Void) -> Survey {
-        guard let meta = head.current else { return Survey(fault: "it has no head that makes sense", missing: []) }
+        guard let meta = head.current else { return Survey(fault: "it has no valid meta page", missing: []) }
         var walk = PageWalk(file: file, meta: meta, size: head.size)
         if let fault = head.fault { walk.note(fault) }
         var heads: [LedgerTable: TreeHead] = [:]
         walk.visit(meta.main) { walk, key, value, flags in
             let table = LedgerTable(rawValue: String(decoding: key, as: UTF8.self))
             guard let table, flags == TreePage.subTree, value.count == TreeHead.size else {
-                return walk.note("it has a table it should not have")
+                return walk.note("it has an unknown table")
             }
             heads[table] = TreeHead(value, at: 0)
         }
         for table in LedgerTable.allCases {
             guard let head = heads[table] else { continue }
-            if head.flags != 0 { walk.note("the head of table \(table.rawValue) is damaged") }
+            if head.flags != 0 { walk.note("the header of table \(table.rawValue) is damaged") }
             walk.visit(head) { walk, key, value, flags in
                 if flags != 0 { walk.note("an entry of table \(table.rawValue) is damaged") }
                 body(table, key, value)

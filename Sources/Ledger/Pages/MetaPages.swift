@@ -31,7 +31,7 @@ struct MetaPages {
         let isAlternating = first.transaction % 2 == 0 && second.transaction % 2 == 1
         let later = max(first.transaction, second.transaction)
         if !isNew, !isAlternating || later - min(first.transaction, second.transaction) != 1 {
-            return "its meta pages tell of transactions that don't follow each other"
+            return "its meta pages name transactions that are not consecutive"
         }
         return nil
     }

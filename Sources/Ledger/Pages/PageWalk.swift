@@ -28,7 +28,7 @@ struct PageWalk {
         fileSize = size
         let pages = min(meta.lastPage, size / meta.pageSize) + 1
         met = [UInt64](repeating: 0, count: Int(clamping: pages / 64 + 1))
-        if let needed = meta.fileSize, size < needed { note("it was cut: it has \(size) of \(needed) bytes") }
+        if let needed = meta.fileSize, size < needed { note("it is truncated: it has \(size) of \(needed) bytes") }
         for page in 0..<2 { _ = meet(UInt64(page)) }
     }
 
@@ -68,7 +68,7 @@ struct PageWalk {
         if tree.branchPages != head.branchPages || tree.leafPages != head.leafPages
             || tree.overflowPages != head.overflowPages || tree.entries != head.entries
         {
-            note("a tree does not have the pages and entries it should have")
+            note("a tree has another number of pages or entries than recorded")
         }
     }
 

@@ -38,13 +38,13 @@ final class NetworkLoop: @unchecked Sendable {
         } catch {
             let seconds = system.lookInterval / 1_000_000_000
             onTrouble(
-                "changes of the network are looked for every \(seconds) s, because netlink can't be had (\(error)); "
-                    + "allow AF_NETLINK sockets to be told of them at once")
+                "network changes are noticed only every \(seconds) s, because netlink is unavailable (\(error)); "
+                    + "allow AF_NETLINK sockets to notice them at once")
         }
         do {
             clock = try system.openClock()
         } catch {
-            onTrouble("that the machine wakes from sleep is noticed late, because timerfd can't be had (\(error))")
+            onTrouble("waking from sleep is noticed late, because timerfd is unavailable (\(error))")
         }
         surroundings = system.look()
         picture = NetworkPicture(addresses: surroundings.addresses)

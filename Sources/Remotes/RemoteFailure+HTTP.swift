@@ -8,7 +8,7 @@ extension RemoteFailure {
     /// - Parameter what: the kind of answer, for the message.
     static func portal(_ endpoint: String, _ what: String, retryAfter: Duration? = nil) -> RemoteFailure {
         let message =
-            "\(endpoint): the answer is \(what); is it a captive portal? Log in to the network, or correct remote.url"
+            "\(endpoint): \(what); is this a captive portal? Log in to the network, or correct remote.url"
         return .temporary(
             FileError(code: "captive_portal", message: message, retryable: true), retryAfter: retryAfter, outlook: .away
         )

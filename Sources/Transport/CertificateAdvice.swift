@@ -7,12 +7,12 @@ enum CertificateAdvice {
     /// - Returns: nil if no advice is known.
     static func text(verifyResult: Int, isAboutPeer: Bool) -> String? {
         switch verifyResult {
-        case 9: "either this machine's clock is behind, or the certificate was put to use too early"
-        case 10: "the server needs a new certificate, unless this machine's clock is ahead"
-        case 18...21: "if the server has a certificate authority of its own, name its certificate as ca_file"
+        case 9: "set this machine's clock if it is behind; otherwise the server uses its certificate too early"
+        case 10: "set this machine's clock if it is ahead; otherwise the server needs a new certificate"
+        case 18...21: "if the server has a certificate authority of its own, set remote.ca_file to its certificate"
         case 0 where isAboutPeer:
-            "the URL names another host than the certificate, or a captive portal answers for the server: "
-                + "check the URL, log in to the network"
+            "the certificate is for another host, or a captive portal answers instead of the server; "
+                + "check the URL, or log in to the network"
         default: nil
         }
     }

@@ -34,7 +34,7 @@ struct NetworkNews: Equatable, Sendable {
         if gone.contains(address) { return .fail("the network changed: the local address \(address) is gone") }
         if connection.isBackingOff { return .startOver }
         if returned.contains(address), let silence = connection.silence, silence >= Self.longestSilence {
-            return .fail("the link of \(address) was down, and the reply may be lost with it")
+            return .fail("the link of \(address) was down, so the reply may be lost")
         }
         return .goOn
     }

@@ -8,11 +8,11 @@ enum RequestCheck {
     static func validate(_ request: TransportRequest) throws(TransportError) {
         try validate(url: request.url)
         for name in framing where request.headers.contains(name) {
-            throw .badRequest("the header field \(name) is the transport's own")
+            throw .badRequest("the transport sets the header field \(name) itself")
         }
         guard case .multipart(let parts) = request.body else { return }
         guard !request.headers.contains(.contentType) else {
-            throw .badRequest("the header field Content-Type of a multipart body is the transport's own")
+            throw .badRequest("the transport sets the header field Content-Type of a multipart body itself")
         }
         for part in parts {
             let texts = [part.name, part.fileName ?? "", part.contentType ?? ""]

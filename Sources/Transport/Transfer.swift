@@ -184,7 +184,7 @@ final class Transfer {
         HTTPReply(status: outbox_curl_long_info(easy, CURLINFO_RESPONSE_CODE), headers: fields)
     }
 
-    // MARK: The other end
+    // MARK: Address and connection
 
     /// - Returns: whether the request may use an address, given in the notation of inet_ntop(3).
     func mayConnect(to address: String) -> Bool {
@@ -192,7 +192,7 @@ final class Transfer {
         return peers.note(address, isAllowed: mayConnect(address))
     }
 
-    // MARK: Judging
+    // MARK: Outcome
 
     /// The local end of the transfer's connection; nil before the connection exists.
     var localEndpoint: SocketRegistry.Endpoint? {
@@ -245,7 +245,7 @@ final class Transfer {
         if code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR,
             outbox_curl_long_info(easy, CURLINFO_OS_ERRNO) == Int(ETIMEDOUT)
         {
-            return .failure(.stalled("the server accepted no byte for too long"))
+            return .failure(.stalled("the server acknowledged no byte for too long"))
         }
         let tunnel = outbox_curl_long_info(easy, CURLINFO_HTTP_CONNECTCODE)
         if code != CURLE_OK, tunnel >= 300 { return .failure(.connect(Self.refusedTunnel(tunnel))) }
@@ -269,7 +269,7 @@ extension Transfer {
     /// Explains a proxy's answer to CONNECT (RFC 9110, section 9.3.6).
     fileprivate static func refusedTunnel(_ status: Int) -> String {
         status == 407
-            ? "the proxy wants to be logged in to (407); put user and password into the proxy's URL"
+            ? "the proxy requires a login (407); put user and password into the proxy's URL"
             : "the proxy refuses to connect to the server (\(status))"
     }
 }

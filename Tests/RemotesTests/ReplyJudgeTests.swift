@@ -78,7 +78,7 @@ struct ReplyJudgeTests {
         let error = #expect(throws: RemoteFailure.self) { try judge.accept(reply(status)) }
         guard case .temporary(let told, _, outlook: .lasting) = error else { throw Surprise() }
         #expect(told.code == "wrong_url")
-        #expect(told.message.hasPrefix("preLoad.do: no fileSection server at this address (it answered \(status))"))
+        #expect(told.message.hasPrefix("preLoad.do: no fileSection server at this address (the answer was \(status))"))
     }
 
     private struct Surprise: Error {}
@@ -230,7 +230,7 @@ struct ReplyJudgeTests {
         let failure = self.error(reply(400, body, headers: [.contentType: type]))
         let error = try #require(failure)
         #expect(error.code == "bad_reply" && error.retryable)
-        #expect(error.message.contains("another one answered 400"))
+        #expect(error.message.contains("another server answered 400"))
         #expect(error.message.contains(line), "\(error.message)")
         #expect(error.message.contains("remote.url"))
     }

@@ -76,7 +76,7 @@ struct NetworkNewsTests {
             (.init(localAddress: nil), .startOver),
             (
                 .init(localAddress: "192.0.2.2", silence: .seconds(3)),
-                .fail("the link of 192.0.2.2 was down, and the reply may be lost with it")
+                .fail("the link of 192.0.2.2 was down, so the reply may be lost")
             ),
             (
                 .init(localAddress: "192.0.2.1", isBackingOff: true),

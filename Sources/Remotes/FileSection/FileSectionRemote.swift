@@ -39,7 +39,7 @@ public final class FileSectionRemote: Remote {
             let data = try judge.data(Messages.PreLoadReply.self, of: reply)
             let ids = data.fileIds
             guard ids.count == uploads.count, ids.allSatisfy(\.isLegal), Set(ids.map(\.text)).count == ids.count else {
-                let message = "preLoad.do: bad reply: not one legal id for each of the \(uploads.count) files"
+                let message = "preLoad.do: bad reply: it must have one valid id for each of the \(uploads.count) files"
                 throw .temporary(FileError(code: "bad_reply", message: message, retryable: true))
             }
             let existing = Set((data.existing ?? []).map(\.text))

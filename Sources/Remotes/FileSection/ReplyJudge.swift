@@ -58,7 +58,7 @@ struct ReplyJudge {
         do {
             return try JSONDecoder().decode(Body<Data>.self, from: FoundationEssentials.Data(reply.body)).data
         } catch {
-            throw badReply("its data is not what the protocol says")
+            throw badReply("its data does not match the protocol")
         }
     }
 
@@ -81,7 +81,9 @@ struct ReplyJudge {
             throw failure(status: reply.status, reply: reply)
         }
         guard let envelope = envelope(of: reply) else {
-            if WebPage.isBody(of: reply) { throw RemoteFailure.portal(endpoint, "a web page, not the server's answer") }
+            if WebPage.isBody(of: reply) {
+                throw RemoteFailure.portal(endpoint, "a web page came instead of the server's answer")
+            }
             throw badReply("not the expected JSON")
         }
         switch envelope.code {
@@ -104,7 +106,7 @@ struct ReplyJudge {
         let said = envelope?.message.map { ": \(hidingToken($0).prefix(300))" } ?? ""
         let message =
             subject == .noID && [404, 405, 410].contains(status)
-            ? "\(endpoint): no fileSection server at this address (it answered \(status)\(said)); check host, port and path of "
+            ? "\(endpoint): no fileSection server at this address (the answer was \(status)\(said)); check host, port and path of "
                 + "remote.url"
             : "\(endpoint): the server answered \(status)\(said)"
         let retryAfter = RetryAfter.duration(in: reply.headers)
@@ -128,7 +130,7 @@ struct ReplyJudge {
         case 300...399:
             return redirected(reply)
         case 511:
-            return .portal(endpoint, "that the network wants a login (511)", retryAfter: retryAfter)
+            return .portal(endpoint, "the network requires a login (511)", retryAfter: retryAfter)
         case 407:
             return temporary("bad_reply")
         case 400...499, 501, 505:
@@ -148,8 +150,8 @@ struct ReplyJudge {
     private func foreign(_ reply: HTTPReply, _ retryAfter: Duration?) -> RemoteFailure {
         let line = WebPage.firstLine(of: reply).map { " \"\(hidingToken($0).prefix(200))\"" } ?? ""
         let message =
-            "\(endpoint): not the upload server but another one answered \(reply.status)\(line); "
-            + "correct scheme, host, port and path in remote.url, or look at the proxy"
+            "\(endpoint): another server answered \(reply.status)\(line), not the upload server; "
+            + "correct scheme, host, port and path in remote.url, or check the proxy"
         return .temporary(
             FileError(code: "bad_reply", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
     }
@@ -160,8 +162,8 @@ struct ReplyJudge {
         let place =
             reply.headers.first(.location).map { " to \(hidingToken(WebURL.withoutQuery($0)).prefix(200))" } ?? ""
         let message =
-            "\(endpoint): a redirect\(place) (\(reply.status)), which is never followed; "
-            + "log in to the network if that is its captive portal, else correct remote.url"
+            "\(endpoint): the server redirects\(place) (\(reply.status)), and the agent never follows redirects; "
+            + "log in to the network if this is its captive portal, otherwise correct remote.url"
         return .temporary(FileError(code: "redirected", message: message, retryable: true), outlook: .away)
     }
 

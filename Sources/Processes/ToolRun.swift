@@ -98,7 +98,7 @@ package final class ToolRun: Sendable {
         if isCancelled { throw .cancelled }
         let name = program.split(separator: "/").last ?? ""
         if said.isLate { throw .killed("\(name) took over \(time.components.seconds) s and was killed") }
-        if said.isTooLong { throw .killed("\(name) said more than \(longestOutput) bytes and was killed") }
+        if said.isTooLong { throw .killed("\(name) printed more than \(longestOutput) bytes and was killed") }
         guard ending == .exited(0) else { throw .ended(ending, said.errors.lastLine) }
         return said.output
     }

@@ -17,7 +17,7 @@
         init(_ job: PictureJob, _ descriptors: [SharedDescriptor]) throws(JobFailure) {
             let expected = job.operation == .measure ? 1 : 2
             guard descriptors.count == expected, let file = descriptors.first else {
-                throw .failed("\(descriptors.count) descriptors; this job needs \(expected)")
+                throw .failed("the job came with \(descriptors.count) descriptors, but needs \(expected)")
             }
             self.job = job
             self.file = file
@@ -34,7 +34,9 @@
             case .measure:
                 return try picture().facts
             case .thumbnail(let side, let quality):
-                guard (1...PictureStep.longestSide).contains(side) else { throw .failed("a side of \(side) pixels") }
+                guard (1...PictureStep.longestSide).contains(side) else {
+                    throw .failed("a thumbnail can't have a side of \(side) pixels")
+                }
                 return try write { picture throws(JobFailure) in
                     try picture.decoded(coveringWidth: side, height: side) { image throws(VipsFailure) in
                         try image.covering(width: side, height: side).jpeg(quality: quality)
@@ -59,7 +61,7 @@
         private func write(_ make: (Picture) throws(JobFailure) -> [UInt8]) throws(JobFailure) -> PictureFacts {
             let picture = try picture()
             let bytes = try make(picture)
-            guard let output else { throw .failed("no output") }
+            guard let output else { throw .failed("the job has no output file") }
             do {
                 try writeAll(bytes, to: output.rawValue)
             } catch {

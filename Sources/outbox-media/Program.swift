@@ -10,18 +10,25 @@ import SystemPackage
 @main
 struct Program {
     private static let help = """
-        outbox-media: the picture worker of outbox.
+        outbox-media: the picture worker of outbox and outbox-receiver.
 
-        The agent starts it; there is nothing to do with it by hand. It measures pictures and makes thumbnails and
-        avatars of them, in a process of its own, so that a picture made to break a decoder breaks nothing else: it gets
-        open files, one JSON job at a time, over the socket that is its standard input, opens none itself, and has no
-        network.
+        The agent and the receiver start this program; never start it by hand. It
+        measures pictures and draws thumbnails and avatars in a process of its own, so
+        that a picture made to break a decoder breaks only this process. It opens no
+        files and has no network: it gets open files, and one JSON job at a time, over
+        the socket on standard input.
 
-          outbox-media --version    what it was built with
-          outbox-media --help       this text
+          outbox-media --version    show the libraries it was built with
+          outbox-media --help       show this text
 
-        Exit codes: 0 the agent is gone, 64 not started by the agent, 69 libvips is missing.
-        It needs libvips 8.13 or newer when it is built: apt-get install --no-install-recommends libvips-dev
+        Exit status:
+          0   the other end closed the socket
+          64  not started by the agent or the receiver
+          69  libvips is missing
+          74  the socket failed
+
+        Building it needs libvips 8.13 or newer:
+          apt-get install --no-install-recommends libvips-dev
         """
 
     static func main() {
@@ -29,7 +36,7 @@ struct Program {
         case []: work()
         case ["--help"], ["-h"]: print(help)
         case ["--version"]: print("outbox-media, \(library ?? "without libvips")")
-        default: end(64, "arguments are not understood; see outbox-media --help")
+        default: end(64, "unknown arguments; see outbox-media --help")
         }
     }
 
@@ -43,7 +50,10 @@ struct Program {
 
         private static func work() {
             guard isPacketSocket(STDIN_FILENO) else {
-                end(64, "standard input is not a socket of the agent's, which starts this program; see --help")
+                end(
+                    64,
+                    "standard input is not a socket of outbox or outbox-receiver, which start this program; see outbox-media --help"
+                )
             }
             setSignals()
             do {
@@ -55,7 +65,7 @@ struct Program {
             } catch let failure as VipsFailure {
                 end(69, "libvips does not start: \(failure.message)")
             } catch {
-                end(74, "the agent's socket failed: \(error)")
+                end(74, "the socket on standard input failed: \(error)")
             }
         }
 
@@ -82,7 +92,7 @@ struct Program {
         private static func work() {
             end(
                 69,
-                "built without libvips, so there are no sizes and thumbnails of pictures; install it with "
+                "built without libvips, so pictures get no sizes and thumbnails; install libvips with "
                     + "'apt-get install --no-install-recommends libvips-dev' and build again")
         }
     #endif

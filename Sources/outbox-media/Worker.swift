@@ -35,7 +35,7 @@
 
         private func answer(to packet: DescriptorPacket) -> PictureAnswer {
             guard !packet.isCut, let job = try? PictureWire.value(PictureJob.self, in: packet.bytes) else {
-                return PictureAnswer(id: 0, outcome: .failed("not a job"))
+                return PictureAnswer(id: 0, outcome: .failed("the packet is not a valid job"))
             }
             outbox_limit_processor_time(PictureWire.processorSeconds)
             defer { outbox_limit_processor_time(0) }

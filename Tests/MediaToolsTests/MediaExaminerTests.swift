@@ -109,7 +109,7 @@ struct MediaExaminerTests {
     func `what is no whole JPEG never becomes a thumbnail, whatever the worker says`(drawn: [UInt8]) async throws {
         let examiner = examiner(MadeUpPictures(drawn: drawn) { _ in .success(PictureFacts(width: 1, height: 1)) })
         let outcome = await examiner.makeThumbnail(of: try nullDevice(), png, key: key)
-        #expect(outcome == .none("what was drawn is no whole JPEG"))
+        #expect(outcome == .none("the drawn thumbnail is not a complete JPEG"))
         #expect(try files() == [])
     }
 
@@ -166,7 +166,7 @@ struct MediaExaminerTests {
     @Test func `without thumbnails none are made`() async throws {
         let pictures = MadeUpPictures { _ in .success(PictureFacts(width: 1, height: 1)) }
         let outcome = await examiner(pictures, thumbnails: false).makeThumbnail(of: try nullDevice(), png, key: key)
-        #expect(outcome == .none("no thumbnails are made"))
+        #expect(outcome == .none("thumbnails are off"))
         #expect(pictures.jobs == 0)
     }
 

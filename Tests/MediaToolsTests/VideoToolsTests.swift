@@ -268,7 +268,7 @@ struct ProbeReportTests {
 
     @Test(arguments: ["", "{", "[]", "null"])
     func `an answer that is none is refused`(text: String) {
-        #expect(throws: VideoFailure.refused("ffprobe's answer is not understood")) { try facts(text) }
+        #expect(throws: VideoFailure.refused("ffprobe printed no valid report")) { try facts(text) }
     }
 }
 

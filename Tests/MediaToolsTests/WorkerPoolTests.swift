@@ -114,7 +114,7 @@ struct WorkerPoolTests {
         _ = submit(&pool, 1)
         #expect(
             pool.answered(1, 7, memory: 0, now: at(1)) == [
-                .kill(1), .fail(1, .killedWorker("it answered what it was not asked")),
+                .kill(1), .fail(1, .killedWorker("it answered a job that it did not have")),
             ])
     }
 
@@ -132,7 +132,7 @@ struct WorkerPoolTests {
         _ = submit(&pool, 1)
         _ = pool.ready(1, now: at(0))
         #expect(
-            pool.notSent(to: 1) == [.kill(1), .fail(1, .failed("the picture worker ended before it began"))])
+            pool.notSent(to: 1) == [.kill(1), .fail(1, .failed("the picture worker ended before it started the job"))])
         #expect(pool.ended(1, "exit code 0", isProgramsFault: false, now: at(0)) == [])
     }
 

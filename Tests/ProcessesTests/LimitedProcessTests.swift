@@ -115,7 +115,7 @@ struct LimitedProcessTests {
     }
 
     @Test func `it is killed when it says too much`() async throws {
-        await #expect(throws: ToolFailure.killed("sh said more than 1000 bytes and was killed")) {
+        await #expect(throws: ToolFailure.killed("sh printed more than 1000 bytes and was killed")) {
             try await shell("while :; do echo and on and on; done", longestOutput: 1000)
         }
     }

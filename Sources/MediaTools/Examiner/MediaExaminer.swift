@@ -74,7 +74,7 @@ public final class MediaExaminer: Sendable {
             let facts = try await videos.facts(of: file, type: type)
             return (MediaFacts(width: facts.width, height: facts.height, duration: facts.duration), true)
         } catch {
-            note("a video could not be looked into", error.message)
+            note("a video could not be examined", error.message)
             return (MediaFacts(), error.isFinal)
         }
     }
@@ -90,8 +90,8 @@ public final class MediaExaminer: Sendable {
     public func makeThumbnail(
         of file: SharedDescriptor, _ type: MediaType, key: ContentKey, duration: Double? = nil
     ) async -> ThumbnailOutcome {
-        guard let thumbnails else { return .none("no thumbnails are made") }
-        guard Self.takes(type) else { return .none("no thumbnails are made of \(type.mime)") }
+        guard let thumbnails else { return .none("thumbnails are off") }
+        guard Self.takes(type) else { return .none("thumbnails of \(type.mime) are not supported") }
         if await thumbnails.has(key) { return .there }
         do throws(ThumbnailFailure) {
             let draft = try await thumbnails.newDraft()
@@ -146,7 +146,8 @@ public final class MediaExaminer: Sendable {
             let raw = try retryingOnInterrupt { outbox_memory_file("outbox-frame") }
             return SharedDescriptor(Descriptor(owning: raw))
         } catch {
-            throw ThumbnailFailure(message: "memfd_create: \(error)", isFinal: false)
+            throw ThumbnailFailure(
+                message: "no memory for a frame of the video (memfd_create): \(error)", isFinal: false)
         }
     }
 
@@ -168,9 +169,9 @@ extension PictureFailure {
     public var message: String {
         switch self {
         case .refused(let refusal): refusal.message
-        case .killedWorker(let reason): "the picture worker did not survive it: \(reason)"
+        case .killedWorker(let reason): "the picture worker did not survive the file: \(reason)"
         case .unavailable(let reason), .failed(let reason): reason
-        case .cancelled: "it was cancelled"
+        case .cancelled: "cancelled"
         }
     }
 }
@@ -180,7 +181,7 @@ extension VideoFailure {
     public var message: String {
         switch self {
         case .refused(let reason), .missing(let reason), .failed(let reason): reason
-        case .cancelled: "it was cancelled"
+        case .cancelled: "cancelled"
         }
     }
 }

@@ -62,7 +62,7 @@ actor ThumbnailFolder {
             let file = try Directory(path: path).open(name, flags: O_RDWR | O_CREAT | O_TRUNC, mode: 0o600)
             return ThumbnailDraft(file: SharedDescriptor(file), name: name)
         } catch {
-            throw ThumbnailFailure(message: "\(path): no file can be made: \(error)", isFinal: false)
+            throw ThumbnailFailure(message: "\(path): cannot create a file: \(error)", isFinal: false)
         }
     }
 
@@ -83,7 +83,7 @@ actor ThumbnailFolder {
     /// - Throws: ``ThumbnailFailure``, also if the file is no complete JPEG.
     func keep(_ draft: ThumbnailDraft, as key: ContentKey) throws(ThumbnailFailure) {
         guard isWhole(draft.file) else {
-            throw ThumbnailFailure(message: "what was drawn is no whole JPEG", isFinal: true)
+            throw ThumbnailFailure(message: "the drawn thumbnail is not a complete JPEG", isFinal: true)
         }
         do {
             let folder = try Directory(path: path)

@@ -53,7 +53,7 @@ final class PictureProcess: Sendable {
                 let failure = StartFailure(error, starting: self.program)
                 self.state.withLock { $0 = .over }
                 let advice =
-                    failure.isProgramsFault ? "; it belongs beside outbox, or OUTBOX_MEDIA tells where it is" : ""
+                    failure.isProgramsFault ? "; install it beside outbox, or set OUTBOX_MEDIA to its path" : ""
                 report(.ended(failure.description + advice, isProgramsFault: failure.isProgramsFault))
             }
         }
@@ -124,7 +124,7 @@ final class PictureProcess: Sendable {
                 isReady = true
                 report(news)
             } catch {
-                trouble = "it said what was not understood"
+                trouble = "it sent an invalid message"
             }
         }
         // The process may be about to end and report the reason.

@@ -128,7 +128,7 @@ public final class PictureWorker: PictureWorking {
             if flags & O_ACCMODE == O_RDONLY { return picture }
             return try SharedDescriptor(opening: "/proc/self/fd/\(picture.rawValue)", flags: O_RDONLY)
         } catch {
-            throw .failed("the picture cannot be opened for reading alone: \(error)")
+            throw .failed("the picture cannot be opened read-only: \(error)")
         }
     }
 
@@ -136,7 +136,7 @@ public final class PictureWorker: PictureWorking {
         handle { state, _ in state.pool.cancel(id) }
     }
 
-    // MARK: Events in, actions out
+    // MARK: Driving the pool
 
     /// Passes an event to the pool under the lock, and performs its actions after unlocking.
     private func handle(_ event: (inout State, MonotonicTime) -> [WorkerPool.Action]) {
@@ -179,7 +179,7 @@ public final class PictureWorker: PictureWorking {
             return [
                 { [logger] in
                     logger.warning(
-                        "pictures can't be measured or drawn: uploads go on without their sizes and thumbnails",
+                        "pictures can't be measured or drawn; uploads continue without sizes and thumbnails",
                         metadata: ["reason": "\(reason)"])
                 }
             ]

@@ -159,7 +159,7 @@ struct WorkerPool: Sendable {
     mutating func answered(_ id: WorkerID, _ job: JobID, memory: Int, now: MonotonicTime) -> [Action] {
         guard let worker = workers[id] else { return [] }
         guard case .busy(let asked, let isWanted, _) = worker.state, asked.id == job else {
-            return kill(id, because: "it answered what it was not asked")
+            return kill(id, because: "it answered a job that it did not have")
         }
         workers[id]?.jobs += 1
         var actions: [Action] = isWanted ? [.deliver(job)] : []
@@ -177,7 +177,9 @@ struct WorkerPool: Sendable {
         guard let worker = workers[id], case .busy(let job, let isWanted, _) = worker.state else { return [] }
         workers[id]?.state = .dying(failedStart: nil)
         if !isWanted { return [.kill(id)] }
-        if worker.jobs == 0 { return [.kill(id), .fail(job.id, .failed("the picture worker ended before it began"))] }
+        if worker.jobs == 0 {
+            return [.kill(id), .fail(job.id, .failed("the picture worker ended before it started the job"))]
+        }
         switch job.priority {
         case .interactive: interactive.insert(job, at: 0)
         case .background: background.insert(job, at: 0)
@@ -214,7 +216,7 @@ struct WorkerPool: Sendable {
         for (id, worker) in workers.sorted(by: { $0.key < $1.key }) {
             switch worker.state {
             case .starting(let deadline) where deadline <= now:
-                actions += kill(id, because: "it did not get ready within \(settings.startLimit.components.seconds) s")
+                actions += kill(id, because: "it was not ready within \(settings.startLimit.components.seconds) s")
             case .busy(_, _, let deadline) where deadline <= now:
                 actions += kill(id, because: "it took too long and was killed")
             case .retiring(let deadline) where deadline <= now:

@@ -40,7 +40,7 @@ struct ProbeReport: Decodable {
     /// - Throws: ``VideoFailure/refused(_:)`` if the output is no report.
     static func facts(in output: [UInt8]) throws(VideoFailure) -> VideoFacts {
         guard let report = try? JSONDecoder().decode(Self.self, from: Data(output)) else {
-            throw .refused("ffprobe's answer is not understood")
+            throw .refused("ffprobe printed no valid report")
         }
         let stream = report.streams?.first
         let size = stream.flatMap { Self.shownSize(of: $0) }

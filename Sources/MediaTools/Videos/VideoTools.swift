@@ -50,7 +50,9 @@ public struct VideoTools: Sendable {
     ///   - type: The type detected from the first bytes.
     /// - Throws: ``VideoFailure``.
     public func facts(of video: SharedDescriptor, type: MediaType) async throws(VideoFailure) -> VideoFacts {
-        guard let container = VideoContainer(type) else { throw .refused("\(type.mime) is no video that is looked at") }
+        guard let container = VideoContainer(type) else {
+            throw .refused("\(type.mime) is not a supported type of video")
+        }
         guard let prober else { throw .missing("ffprobe is not installed") }
         let arguments =
             Self.quiet + container.inputOptions(maximumPixels: Self.maximumPixels) + [
@@ -75,7 +77,9 @@ public struct VideoTools: Sendable {
     public func frame(
         of video: SharedDescriptor, type: MediaType, duration: Double?, into output: SharedDescriptor
     ) async throws(VideoFailure) {
-        guard let container = VideoContainer(type) else { throw .refused("\(type.mime) is no video that is looked at") }
+        guard let container = VideoContainer(type) else {
+            throw .refused("\(type.mime) is not a supported type of video")
+        }
         guard let converter else { throw .missing("ffmpeg is not installed") }
         // The first picture is often black, so try a later one. If that fails, use the first: an index may be wrong or
         // missing.
@@ -86,14 +90,14 @@ public struct VideoTools: Sendable {
                 let arguments = Self.quiet + ["-nostdin"] + container.frameOptions(at: moment)
                 _ = try await run(converter, arguments, on: video, into: output, VideoLimits.converting)
                 if try Self.isWritten(output) { return }
-                failure = .refused("there is no picture in it")
+                failure = .refused("the video has no picture")
             } catch {
                 if !error.isFinal { throw error }
                 failure = error
                 try Self.empty(output)
             }
         }
-        throw failure ?? .refused("there is no picture in it")
+        throw failure ?? .refused("the video has no picture")
     }
 
     /// Maximum pixels of a video to decode: 8K has 33 million.
@@ -119,7 +123,7 @@ public struct VideoTools: Sendable {
         do {
             return try FileStatus(of: output.rawValue).size > 0
         } catch {
-            throw .failed("the picture of a video: \(error)")
+            throw .failed("cannot write a frame of the video: \(error)")
         }
     }
 
@@ -128,7 +132,7 @@ public struct VideoTools: Sendable {
             try retryingOnInterrupt { ftruncate(output.rawValue, 0) }
             try retryingOnInterrupt { lseek(output.rawValue, 0, SEEK_SET) }
         } catch {
-            throw .failed("the picture of a video: \(error)")
+            throw .failed("cannot write a frame of the video: \(error)")
         }
     }
 }
@@ -182,7 +186,7 @@ public enum VideoFailure: Error, Equatable, Sendable {
         switch failure {
         case .ended(.exited(127), let line), .ended(.exited(255), let line), .ended(.killed(SIGTERM), let line):
             // A library is missing, or the system shuts down, where ffmpeg exits with 255.
-            self = .failed("\(name) could not do its work: \(line)")
+            self = .failed("\(name) failed: \(line)")
         case .ended(let ending, let line):
             self = .refused("\(name) ended with \(ending)" + (line.isEmpty ? "" : ": \(line)"))
         case .killed(let reason): self = .refused(reason)

@@ -30,10 +30,10 @@
             }
             let limit =
                 max(header.width, header.height) > Self.longestSide
-                ? "no side of more than \(Self.longestSide)" : "at most \(maximumPixels)"
+                ? "\(Self.longestSide) for each side" : "\(maximumPixels)"
             guard max(header.width, header.height) <= Self.longestSide, header.width * header.height <= maximumPixels
             else {
-                throw .refused(.tooManyPixels, "\(header.width)x\(header.height) pixels; \(limit) are taken")
+                throw .refused(.tooManyPixels, "\(header.width)x\(header.height) pixels; the limit is \(limit)")
             }
         }
 
@@ -82,14 +82,14 @@
                 throw .failed("cannot read the picture: \(error)")
             }
             guard let format = PictureFormat(head: head) else {
-                throw .refused(.notAPicture, "none of JPEG, PNG, GIF, WebP, HEIF, AVIF and TIFF")
+                throw .refused(.notAPicture, "not a JPEG, PNG, GIF, WebP, HEIF, AVIF or TIFF")
             }
             if format == .tiff, TIFFDirectory.isCameraRaw(file, head: head) {
                 throw .refused(.notAPicture, "a camera's raw file")
             }
             let length = UInt64(status.st_size)
             if [.gif, .webp].contains(format), length > longestWholeFile {
-                throw .refused(.tooManyPixels, "a file of \(length) bytes; at most \(longestWholeFile) are taken")
+                throw .refused(.tooManyPixels, "a file of \(length) bytes; the limit is \(longestWholeFile)")
             }
             return (length, format)
         }

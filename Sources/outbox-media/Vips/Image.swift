@@ -14,7 +14,7 @@
             vips_error_clear()
             // Later lines come from outer calls and are less specific. Some decoder messages contain text from the
             // file.
-            let line = text.split(whereSeparator: \.isNewline).first ?? "it cannot be decoded"
+            let line = text.split(whereSeparator: \.isNewline).first ?? "the picture cannot be decoded"
             let printable = line.unicodeScalars.prefix(300).map { $0.properties.generalCategory == .control ? " " : $0 }
             return VipsFailure(message: String(String.UnicodeScalarView(printable)))
         }

@@ -109,7 +109,7 @@ extension AvatarCache {
         _ file: SharedDescriptor, _ address: AvatarAddress, by worker: any PictureWorking, isFromElsewhere: Bool = false
     ) async throws(AvatarFailure) -> String {
         guard let type = MediaSignatures.sniff(Self.prefix(of: file)), type.kind == .image else {
-            let message = "\(address.url) is not a picture that is known"
+            let message = "\(address.url) is not a picture of a known type"
             throw note(.failed(isFromElsewhere ? .notItsFault : .notAPicture, message), address)
         }
         do {
@@ -217,7 +217,7 @@ extension AvatarCache {
             maximumPixels: options.maximumPixels)
         // The worker decodes untrusted data, so its output is not trusted either.
         guard Self.prefix(of: draft).starts(with: Self.pngSignature) else {
-            throw .killedWorker("the picture worker drew what is no PNG")
+            throw .killedWorker("the picture worker did not draw a PNG")
         }
     }
 

@@ -182,7 +182,7 @@ struct AvatarDesk {
         return [failure.map { .fail(drawing.waiters, $0) } ?? .deliver(wish, drawing.waiters)] + startJobs()
     }
 
-    // MARK: The store changed under our feet
+    // MARK: Changes in the store
 
     /// Handles a changed original: restarts its drawings.
     mutating func contentChanged(_ address: AvatarAddress) -> [Action] {
@@ -217,7 +217,7 @@ struct AvatarDesk {
         return actions + startJobs()
     }
 
-    // MARK: Parts
+    // MARK: Starting and stopping
 
     private mutating func draw(_ wish: Wish, for waiters: Set<Waiter>) -> [Action] {
         if wish.style.isOriginal {

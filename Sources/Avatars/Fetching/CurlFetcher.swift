@@ -37,7 +37,7 @@ public struct CurlFetcher: AvatarFetching {
         -> AvatarAnswer
     {
         guard let start = try? CanonicalURL(request.url) else {
-            throw .failed(.badRedirect, "\(request.url) is no http or https URL")
+            throw .failed(.badRedirect, "\(request.url) is not an http or https URL")
         }
         let sink = DraftSink(draft)
         var hop = start
@@ -64,7 +64,7 @@ public struct CurlFetcher: AvatarFetching {
             throw .notAllowed("\(hop.host) is a private address; set avatar_cache.allow_private to allow it")
         }
         guard allowedHosts.isEmpty || allowedHosts.contains(where: { Self.matches(hop.host, $0) }) else {
-            throw .notAllowed("\(hop.host) is not one of avatar_cache.allowed_hosts")
+            throw .notAllowed("\(hop.host) is not one of avatar_cache.allowed_hosts; add it there to allow it")
         }
     }
 
@@ -111,7 +111,7 @@ public struct CurlFetcher: AvatarFetching {
     private static func redirect(_ reply: HTTPReply, from hop: CanonicalURL) throws(AvatarFetchError) -> CanonicalURL? {
         guard [301, 302, 303, 307, 308].contains(reply.status) else { return nil }
         guard let location = reply.headers.first(.location), let next = hop.following(location) else {
-            throw .failed(.badRedirect, "\(hop.host) redirects to what is no http or https URL")
+            throw .failed(.badRedirect, "\(hop.host) redirects to something other than an http or https URL")
         }
         // An attacker on the path could inject any picture, and https was requested to prevent this.
         if hop.isSecure, !next.isSecure {
@@ -124,7 +124,7 @@ public struct CurlFetcher: AvatarFetching {
         throws(AvatarFetchError) -> AvatarAnswer.Content
     {
         if isPicture(reply.status) { return .body(length: length) }
-        let message = "the server answers \(reply.status)"
+        let message = "the server answered \(reply.status)"
         switch reply.status {
         case 304 where request.entityTag != nil || request.lastModified != nil: return .unchanged
         // A proxy, or a network that requires a log-in first (RFC 6585, section 6).

@@ -8,16 +8,16 @@ extension AvatarStoreError {
 
     private static func advice(on error: Errno, in directory: String) -> String {
         switch error {
-        case .noSpace, .diskQuotaExceeded: "free space there, or lower avatar_cache.max_size"
+        case .noSpace, .diskQuotaExceeded: "free disk space, or lower avatar_cache.max_size"
         case .permissionDenied, .notPermitted, .readOnlyFileSystem:
-            "let this user write there, or set avatars to another directory"
-        case .notDirectory, .fileExists: "remove what stands in the way, or set avatars to another directory"
-        case .tooManySymbolicLinkLevels: "remove the symbolic links below it, which are never followed"
+            "give this user write access, or set avatars to another directory"
+        case .notDirectory, .fileExists: "remove the file that is in the way, or set avatars to another directory"
+        case .tooManySymbolicLinkLevels: "remove the symbolic links below it, because the agent follows none"
         case .fileNameTooLong: "set avatars to a directory with a shorter path"
-        case .noSuchFileOrDirectory: "it was removed meanwhile; ask again, and it is made anew"
-        case .wouldBlock: "another program has held \(directory)/.lock for long; look for one that is stopped"
+        case .noSuchFileOrDirectory: "it was removed meanwhile; try again, and it is created anew"
+        case .wouldBlock: "another program has locked \(directory)/.lock for too long; end it if it is stopped"
         case .tooManyOpenFiles, .tooManyOpenFilesInSystem: "raise the limit of open files (ulimit -n)"
-        default: "look after the disk"
+        default: "check the disk"
         }
     }
 }

@@ -75,7 +75,7 @@ public final class DiskAvatarStore: AvatarStore {
             }
             return try DiskDraft(in: current)
         } catch {
-            throw AvatarStoreError("no file can be made for a picture", in: path, error)
+            throw AvatarStoreError("a file for a picture can't be created", in: path, error)
         }
     }
 
@@ -84,7 +84,7 @@ public final class DiskAvatarStore: AvatarStore {
         _ draft: any AvatarDraft, asOriginalOf address: AvatarAddress, _ record: AvatarRecord
     ) throws(AvatarStoreError) -> StoredPicture {
         let draft = try own(draft)
-        return try changing("the picture of \(address.url) can't be kept") { mirror throws(Errno) in
+        return try changing("the picture of \(address.url) can't be stored") { mirror throws(Errno) in
             let before = try mirror.record(of: address)
             // The record names pictures drawn from the previous original until they are removed.
             let kept = MirrorRecord(
@@ -110,7 +110,7 @@ public final class DiskAvatarStore: AvatarStore {
         drawnFrom original: StoredPicture
     ) throws(AvatarStoreError) -> StoredPicture {
         let draft = try own(draft)
-        return try changing("the picture of \(address.url) can't be kept as \(style.name)") { mirror throws(Errno) in
+        return try changing("the picture of \(address.url) can't be stored as \(style.name)") { mirror throws(Errno) in
             guard let (before, usedAt) = try mirror.record(named: MirrorRecord.name(for: address)),
                 before.original == (try MirrorRecord.Stamp(of: original.file.rawValue))
             else {
@@ -135,7 +135,7 @@ public final class DiskAvatarStore: AvatarStore {
 
     /// Replaces the record of the original.
     public func update(_ record: AvatarRecord, of address: AvatarAddress) throws(AvatarStoreError) {
-        try changing("what is known of \(address.url) can't be written") { mirror throws(Errno) in
+        try changing("the record of \(address.url) can't be written") { mirror throws(Errno) in
             guard let (before, usedAt) = try mirror.record(named: MirrorRecord.name(for: address)) else { return }
             var kept = before
             kept.record = record
@@ -173,7 +173,7 @@ public final class DiskAvatarStore: AvatarStore {
     }
 }
 
-// MARK: - The whole
+// MARK: - All entries
 
 extension DiskAvatarStore {
     /// All entries.
@@ -285,7 +285,7 @@ extension DiskAvatarStore {
     }
 }
 
-// MARK: - Ways in
+// MARK: - Access to the directory
 
 extension DiskAvatarStore {
     private enum Look<Found> {
@@ -328,7 +328,8 @@ extension DiskAvatarStore {
 
     private func own(_ draft: any AvatarDraft) throws(AvatarStoreError) -> DiskDraft {
         guard let own = draft as? DiskDraft else {
-            throw AvatarStoreError("a draft of another store can't be kept in \(path): this is a bug, please report it")
+            throw AvatarStoreError(
+                "a draft of another store can't be stored in \(path): this is a bug, please report it")
         }
         return own
     }

@@ -43,7 +43,7 @@ public final class MemoryAvatarStore: AvatarStore {
             return MemoryDraft(Descriptor(owning: try retryingOnInterrupt { outbox_memory_file("outbox-avatar") }))
         } catch {
             throw AvatarStoreError(
-                "no file in memory could be made for a picture: \(error); free memory or close files")
+                "cannot create a file in memory for a picture: \(error); free memory or close files")
         }
     }
 
@@ -122,7 +122,7 @@ public final class MemoryAvatarStore: AvatarStore {
             return StoredPicture(
                 file: draft.file, path: nil, size: try FileStatus(of: draft.file.rawValue).size)
         } catch {
-            throw AvatarStoreError("a picture in memory can't be looked at: \(error)")
+            throw AvatarStoreError("a picture in memory can't be read: \(error)")
         }
     }
 }

@@ -30,7 +30,9 @@ extension AvatarCache {
             memory.removeAll()
             wanted?.yield(.lowMemory)
             if bytes > 0 {
-                logger.info("memory is short: pictures in memory are let go", metadata: ["bytes": "\(bytes)"])
+                logger.info(
+                    "memory is low, so the avatar cache releases its pictures in memory",
+                    metadata: ["bytes": "\(bytes)"])
             }
         }
     }
@@ -146,7 +148,7 @@ extension AvatarCache {
         }
         for problem in list.problems where keeper.told.insert(problem).inserted {
             logger.warning(
-                "A line of the list of wanted pictures is left out.",
+                "a line of the list of wanted pictures is ignored",
                 metadata: ["path": "\(path)", "line": "\(problem.line)", "error": "\(problem.message)"])
         }
         keeper.told.formIntersection(list.problems)

@@ -37,7 +37,7 @@ public struct KernelMemoryPressure: MemoryPressureSource {
 
     /// The method of detection.
     public var description: String {
-        trigger != nil ? "a trigger on \(pressureFile)" : "a look at \(memoryFile) every 60 s"
+        trigger != nil ? "a trigger on \(pressureFile)" : "reading \(memoryFile) every 60 s"
     }
 
     /// See ``MemoryPressureSource/warnings()``.

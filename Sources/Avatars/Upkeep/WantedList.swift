@@ -45,7 +45,7 @@ struct WantedList: Equatable, Sendable {
                 if seen.contains(wish) { continue }
                 if wishes.count == Self.mostWishes {
                     let reason =
-                        "\(Self.mostWishes) pictures are wanted above, the most there may be; all below are left out"
+                        "the list may have \(Self.mostWishes) pictures at most; this line and all below it are ignored"
                     problems.append(Problem(line: number, message: reason))
                     break
                 }
@@ -64,10 +64,12 @@ struct WantedList: Equatable, Sendable {
     private static func wish(_ words: [Substring], _ styles: [String: [PictureStep]]) throws(Unreadable)
         -> AvatarDesk.Wish
     {
-        if words.count > 2 { throw Unreadable(message: "more than a URL and a style; spaces in a URL are %20") }
+        if words.count > 2 {
+            throw Unreadable(message: "a line has a URL and at most one style; write a space in a URL as %20")
+        }
         guard let style = words.count < 2 ? .original : PictureStyle(String(words[1]), named: styles) else {
             throw Unreadable(
-                message: "\"\(words[1])\" is no style: original, rect:WxH, round:WxH,r=R,b=B or a named one")
+                message: "\"\(words[1])\" is not a style; use original, rect:WxH, round:WxH,r=R,b=B or a named style")
         }
         do {
             return AvatarDesk.Wish(address: try AvatarAddress(String(words[0])), style: style)

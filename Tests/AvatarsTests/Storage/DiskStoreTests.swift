@@ -417,11 +417,11 @@ private struct Mirror {
         let error = try #require(throws: AvatarStoreError.self) { try DiskAvatarStore(directory: place.path("file")) }
         #expect(
             error.description
-                == "the mirror of pictures can't be opened in \(place.path("file")): Not a directory; remove what stands in the way, or set avatars to another directory"
+                == "the mirror of pictures can't be opened in \(place.path("file")): Not a directory; remove the file that is in the way, or set avatars to another directory"
         )
         #expect(
-            AvatarStoreError("the picture of http://h/a can't be kept", in: "/a", .noSpace).description
-                == "the picture of http://h/a can't be kept in /a: No space left on device; free space there, or lower avatar_cache.max_size"
+            AvatarStoreError("the picture of http://h/a can't be stored", in: "/a", .noSpace).description
+                == "the picture of http://h/a can't be stored in /a: No space left on device; free disk space, or lower avatar_cache.max_size"
         )
     }
 }

@@ -27,7 +27,7 @@ struct `The mirror on a full disk` {
         }
         #expect(
             error.description
-                == "the picture of http://h/a can't be kept in \(disk)/avatars: No space left on device; free space there, or lower avatar_cache.max_size"
+                == "the picture of http://h/a can't be stored in \(disk)/avatars: No space left on device; free disk space, or lower avatar_cache.max_size"
         )
         #expect(throws: AvatarStoreError.self) {
             try store.keep(drafts[1], asStyled: address, .round, drawnFrom: original)

@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct All: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "All measures, sharing runs where they can: P1 with P3, P2 with P4, P5 with P6.")
+        abstract: "All measurements. P1 and P3, P2 and P4, P5 and P6 share their runs.")
 
     @OptionGroup var options: Options
     @OptionGroup var repetition: PairOptions
@@ -11,7 +11,7 @@ struct All: ParsableCommand {
     @Option(help: "Size of the sparse file (P4).") var sparse = ByteCount(10 << 30)
     @Option(help: "Drops of each kind (P5, P6).") var drops = 200
     @Option(help: "Entries of the large ledger (P10).") var entries = 1_000_000
-    @Option(help: "Pictures to be drawn (P11).") var pictures = 1000
+    @Option(help: "Pictures to draw (P11).") var pictures = 1000
 
     func run() throws {
         try Report.run(options) { workplace, report in
@@ -24,7 +24,7 @@ struct All: ParsableCommand {
             do {
                 report.add(try AvatarDrawing(count: pictures, pairs: repetition.pairs).run(workplace))
             } catch {
-                note("  P11 is left out: \(error)")
+                note("  P11 is skipped: \(error)")
             }
 
             let latency = Latency(count: drops)

@@ -38,7 +38,7 @@ struct AvatarDrawing {
                     try workplace.withRoom("rival") { try rival.seconds(for: pictures.paths, room: $0) }
                 }
                 note(
-                    "  \(pair) of \(pairs)  \(Text.seconds(ours)), \(theirs.map(Text.seconds) ?? "nothing to compare with")"
+                    "  \(pair) of \(pairs)  \(Text.seconds(ours)), \(theirs.map(Text.seconds) ?? "no other program to compare with")"
                 )
                 times.append((ours, theirs))
             }
@@ -55,7 +55,7 @@ struct AvatarDrawing {
         if ratios.isEmpty {
             return Finding(
                 measure: "P11", figures: [],
-                details: "nothing to compare with  outbox-media \(Text.seconds(ours))  \(what)",
+                details: "no other program to compare with  outbox-media \(Text.seconds(ours))  \(what)",
                 medians: ["outbox-media": ours], count: pairs)
         }
         return Finding(
@@ -164,7 +164,7 @@ private struct Thumbnailer {
             program = try Programs.find("vipsthumbnail")
             nice = try Programs.find("nice")
         } catch {
-            note("  vipsthumbnail is left out: \(error); libvips-tools has it")
+            note("  vipsthumbnail is skipped: \(error); install libvips-tools")
             return nil
         }
         self.processes = processes

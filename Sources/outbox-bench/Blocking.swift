@@ -14,6 +14,6 @@ func blocking<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Va
         done.step()
     }
     done.wait()
-    guard let outcome = result.withLock({ $0 }) else { throw Failure("what was begun never ended") }
+    guard let outcome = result.withLock({ $0 }) else { throw Failure("the task ended without a result") }
     return try outcome.get()
 }

@@ -72,7 +72,7 @@ final class ChildProcess {
             }
             usleep(10_000)
         }
-        throw Failure("\(name) did not say \"\(beginning)…\" within 30 s: \(lastWords)")
+        throw Failure("\(name) did not print \"\(beginning)…\" within 30 s: \(lastWords)")
     }
 
     /// - Throws: `Failure` if the program has ended.

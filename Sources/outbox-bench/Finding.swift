@@ -46,7 +46,7 @@ struct Finding: Encodable {
         let pairs = series.samples.first?.samples.count ?? 0
         return Finding(
             measure: measure, figures: figures,
-            details: "\(spread ?? "nothing to compare with")  \(values)  \(what)  pairs \(pairs)",
+            details: "\(spread ?? "no other program to compare with")  \(values)  \(what)  pairs \(pairs)",
             medians: Dictionary(medians.map { ($0.name, $0.median) }, uniquingKeysWith: { $1 }), count: pairs)
     }
 }

@@ -31,7 +31,7 @@ struct LargeFile {
 }
 
 struct P1: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Time for one large file, against md5sum and curl.")
+    static let configuration = CommandConfiguration(abstract: "Time for one large file, compared with md5sum and curl.")
 
     @OptionGroup var options: Options
     @OptionGroup var repetition: PairOptions
@@ -44,7 +44,7 @@ struct P1: ParsableCommand {
 }
 
 struct P3: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "CPU time per GiB, against md5sum and curl.")
+    static let configuration = CommandConfiguration(abstract: "CPU time per GiB, compared with md5sum and curl.")
 
     @OptionGroup var options: Options
     @OptionGroup var repetition: PairOptions

@@ -114,7 +114,7 @@ struct Latency {
 }
 
 struct P5: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Time from a drop to its sidecar, on an idle agent.")
+    static let configuration = CommandConfiguration(abstract: "Time from a drop to its sidecar, with an idle agent.")
 
     @OptionGroup var options: Options
     @Option(help: "How many drops of each kind.") var count = 200
@@ -128,7 +128,7 @@ struct P5: ParsableCommand {
 }
 
 struct P6: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Time from the drop of a small file until it is done.")
+    static let configuration = CommandConfiguration(abstract: "Time from the drop of a small file to `done`.")
 
     @OptionGroup var options: Options
     @Option(help: "How many drops of each kind.") var count = 200

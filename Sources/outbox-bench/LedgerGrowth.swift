@@ -48,12 +48,13 @@ struct LedgerGrowth {
 }
 
 struct P10: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Cost of a file in the ledger as the ledger grows.")
+    static let configuration = CommandConfiguration(
+        abstract: "Time to record a file, in a small and in a large ledger.")
 
     @OptionGroup var options: Options
     @OptionGroup var repetition: PairOptions
-    @Option(help: "Entries of the small ledger.") var small = 1000
-    @Option(help: "Entries of the large one.") var entries = 1_000_000
+    @Option(help: "Entries in the small ledger.") var small = 1000
+    @Option(help: "Entries in the large ledger.") var entries = 1_000_000
     @Option(help: "Files in a run.") var files = 2000
 
     func run() throws {

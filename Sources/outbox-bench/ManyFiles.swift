@@ -35,24 +35,25 @@ enum Rivals {
         do {
             contenders.append(try RcloneContender())
         } catch {
-            note("  rclone is left out: \(error)")
+            note("  rclone is skipped: \(error)")
         }
         do {
             contenders.append(try CopypartyContender())
         } catch {
-            note("  u2c is left out: \(error)")
+            note("  u2c is skipped: \(error)")
         }
         return contenders
     }
 }
 
 struct P2: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Time for many small files, against rclone and u2c.")
+    static let configuration = CommandConfiguration(
+        abstract: "Time for many small files, compared with rclone and u2c.")
 
     @OptionGroup var options: Options
     @OptionGroup var repetition: PairOptions
     @Option(help: "How many files.") var count = 10_000
-    @Option(help: "Size of each.") var size = ByteCount(64 << 10)
+    @Option(help: "Size of each file.") var size = ByteCount(64 << 10)
 
     func run() throws {
         let measure = ManyFiles(count: count, size: size, pairs: repetition.pairs)

@@ -3,10 +3,10 @@ import ArgumentParser
 /// The options of all measurements.
 struct Options: ParsableArguments {
     @Option(
-        help: "Where test files and servers are put; must be on the disk to measure (default: .build, else TMPDIR).")
+        help: "The directory for test files and servers, on the disk to measure (default: .build, else TMPDIR).")
     var workDir: String?
 
-    @Option(help: "Where outbox and outbox-receiver are (default: beside this program).")
+    @Option(help: "The directory of outbox and outbox-receiver (default: beside this program).")
     var binDir: String?
 
     @Flag(help: "Print one JSON object instead of lines.")
@@ -15,7 +15,7 @@ struct Options: ParsableArguments {
 
 /// The options of comparing measurements.
 struct PairOptions: ParsableArguments {
-    @Option(help: "How often each contender runs.")
+    @Option(help: "How many times each contender runs.")
     var pairs = 5
 
     func validate() throws {

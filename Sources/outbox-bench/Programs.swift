@@ -19,7 +19,7 @@ struct Programs {
         receiver = "\(directory)/outbox-receiver"
         media = "\(directory)/outbox-media"
         for program in [outbox, receiver] where access(program, X_OK) != 0 {
-            throw Failure("\(program) is missing; build it first (make build) or say --bin-dir")
+            throw Failure("\(program) is missing; build it first (make build), or set --bin-dir")
         }
     }
 

@@ -24,7 +24,7 @@ struct Report: Encodable {
         do {
             try measures(workplace, &report)
         } catch {
-            if rmdir(workplace.directory) != 0 { note("What the programs said is in \(workplace.directory).") }
+            if rmdir(workplace.directory) != 0 { note("The logs of the programs are in \(workplace.directory).") }
             throw error
         }
         workplace.remove()

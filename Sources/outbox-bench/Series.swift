@@ -17,7 +17,7 @@ struct Series {
                     note("  \(pair) of \(pairs)  \(contender.name) \(Text.seconds(sample.wall))")
                     taken[index].samples.append(sample)
                 } catch  where index > 0 {
-                    note("  \(contender.name) is left out: \(error)")
+                    note("  \(contender.name) is skipped: \(error)")
                 }
             }
         }

@@ -22,10 +22,10 @@ struct SparseFile {
 
 struct P4: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Peak memory for one huge sparse file and for many small ones, against rclone and u2c.")
+        abstract: "Peak memory for one huge sparse file and for many small files, compared with rclone and u2c.")
 
     @OptionGroup var options: Options
-    @Option(help: "How often each contender runs.") var pairs = 1
+    @Option(help: "How many times each contender runs.") var pairs = 1
     @Option(help: "Size of the sparse file.") var size = ByteCount(10 << 30)
     @Option(help: "How many small files.") var count = 10_000
 

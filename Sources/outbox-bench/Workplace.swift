@@ -44,7 +44,7 @@ final class Workplace {
         let free = Int64(status.f_bavail) * Int64(status.f_frsize)
         guard free >= freeBytes else {
             throw Failure(
-                "\(directory) has \(Text.memory(free)) free, \(Text.memory(freeBytes)) are needed; choose another disk "
+                "\(directory) has \(Text.memory(free)) free, but \(Text.memory(freeBytes)) are needed; choose another disk "
                     + "with --work-dir or smaller files")
         }
     }

@@ -11,17 +11,18 @@ struct OutboxTrials: AsyncParsableCommand {
         commandName: "outbox-trials",
         abstract: "Trials of the built programs: kills, bad servers, odd writers, full disks.")
 
-    @Option(help: "Only these, as in R5,R9.") var only: String?
-    @Option(help: "The seed of all random choices; a failed run is repeated with the one it printed.") var seed: UInt64?
-    @Option(help: "The directory of the programs; default: beside this one.") var bin: String?
-    @Option(help: "How many may run at a time.") var jobs = 2
-    @Flag(help: "The smallest counts, about two minutes.") var quick = false
-    @Flag(help: "The counts of the list, hours.") var long = false
-    @Flag(help: "Tell what there is, and run nothing.") var list = false
-    @Flag(help: "Keep all that a failed trial made, not only its logs.") var keep = false
+    @Option(help: "Run only these trials, for example R5,R9.") var only: String?
+    @Option(help: "The seed of all random choices. To repeat a failed run, give the seed that it printed.") var seed:
+        UInt64?
+    @Option(help: "The directory of the programs (default: beside this program).") var bin: String?
+    @Option(help: "How many trials run at a time.") var jobs = 2
+    @Flag(help: "Use the smallest counts: about two minutes.") var quick = false
+    @Flag(help: "Use the full counts: hours.") var long = false
+    @Flag(help: "List the trials and run none.") var list = false
+    @Flag(help: "Keep every file of a failed trial, not only its logs.") var keep = false
 
     mutating func validate() throws {
-        if quick && long { throw ValidationError("--quick or --long, not both") }
+        if quick && long { throw ValidationError("give --quick or --long, not both") }
         if jobs < 1 { throw ValidationError("--jobs must be at least 1") }
         _ = try chosen()
     }
@@ -31,7 +32,7 @@ struct OutboxTrials: AsyncParsableCommand {
         let names = only.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces).uppercased() }
         let known = Set(Catalogue.trials.map(\.name))
         if let unknown = names.first(where: { !known.contains($0) }) {
-            throw ValidationError("no trial \(unknown); --list names them")
+            throw ValidationError("there is no trial \(unknown); --list prints all trials")
         }
         return Catalogue.trials.filter { names.contains($0.name) }
     }

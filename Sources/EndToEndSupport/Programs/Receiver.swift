@@ -104,7 +104,7 @@ package final class Receiver {
         }
     }
 
-    // MARK: What it stores
+    // MARK: Stored files
 
     /// Returns the user-visible tree: relative paths with the MD5 of each file.
     package func files() throws -> [String: String] {

@@ -120,7 +120,7 @@ package final class FaultServer: Sendable {
 
     deinit { listener.stop() }
 
-    // MARK: What tests look at and change
+    // MARK: Control by tests
 
     /// A copy of the server's state.
     package var store: SectionStore { desk.shared.withLock { $0.store } }

@@ -49,7 +49,7 @@ struct Runner {
             try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
             return try await trial.run(TrialContext(size: size, seed: seed, name: trial.name, place: place))
         } catch {
-            return .failed("could not be brought to its end", details: ["\(error)"])
+            return .failed("the trial ended with an error", details: ["\(error)"])
         }
     }
 
@@ -68,7 +68,7 @@ struct Runner {
             for detail in details.prefix(20) { say("       \(detail.replacing("\n", with: "\n       "))") }
             if details.count > 20 { say("       and \(details.count - 20) more") }
             if !keepsFailed { keepLogs(in: place) }
-            say("       \(keepsFailed ? "everything" : "logs") in \(place); the bar: \(trial.bar)")
+            say("       \(keepsFailed ? "files" : "logs") in \(place); the trial passes if: \(trial.bar)")
         }
     }
 

@@ -6,7 +6,7 @@ import TestSupport
 struct PortraitKills: Trial {
     let name = "R24"
     let title = "agent killed during portraits"
-    let bar = "after each kill a whole picture is shown, never an older one; the newest is the server's last"
+    let bar = "after each kill a complete picture is shown, never an older one; the server's last picture is the newest"
 
     private typealias Rule = FaultBoard.Rule
 

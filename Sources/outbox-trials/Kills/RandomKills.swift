@@ -5,7 +5,7 @@ import TestSupport
 struct RandomKills: Trial {
     let name = "R1"
     let title = "agent killed at random"
-    let bar = "0 lost, 0 duplicates, 0 mixtures; sent again at most kills × fragments in flight"
+    let bar = "0 lost, 0 duplicates, 0 mixtures; at most kills × fragments in flight are sent again"
 
     // Below the defaults, so that the limit on repeated fragments is low enough to catch an agent that starts files
     // over.
@@ -36,7 +36,7 @@ struct RandomKills: Trial {
             for drop in pending.prefix(portion) { judge.stands(try MixedLoad.put(drop, into: agent), at: drop.name) }
             pending = pending.dropFirst(portion)
             try await moment(stride, server: server, random: &random)
-            findings.expect(agent.program?.ending == nil, "before kill \(kill) it had ended by itself\n\(agent.log)")
+            findings.expect(agent.program?.ending == nil, "the agent ended by itself before kill \(kill)\n\(agent.log)")
             try await agent.kill()
         }
         try await agent.start()

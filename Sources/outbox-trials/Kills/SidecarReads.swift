@@ -5,7 +5,7 @@ import TestSupport
 struct SidecarReads: Trial {
     let name = "R17"
     let title = "sidecars read during kills"
-    let bar = "none torn; no temporary file left behind"
+    let bar = "no sidecar is torn; no temporary file is left behind"
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let goal = context.count(quick: 10_000, usual: 60_000, long: 1_000_000)

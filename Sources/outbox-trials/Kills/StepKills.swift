@@ -5,7 +5,7 @@ import TestSupport
 struct StepKills: Trial {
     let name = "R2"
     let title = "agent killed at every named step"
-    let bar = "0 lost, 0 duplicates, 0 mixtures; sent again at most kills × fragments in flight"
+    let bar = "0 lost, 0 duplicates, 0 mixtures; at most kills × fragments in flight are sent again"
 
     private typealias Rule = FaultBoard.Rule
 

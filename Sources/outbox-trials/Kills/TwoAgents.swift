@@ -7,7 +7,8 @@ import TestSupport
 struct TwoAgents: Trial {
     let name = "R20"
     let title = "two agents on one state directory"
-    let bar = "one owner each time, the other ends with 75 and names it; a restart straight after a kill takes ≤ 1 s"
+    let bar =
+        "one agent runs, the other exits with 75 and names its pid; a restart right after a kill takes at most 1 s"
     let isAlone = true
 
     func run(_ context: TrialContext) async throws -> Outcome {

@@ -214,7 +214,7 @@ struct Life {
         }
     }
 
-    // MARK: What a user asks
+    // MARK: Acts of the user
 
     private mutating func ask(_ act: Act) async throws {
         // An action is answered once it is durable: with a full disk, a minute of waiting ends in "try again later".
@@ -253,7 +253,7 @@ struct Life {
         complaints.append("\(what) ended with \(output.ending): \(output.standardError)")
     }
 
-    // MARK: What the world does
+    // MARK: Faults and time
 
     private mutating func disturb(_ act: Act) async throws {
         switch act {
@@ -295,7 +295,9 @@ struct Life {
         if act == .kill { return try await agent.kill() }
         guard let ending = try await agent.stop() else { return }
         // A start that is stopped before it has taken over its signals ends by the signal.
-        if ending != .exited(0), ending != .killed(15) { complaints.append("a stop ended it with \(ending)") }
+        if ending != .exited(0), ending != .killed(15) {
+            complaints.append("the agent did not stop cleanly: \(ending)")
+        }
     }
 
     private mutating func log(_ detail: String) {

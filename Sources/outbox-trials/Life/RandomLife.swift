@@ -72,7 +72,8 @@ struct RandomLife: Trial {
         }
         let open = life.descriptors
         let ending = try await agent.stop()
-        findings.expect(ending == .exited(0), "SIGTERM ended it with \(String(describing: ending))\n\(agent.log)")
+        findings.expect(
+            ending == .exited(0), "SIGTERM ended the agent with \(String(describing: ending))\n\(agent.log)")
         try await agent.start()
         try await agent.outcomes(life.model.judge, timeout: context.patience)
         // Connections and picture workers come and go; a leak grows with every act.

@@ -8,7 +8,8 @@ import TestSupport
 struct DamagedState: Trial {
     let name = "R28"
     let title = "state files damaged"
-    let bar = "0 lost, 0 duplicates, 0 crash loops; cancelled and paused stay so; damage of the ledger is said"
+    let bar =
+        "0 lost, 0 duplicates, 0 crash loops; cancelled and paused files stay so; the agent reports a damaged ledger"
 
     private enum Harm: String, CaseIterable {
         case removed, emptied, cut, overwritten, flipped, directory
@@ -203,7 +204,7 @@ private struct Stage {
                     wasRefused = true
                     findings.expect(
                         log.contains(directory) && agent.program?.ending != .exited(0),
-                        "\(round): not said of the directory\n\(log)")
+                        "\(round): the agent does not report the directory\n\(log)")
                     try FileManager.default.removeItem(atPath: "\(agent.state)/\(directory)")
                 }
             }
@@ -220,7 +221,7 @@ private struct Stage {
 
     mutating func outcomes(_ patience: Duration) async throws {
         let isThrough = try await agent.outcomes(judge, timeout: patience)
-        findings.expect(isThrough, "\(round): not through\n\(agent.log)")
+        findings.expect(isThrough, "\(round): files are not final in time\n\(agent.log)")
     }
 
     /// Checks the conditions that must hold after each round.
@@ -230,10 +231,10 @@ private struct Stage {
             findings.expect(sidecar?.state == state, "\(round): \(name) is \(sidecar?.brief ?? "without a sidecar")")
         }
         let sent = heldKeys.intersection(server.store.finished)
-        findings.expect(sent.isEmpty, "\(round): sent although it was held: \(sent)")
+        findings.expect(sent.isEmpty, "\(round): sent although paused or cancelled: \(sent)")
         let log = newLog
         let isNoticed = log.contains("the ledger was lost") || log.contains("the ledger was damaged") || wasRefused
-        findings.expect(!isSaid || isNoticed, "\(round): nobody noticed\n\(log.suffix(2000))")
+        findings.expect(!isSaid || isNoticed, "\(round): the agent does not report the damage\n\(log.suffix(2000))")
     }
 
     private var logBytes: [UInt8] { Files.read(Array(agent.directory.path("agent.err").utf8)) ?? [] }

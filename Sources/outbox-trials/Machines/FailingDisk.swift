@@ -5,7 +5,7 @@ import TestSupport
 struct FailingDisk: Trial {
     let name = "R13"
     let title = "disk full and I/O errors at state writes, and on the receiver's disk"
-    let bar = "no crash; goes on within 10 s of space; 0 lost, 0 duplicates"
+    let bar = "no crash; the agent continues within 10 s once there is space; 0 lost, 0 duplicates"
 
     private static let writes = ["write", "writev", "pwrite", "pwritev", "fsync", "fdatasync", "ftruncate"]
     private static let names = ["create", "rename"]
@@ -74,7 +74,7 @@ struct FailingDisk: Trial {
         }
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
         findings.add(verdict)
-        findings.expect(spared <= rounds / 8, "\(spared) rounds met no write that could fail")
+        findings.expect(spared <= rounds / 8, "\(spared) rounds had no write that could fail")
         try await agent.stop()
         let receiver: String
         do {

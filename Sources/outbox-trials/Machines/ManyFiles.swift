@@ -6,7 +6,7 @@ import TestSupport
 struct ManyFiles: Trial {
     let name = "R6"
     let title = "many files while stopped, event queue overflowed"
-    let bar = "all found within 60 s of the agent being free; at most 256 MiB of memory"
+    let bar = "the agent finds all within 60 s once it can run; at most 256 MiB of memory"
     let isAlone = true
 
     func run(_ context: TrialContext) async throws -> Outcome {

@@ -53,14 +53,15 @@ struct ReceiverDisk {
                     disk.disk.failedWrites > before
                 }
             } catch is Poll.TimedOut {
-                findings.expect(false, "time \(round): no write failed")
+                findings.expect(false, "round \(round): no write failed, so the round proves nothing")
             }
             try await Task.sleep(for: .milliseconds(Int.random(in: 500...3000, using: &random)))
             disk.disk.mendContents()
             let begun = ContinuousClock.now
             let isThrough = try await agent.outcomes(judge, timeout: limit)
             slowest = max(slowest, ContinuousClock.now - begun)
-            findings.expect(isThrough, "time \(round): not through \(limit) after the receiver's disk was in order")
+            findings.expect(
+                isThrough, "round \(round): files are not final \(limit) after the receiver's disk was in order")
             try await agent.outcomes(judge, timeout: context.patience)
         }
         let verdict = try judge.verdict(stored: receiver.stored()) { try agent.sidecar($0) }
@@ -72,7 +73,7 @@ struct ReceiverDisk {
         let confirmed = PowerCuts.check(agent, judge, receiver, "after the receiver's disk failed", &findings)
         findings.expect(
             confirmed == judge.paths.count,
-            "\(judge.paths.count - confirmed) files were given up for the receiver's disk")
+            "\(judge.paths.count - confirmed) files failed because of the receiver's disk")
         try await agent.stop()
         try await receiver.kill()
         return "the receiver's disk failed \(times) times at \(disk.disk.failedWrites) writes, \(confirmed) files "

@@ -6,8 +6,8 @@ import TestSupport
 /// future.
 struct SteppingClocks: Trial {
     let name = "R14"
-    let title = "clock steps, times of files out of this world"
-    let bar = "all uploaded, none waits for the clock"
+    let title = "clock steps, file times far in the past or future"
+    let bar = "all files are uploaded; none waits for the clock"
 
     private let day: Int64 = 86_400
     /// Far shorter than a jump of the clock, and far longer than the wait for the next attempt.

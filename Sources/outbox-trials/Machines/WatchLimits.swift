@@ -6,7 +6,7 @@ import TestSupport
 struct WatchLimits: Trial {
     let name = "R7"
     let title = "watch and instance limits exhausted"
-    let bar = "polling within 5 s, a loud warning, 0 missed"
+    let bar = "polling within 5 s, a warning that names the limit, 0 missed"
     let isAlone = true
 
     func run(_ context: TrialContext) async throws -> Outcome {

@@ -7,7 +7,7 @@ import TestSupport
 struct OddNames: Trial {
     let name = "R15"
     let title = "names of every kind"
-    let bar = "all uploaded; no header injected; every sidecar maps back to its file"
+    let bar = "all files are uploaded; no header is injected; every sidecar maps back to its file"
 
     /// The expected header fields of requests; any other field was injected by a name.
     private static let headers: Set<String> = [
@@ -39,7 +39,7 @@ struct OddNames: Trial {
         var sidecars: [[UInt8]: Sidecar] = [:]
         do {
             try await Poll.until("outcomes", timeout: context.patience, every: .milliseconds(300)) {
-                if let ending = agent.program?.ending { throw Surprise("it ended: \(ending)\n\(agent.log)") }
+                if let ending = agent.program?.ending { throw Surprise("the agent ended: \(ending)\n\(agent.log)") }
                 guard server.finished.count >= count else { return false }
                 sidecars = try Self.sidecars(below: Array(agent.outbox.utf8), &findings)
                 return sidecars.count >= count && sidecars.values.allSatisfy(\.state.isFinal)

@@ -10,8 +10,8 @@ import TestSupport
 /// programs.
 struct PowerCuts: Trial {
     let name = "R27"
-    let title = "power cuts that lose what no flush had covered"
-    let bar = "0 lost, 0 duplicates, 0 mixtures; everything confirmed is there under its URL"
+    let title = "power cuts that lose unflushed writes"
+    let bar = "0 lost, 0 duplicates, 0 mixtures; the server serves every confirmed file under its URL"
 
     /// The results for one kind of file system.
     private struct Tally {
@@ -41,7 +41,7 @@ struct PowerCuts: Trial {
                     "\(kind.rawValue): \(tally.cuts) cuts over \(tally.unflushed) unflushed writes, "
                         + "\(tally.confirmed) files confirmed: \(tally.verdict)")
             } catch let missing as Missing {
-                seen.append("\(kind.rawValue) left out: \(missing)")
+                seen.append("\(kind.rawValue) skipped: \(missing)")
             }
         }
         guard done > 0 else { return .skipped(seen.joined(separator: "; ")) }

@@ -39,7 +39,7 @@ final class VolatileDisk: @unchecked Sendable {
         image = try VolatileImage(size: size)
     }
 
-    // MARK: As a file
+    // MARK: Mounting
 
     /// Mounts the file system with the file `disk` in it.
     func attach(at directory: String) throws {
@@ -157,7 +157,7 @@ final class VolatileDisk: @unchecked Sendable {
         return block.count { $0 == 0 } * 20 < block.count
     }
 
-    // MARK: Failures that pass
+    // MARK: Temporary failures
 
     /// Makes writes of file contents fail until ``mendContents()``. Writes of the file system's own blocks still
     /// succeed, because a file system that cannot write its journal shuts down until the next mount.
@@ -165,7 +165,7 @@ final class VolatileDisk: @unchecked Sendable {
 
     func mendContents() { lock.withLock { failsContents = false } }
 
-    // MARK: The power
+    // MARK: Power cuts
 
     /// Cuts the power before the n-th request from now on.
     func blowFuse(after requests: Int) { lock.withLock { fuse = requests } }

@@ -7,7 +7,7 @@ struct BadNetworks: Trial {
     let name = "R10"
     let title = "bad networks"
     let bar =
-        "a stall is noticed within stall_timeout; goes on within 5 s of the network's return; 0 lost, 0 duplicates"
+        "the agent notices a stall within stall_timeout, and continues within 5 s of the network's return; 0 lost, 0 duplicates"
     let isAlone = true
 
     func run(_ context: TrialContext) async throws -> Outcome {
@@ -26,7 +26,7 @@ struct BadNetworks: Trial {
             }
             await link.remove()
         } catch let missing as NetworkLink.Missing {
-            parts.append("no link of its own: \(missing.description)")
+            parts.append("the network link was skipped: \(missing.description)")
         }
         return findings.outcome(parts.joined(separator: "; "))
     }

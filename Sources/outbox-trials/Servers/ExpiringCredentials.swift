@@ -6,7 +6,7 @@ import TestSupport
 struct ExpiringCredentials: Trial {
     let name = "R12"
     let title = "credentials that expire"
-    let bar = "no finished fragment is sent again; all uploaded"
+    let bar = "no finished fragment is sent again; all files are uploaded"
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let files = context.count(quick: 15, usual: 50, long: 500)

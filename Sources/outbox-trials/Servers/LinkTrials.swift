@@ -73,7 +73,8 @@ struct LinkTrials {
         }
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
         findings.add(verdict)
-        findings.expect(slowest < context.atMost(.seconds(5.5)), "it went on \(slowest) after the network's return")
+        findings.expect(
+            slowest < context.atMost(.seconds(5.5)), "the upload continued only \(slowest) after the network's return")
         return "\(outages) outages, went on after at most \(Int(slowest / .milliseconds(1))) ms: \(verdict.summary)"
     }
 
@@ -119,7 +120,8 @@ struct LinkTrials {
             verdict = try judges.sending.verdict(stored: sending.stored) { try busy.sidecar($0) }
             findings.add(verdict)
         }
-        findings.expect(slowest < context.atMost(.seconds(5)), "a transfer went on \(slowest) after its link's return")
+        findings.expect(
+            slowest < context.atMost(.seconds(5)), "a transfer continued only \(slowest) after its link's return")
         return "\(outages) losses of the carrier for 14 to 25 s in the middle of a transfer, "
             + "went on after at most \(Int(slowest / .milliseconds(1))) ms: \(verdict.summary)"
     }
@@ -155,7 +157,7 @@ struct LinkTrials {
         do {
             try await link.lose(percent: 30)
         } catch let missing as NetworkLink.Missing {
-            return "no packets lost on purpose: \(missing.description)"
+            return "packet loss was skipped: \(missing.description)"
         }
         let (server, proxy, agent) = try await setUp(["upload.stall_timeout": "30s"])
         defer { proxy.resetAll() }

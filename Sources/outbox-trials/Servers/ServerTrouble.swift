@@ -4,7 +4,7 @@ import TestSupport
 /// R5: one server is killed and restarted; another server forgets uploads.
 struct ServerTrouble: Trial {
     let name = "R5"
-    let title = "server killed, server that forgets"
+    let title = "server killed, server that forgets uploads"
     let bar = "0 lost, 0 duplicates; only forgotten uploads start over"
 
     func run(_ context: TrialContext) async throws -> Outcome {

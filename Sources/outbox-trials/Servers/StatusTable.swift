@@ -6,7 +6,7 @@ import TestSupport
 struct StatusTable: Trial {
     let name = "R11"
     let title = "every status on every request"
-    let bar = "the right class each time; at most 30 requests a minute while failing"
+    let bar = "each reply is classified right; at most 30 requests a minute while the server fails"
 
     private typealias Endpoint = FaultServer.Endpoint
     private typealias Fault = FaultServer.Fault

@@ -5,7 +5,7 @@ import TestSupport
 /// R26: twenty posts of fifty files arrive at once.
 struct ManySources: Trial {
     let name = "R26"
-    let title = "many full sources at once"
+    let title = "many full posts at once"
     let bar =
         "all committed once, each with one preLoad of its 50 files; at most 64 MiB of memory (programs of a debug build: "
         + "at most 32 MiB more than when it had started)"
@@ -59,13 +59,13 @@ struct ManySources: Trial {
         let verdict = try posts.verdict(server.store.posts) { try agent.source($0) }
         for detail in verdict.details { findings.expect(false, detail) }
         let again = server.store.posts.posts.filter { $0.value.times > 1 || $0.key.revision > 1 }
-        findings.expect(again.isEmpty, "\(again.count) posts were told more than once")
+        findings.expect(again.isEmpty, "\(again.count) posts were committed more than once")
         let asked = server.registrations.map(\.count)
         findings.expect(asked == Array(repeating: files, count: count), "preLoads of \(asked) files")
         let limit = try Self.isRelease() ? most : idle + mostGrowth
         findings.expect((1...limit).contains(memory), "\(memory) MiB of memory, \(idle) MiB after the start")
         return findings.outcome(
-            "\(count) sources of \(files) files in \(took) ms: \(verdict.summary); \(server.count(.preLoad)) preLoads, "
+            "\(count) posts of \(files) files in \(took) ms: \(verdict.summary); \(server.count(.preLoad)) preLoads, "
                 + "\(server.count(.isFinish)) isFinishes, \(server.count(.commit)) commits; \(memory) MiB, \(idle) after the start"
         )
     }

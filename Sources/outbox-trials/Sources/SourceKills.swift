@@ -4,10 +4,10 @@ import TestSupport
 /// R25: kills the agent while posts arrive, change and disappear, and while the server misbehaves.
 struct SourceKills: Trial {
     let name = "R25"
-    let title = "agent killed during sources, bad server"
+    let title = "agent killed during posts, bad server"
     let bar =
-        "every post there, whole, committed once; 0 lost, 0 duplicates, 0 mixtures; nothing of a draft sent; no sidecar "
-        + "torn; sent again at most kills × fragments in flight, and what the server lost"
+        "every post is committed once and whole; 0 lost, 0 duplicates, 0 mixtures; nothing of a draft is sent; no sidecar "
+        + "is torn; at most kills × fragments in flight are sent again, plus those that the server lost"
 
     private typealias Rule = FaultBoard.Rule
 
@@ -59,7 +59,9 @@ struct SourceKills: Trial {
             switch agent.program?.ending {
             case nil: break
             case .killed(9): atSteps += 1
-            case let ending: findings.expect(false, "before kill \(kill): \(String(describing: ending))\n\(agent.log)")
+            case let ending:
+                findings.expect(
+                    false, "the agent ended before kill \(kill): \(String(describing: ending))\n\(agent.log)")
             }
             try await agent.kill()
         }
@@ -137,11 +139,11 @@ struct SourceKills: Trial {
         for source in stage.sources where source.life == .kept {
             stage.expectSecrecy(of: source, &findings)
             let state = try agent.source(source.directory)?.state.rawValue
-            findings.expect(state == "draft", "\(source.directory) is a draft, and says \(state ?? "nothing")")
+            findings.expect(state == "draft", "\(source.directory) is a draft, but its state is \(state ?? "missing")")
         }
         let faults = stage.faults.counts
         for kind in [FaultServer.Endpoint.preLoad, .upload, .isFinish, .commit] where faults[kind] == nil {
-            findings.expect(false, "no \(kind) went wrong")
+            findings.expect(false, "no \(kind) failed, so the trial proves nothing")
         }
         // The server received these fragments without an answer, or received and lost them.
         let unanswered = server.records.count { $0.endpoint == .upload && [.lostReply, .truncated].contains($0.fault) }
@@ -152,7 +154,7 @@ struct SourceKills: Trial {
             again <= bound + excused,
             "\(again) fragments sent again, \(excused) for the server's faults, bound \(bound)")
         return findings.outcome(
-            "\(done); \(stage.sources.count) sources and \(stage.plainFiles) files, \(stage.changes) changes, "
+            "\(done); \(stage.sources.count) posts and \(stage.plainFiles) files, \(stage.changes) changes, "
                 + "\(faults.values.reduce(0, +)) faults, \(forgotten.count) finished files forgotten: "
                 + "\(posts.summary); \(files.summary); \(again) fragments sent again "
                 + "(\(excused) for the server's faults, bound \(bound))")

@@ -63,7 +63,7 @@ struct SourceStage {
         self.random = random
     }
 
-    // MARK: Dropping
+    // MARK: Dropping posts
 
     mutating func dropSource() throws {
         let number = sources.count
@@ -134,7 +134,7 @@ struct SourceStage {
         posts.stands(source.keys, in: source.directory)
     }
 
-    // MARK: Their lives
+    // MARK: Changing and submitting
 
     /// Makes the next change to a random source that still has changes planned.
     ///
@@ -199,12 +199,13 @@ struct SourceStage {
         expectPost(of: source)
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
     /// Checks that no request named any of the draft's files.
     func expectSecrecy(of source: Source, _ findings: inout Findings) {
         let told = Set(server.store.announced.values.map(\.md5)).intersection(source.keys)
-        findings.expect(told.isEmpty, "\(source.directory) is a draft, and \(told.count) of its files were told")
+        findings.expect(
+            told.isEmpty, "\(source.directory) is a draft, and \(told.count) of its files were announced to the server")
     }
 
     /// Contents that the server may lose before their post exists: no other file shares them.

@@ -7,7 +7,7 @@ import TestSupport
 struct ChangingFiles: Trial {
     let name = "R9"
     let title = "files changed while hashed or uploaded"
-    let bar = "0 mixtures; every change that shows is uploaded"
+    let bar = "0 mixtures; every visible change is uploaded"
 
     private enum Change: CaseIterable {
         case overwrite, overwriteSilently, mapSilently, append, replace

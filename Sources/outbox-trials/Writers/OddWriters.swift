@@ -7,7 +7,7 @@ import TestSupport
 struct OddWriters: Trial {
     let name = "R8"
     let title = "slow and odd writers"
-    let bar = "0 objects of a partial file, all uploaded"
+    let bar = "the server gets no partial file; all files are uploaded"
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let rounds = context.count(quick: 2, usual: 8, long: 50)

@@ -5,7 +5,7 @@ import TestSupport
 struct SameContents: Trial {
     let name = "R16"
     let title = "many paths of few contents"
-    let bar = "exactly one upload for each content, an outcome for each path"
+    let bar = "exactly one upload for each content; every path has an outcome"
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let contents = context.count(quick: 20, usual: 60, long: 100)
@@ -37,7 +37,7 @@ struct SameContents: Trial {
         let deduplicated = try judge.paths.filter { try agent.sidecar($0)?.deduplicated == true }.count
         findings.expect(
             deduplicated == paths - contents,
-            "\(deduplicated) paths say deduplicated, and \(paths - contents) cost nothing")
+            "\(deduplicated) paths say deduplicated, but \(paths - contents) are copies")
         return findings.outcome("\(paths) paths, \(server.finished.count) uploads, \(deduplicated) deduplicated")
     }
 }

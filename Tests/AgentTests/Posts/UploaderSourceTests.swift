@@ -115,7 +115,7 @@ struct UploaderSourceTests {
         try await first.known("trip/a")
         await first.passQuiet()
         try await Poll.until("the commit") { remote.isWaiting(at: .commit) }
-        first.kill()
+        await first.kill()
         remote.release()
         let second = try await bench(remote, after: first)
         try await second.until("trip", .file(.done))
@@ -233,7 +233,7 @@ struct UploaderSourceTests {
         await first.passQuiet()
         try await Poll.until("the commit") { anna.isWaiting(at: .commit) }
         await first.uploader.stop()
-        first.kill()
+        await first.kill()
         anna.release()
         let second = try await Bench(place: first.place, remote: ben, clock: first.clock, account: "ben")
         try await second.scan()
@@ -241,7 +241,7 @@ struct UploaderSourceTests {
         try await second.until("trip", .file(.signedOut))
         #expect(await second.source("trip")?.error?.code == "other_account")
         await second.uploader.stop()
-        second.kill()
+        await second.kill()
         let third = try await Bench(place: first.place, remote: anna, clock: first.clock, account: "anna")
         try await third.until("trip", .file(.done))
         #expect(ben.commits == [] && ben.registered == [])
@@ -273,7 +273,7 @@ struct UploaderSourceTests {
         try await bench.until("trip", .file(.cancelled))
         if restarts {
             await bench.uploader.stop()
-            bench.kill()
+            await bench.kill()
             bench = try await self.bench(remote, after: bench)
         }
         show(bench)
@@ -371,7 +371,7 @@ struct UploaderSourceTests {
         async throws -> Bench
     {
         await old.uploader.stop()
-        old.kill()
+        await old.kill()
         if let name { try replace(name.isEmpty ? old.outbox : "\(old.outbox)/\(name)", copyingWith: option) }
         let next = try await bench(remote, after: old)
         for name in ["trip/source.toml", "trip/a"] { try await next.ready(name) }
@@ -418,7 +418,7 @@ struct UploaderSourceTests {
         try await first.until("trip", .file(.done))
         let id = await first.source("trip")?.id
         await first.uploader.stop()
-        first.kill()
+        await first.kill()
         try FileManager.default.removeItem(atPath: "\(first.outbox)/trip")
         try first.write("trip/a", content(2, 2000))
         try first.write("trip/source.toml", [])

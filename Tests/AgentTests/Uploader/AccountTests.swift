@@ -22,7 +22,7 @@ struct AccountTests {
 
     private func end(_ bench: Bench) async {
         await bench.uploader.stop()
-        bench.kill()
+        await bench.kill()
     }
 
     /// Anna's upload of two fragments, of which the server has one.

@@ -36,7 +36,7 @@ struct ActionTests {
         let answer = try #require(await first.uploader.perform(.pause, on: try target("a", first)))
         #expect(answer.changed.map(\.state) == [.paused])
         #expect(answer.unchanged.isEmpty)
-        first.kill()
+        await first.kill()
         let bench = try await Bench(place: first.place)
         #expect(await bench.uploader.file(id: FileReport.id(of: try bench.path("a")))?.state == .paused)
         let again = try #require(await bench.uploader.perform(.pause, on: try target("a", bench)))
@@ -52,7 +52,7 @@ struct ActionTests {
         await first.uploader.take([.seen(try first.path("a"))])
         _ = await first.uploader.perform(.pause, on: try target("a", first))
         try await first.until("a", is: .paused)
-        first.kill()
+        await first.kill()
         let bench = try await Bench(place: first.place)
         try await bench.ready("a")
         try await Poll.until("its content to be known") { try await bench.record("a")?.key != nil }
@@ -66,7 +66,7 @@ struct ActionTests {
     func pauseAll() async throws {
         let first = try await Bench()
         _ = await first.uploader.perform(.pause, on: .all)
-        first.kill()
+        await first.kill()
         let bench = try await Bench(place: first.place, remote: first.remote)
         #expect(await bench.uploader.health().paused)
         try await bench.drop("a", content(1))
@@ -119,7 +119,7 @@ struct ActionTests {
         _ = await first.uploader.perform(.pause, on: try target("a", first))
         try await first.rename("a", to: "b")
         try await first.until("b", is: .paused)
-        first.kill()
+        await first.kill()
         let bench = try await Bench(place: first.place)
         try await bench.ready("b")
         try await Poll.until("its content to be known") { try await bench.record("b")?.key != nil }

@@ -115,7 +115,7 @@ struct AfterUploadTests {
         let first = try await Bench()
         try await first.drop("a.jpg", content(1))
         try await first.ends("a.jpg", .done)
-        first.kill()
+        await first.kill()
         let bench = try await Bench(place: first.place, remote: first.remote, afterUpload: .delete)
         bench.remote.hold(.finish)
         try await bench.drop("b.jpg", content(1))
@@ -138,7 +138,7 @@ struct AfterUploadTests {
         var known = try #require(try first.ledger.confirmation(of: key, scope: first.remote.scope))
         known.isByMD5Alone = true
         await first.ledger.commit([.confirmation(known)])
-        first.kill()
+        await first.kill()
         let bench = try await Bench(place: first.place, remote: first.remote, afterUpload: .delete)
         try await bench.drop("b.jpg", content(1))
         try await Poll.until("the file to go") { !exists("b.jpg", in: bench) }
@@ -153,7 +153,7 @@ struct AfterUploadTests {
         first.remote.hold(.register)
         try await first.drop("a.jpg", content(1))
         try await Poll.until("the registration") { first.remote.isWaiting(at: .register) }
-        first.kill()
+        await first.kill()
         let server = ScriptedRemote()
         server.callExistingByMD5()
         let bench = try await Bench(place: first.place, remote: server, afterUpload: .delete)
@@ -193,7 +193,7 @@ struct AfterUploadTests {
         let first = try await Bench(afterUpload: .delete)
         try await first.drop("a.jpg", content(1))
         try await Poll.until("the file to go") { !exists("a.jpg", in: first) && !isHeld(first) }
-        first.kill()
+        await first.kill()
         // As a kill before the deletion leaves it.
         try first.write(".outbox-holding/trip/a.jpg", content(1))
         let bench = try await Bench(place: first.place, remote: first.remote, afterUpload: .delete)

@@ -26,6 +26,7 @@ final class Bench: Sendable {
     let clock: HandClock
     let ledger: Ledger
     let uploader: Uploader
+    private let sidecars: SidecarWriter
     /// What the watch was asked to settle again.
     let reconsidered = Mutex<[RelativePath]>([])
     /// Whether a file that is to settle again is found to be ready at once.
@@ -51,6 +52,8 @@ final class Bench: Sendable {
         let secret = try #require(DigestSecret(try ledger.digestSecret()))
         let files = OutboxFiles(root: outbox)
         let rules = IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: [], moveTo: RelativePath("Sent"))
+        sidecars = SidecarWriter(
+            store: SidecarStore(beside: files.outbox), writesRejected: true, clock: clock, logger: logger)
         let parts = Uploader.Parts(
             ledger: ledger, acknowledgements: try AcknowledgementLog(path: self.place.path("acknowledged")),
             remote: remote, files: files, rules: rules, holding: HoldingArea(root: files.outbox),
@@ -59,9 +62,7 @@ final class Bench: Sendable {
             hashPool: HashPool(
                 files: files, rules: rules, secret: secret, threads: 2, withSHA256: afterUpload != .keep),
             secret: secret,
-            sidecars: SidecarWriter(
-                store: SidecarStore(beside: files.outbox), writesRejected: true, clock: clock,
-                logger: logger),
+            sidecars: sidecars,
             media: media, sources: remote, events: EventHub(clock: clock),
             credentials: Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state")),
             account: Account(
@@ -76,8 +77,13 @@ final class Bench: Sendable {
     deinit { remote.release() }
 
     /// Ends the run as a kill does: nothing more reaches the disk.
-    func kill() {
+    func kill() async {
         ledger.close()
+        uploader.beginToEnd()
+        // Waits for the uploader's thread, and for the one that writes sidecars.
+        _ = await uploader.now
+        sidecars.forgetPending()
+        await sidecars.flush()
     }
 
     private func reconsider(_ path: RelativePath) {

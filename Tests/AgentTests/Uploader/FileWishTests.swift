@@ -72,7 +72,7 @@ struct FileWishTests {
 
     private func restart(_ bench: Bench, whileDown act: () throws -> Void = {}) async throws -> Bench {
         await bench.uploader.stop()
-        bench.kill()
+        await bench.kill()
         try act()
         return try await Bench(place: bench.place, remote: bench.remote, clock: bench.clock)
     }

@@ -73,7 +73,7 @@ struct UploaderMediaTests {
         let bench = try await Bench(media: media)
         try await bench.drop("a.jpg", picture(1))
         try await bench.ends("a.jpg", .done)
-        bench.kill()
+        await bench.kill()
         media.release()
         let next = try await Bench(place: bench.place, remote: bench.remote, clock: bench.clock, media: media)
         try await Poll.until("it is examined") { try await next.record("a.jpg")?.isExamined == true }
@@ -87,7 +87,7 @@ struct UploaderMediaTests {
         try await bench.drop("a.jpg", picture(1))
         try await bench.ends("a.jpg", .done)
         try await Poll.until("it was asked") { media.questions > 0 }
-        bench.kill()
+        await bench.kill()
         let tools = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
         let next = try await Bench(place: bench.place, remote: bench.remote, clock: bench.clock, media: tools)
         try await Poll.until("the size") { next.sidecar("a.jpg")?["width"] as? Int == 3 }
@@ -113,7 +113,7 @@ struct UploaderMediaTests {
         let bench = try await Bench(afterUpload: .delete, media: media)
         try await bench.drop("a.jpg", picture(1))
         try await bench.ends("a.jpg", .done)
-        bench.kill()
+        await bench.kill()
         media.release()
         let next = try await Bench(
             place: bench.place, remote: bench.remote, clock: bench.clock, afterUpload: .delete, media: media)

@@ -50,7 +50,7 @@ struct RacyFilesTests {
         let first = try await Bench(clock: .ahead(by: .zero))
         try await first.drop("a", content(1))
         try await first.ends("a", .done)
-        first.kill()
+        await first.kill()
         let second = try await Bench(place: first.place, remote: first.remote)
         let record = try #require(try await second.record("a"))
         #expect(!record.isSettled(for: FileIdentity(try second.status("a"))))

@@ -107,7 +107,7 @@ private struct Walk {
     }
 
     private mutating func restart() async throws {
-        bench.kill()
+        await bench.kill()
         bench.remote.release()
         bench = try await Bench(place: bench.place, remote: bench.remote, clock: bench.clock)
         try await scan()

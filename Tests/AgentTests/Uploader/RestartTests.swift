@@ -26,7 +26,7 @@ struct UploaderRestartTests {
             else { return false }
             return try first.ledger.fragments(of: key, plan: upload.plan).acknowledged.count == acknowledged
         }
-        first.kill()
+        await first.kill()
         let second = try await Bench(place: first.place, remote: remote, clock: first.clock)
         remote.release()
         try await second.ends("a", .done)
@@ -42,7 +42,7 @@ struct UploaderRestartTests {
         let first = try await Bench()
         try await first.drop("a", content(1))
         try await first.ends("a", .done)
-        first.kill()
+        await first.kill()
         try FileManager.default.removeItem(atPath: "\(first.outbox)/a.outbox.json")
         let second = try await Bench(place: first.place, remote: first.remote)
         try await second.ends("a", .done)
@@ -55,7 +55,7 @@ struct UploaderRestartTests {
         try await first.drop("a", content(1))
         try await first.ends("a", .done)
         await first.uploader.stop()
-        first.kill()
+        await first.kill()
         let before = try first.status("a.outbox.json")
         let second = try await Bench(place: first.place, remote: first.remote)
         await second.uploader.stop()
@@ -71,7 +71,7 @@ struct UploaderRestartTests {
         try await first.drop("way", content(2))
         try await first.until("way", is: .uploading)
         try await Poll.until("its record") { try first.ledger.drop(at: try first.path("way")) != nil }
-        first.kill()
+        await first.kill()
         let second = try await Bench(place: first.place, remote: ScriptedRemote(scope: "test http://other default"))
         #expect(try second.ledger.drop(at: try second.path("done")) == nil)
         #expect(try second.ledger.drop(at: try second.path("way")) == nil)
@@ -92,7 +92,7 @@ struct UploaderRestartTests {
         try await Poll.until("both records") {
             try first.ledger.drop(at: try first.path("a")) != nil && first.ledger.drop(at: try first.path("b")) != nil
         }
-        first.kill()
+        await first.kill()
         try FileManager.default.removeItem(atPath: "\(first.outbox)/a")
         let second = try await Bench(place: first.place, remote: first.remote)
         first.remote.release()
@@ -108,7 +108,7 @@ struct UploaderRestartTests {
         try await first.until("a", is: .uploading)
         await first.uploader.foundInOutbox(Findings(isEverything: true))
         await first.uploader.stop()
-        first.kill()
+        await first.kill()
         #expect(rename(first.outbox, first.place.path("away")) == 0)
         for _ in 1...2 {
             let other = try await Bench(place: first.place, remote: first.remote, clock: first.clock)
@@ -118,7 +118,7 @@ struct UploaderRestartTests {
             #expect(try await other.record("a")?.state.isFinal == false)
             #expect(other.sidecar("a") == nil, "its place is in the other directory")
             await other.uploader.stop()
-            other.kill()
+            await other.kill()
         }
         try FileManager.default.removeItem(atPath: first.outbox)
         #expect(rename(first.place.path("away"), first.outbox) == 0)

@@ -8,8 +8,10 @@ package enum HostName {
     /// Forms that only some resolvers accept (`127.1`, `0x7f.1`) are no addresses.
     package static func address(_ host: Substring) -> IPAddress? {
         let bytes = host.utf8
-        let isBracketed = bytes.first == UInt8(ascii: "[") && bytes.last == UInt8(ascii: "]")
-        return IPAddress(isBracketed ? String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self) : String(host))
+        guard bytes.first == UInt8(ascii: "[") else { return IPAddress(String(host)) }
+        guard bytes.last == UInt8(ascii: "]") else { return nil }
+        let address = IPAddress(String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self))
+        return address?.isIPv4 == true ? nil : address
     }
 
     /// Whether a host means this machine: `localhost`, 127.0.0.0/8 in its usual form, or `::1` in any form.
@@ -99,7 +101,7 @@ package enum HostName {
 
     private static func addressInBrackets(_ text: Substring) throws(URLRefusal) -> String {
         guard text.utf8.last == UInt8(ascii: "]") else { throw URLRefusal("its IPv6 address must stand in brackets") }
-        guard let address = address(text), !address.isIPv4 else {
+        guard let address = address(text) else {
             throw URLRefusal("what stands in brackets is not an IPv6 address")
         }
         return "[\(address)]"

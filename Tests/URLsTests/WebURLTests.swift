@@ -81,6 +81,7 @@ struct LoopbackTests {
     @Test(arguments: [
         ("localhost", true), ("LOCALHOST", true), ("127.0.0.1", true), ("::1", true), ("0::0001", true), ("::2", false),
         ("127.1", false), ("128.0.0.1", false), ("", false), ("[::1]", true), ("[::1", false), ("[\u{301}::1]", false),
+        ("[127.0.0.1]", false), ("[localhost]", false),
     ])
     func `a host by itself is judged as it is in a URL`(host: String, isLoopback: Bool) {
         #expect(HostName.isLoopback(host[...]) == isLoopback)

@@ -227,11 +227,7 @@ extension Uploader {
     }
 
     static func newSourceID() -> String {
-        let hexadecimal = { (number: UInt64) in
-            let digits = String(number, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }
-        return hexadecimal(.random(in: .min ... .max)) + hexadecimal(.random(in: .min ... .max))
+        UInt64.random(in: .min ... .max).hexadecimal + UInt64.random(in: .min ... .max).hexadecimal
     }
 
     private func readDescription(of directory: RelativePath, _ identity: FileIdentity?) {

@@ -122,7 +122,7 @@ let package = Package(
         room("LedgerCare", ["AgentSupport", "CLinux", "Ledger", "LinuxSystem", logging, systemPackage]),
         room(
             "SystemdService",
-            ["AgentConfiguration", "AgentSupport", "LinuxSystem", "UploadCore", logging, systemPackage]),
+            ["AgentConfiguration", "AgentSupport", "LinuxSystem", "Processes", "UploadCore", logging, systemPackage]),
         room(
             "ControlAPI",
             [
@@ -135,8 +135,8 @@ let package = Package(
             "Doctor",
             [
                 "AgentConfiguration", "AgentSupport", "CLinux", "Console", "ControlAPI", "FileWatch", "Intake",
-                "LedgerCare", "LinuxSystem", "MediaTools", "PictureJobs", "Remotes", "Reports", "Session", "Transport",
-                httpTypes, logging, systemPackage,
+                "LedgerCare", "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "Remotes", "Reports", "Session",
+                "Transport", "URLs", httpTypes, logging, systemPackage,
             ]),
         room(
             "Portrait",
@@ -156,7 +156,8 @@ let package = Package(
             "outbox",
             [
                 "Agent", "AgentConfiguration", "AgentSupport", "Console", "ControlAPI", "Doctor", "LinuxSystem",
-                "Reports", "Session", "SystemdService", "UploadCore", argumentParser, logging, systemPackage,
+                "Processes", "Reports", "Session", "SystemdService", "UploadCore", argumentParser, logging,
+                systemPackage,
             ]),
 
         // The only importer of libvips: a process of its own, which may die over a picture.
@@ -217,7 +218,7 @@ let package = Package(
             name: "MediaWorkerTests",
             dependencies: ["CSandbox", "LinuxSystem", "PictureJobs", "TestSupport", systemPackage],
             exclude: ["Fixtures"], swiftSettings: strict),
-        tests("TransportTests", ["TestSupport", "Transport", httpTypes]),
+        tests("TransportTests", ["TestSupport", "Transport", "URLs", httpTypes]),
         tests(
             "RemotesTests",
             ["Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "UploadCore", httpTypes, systemPackage]),
@@ -245,7 +246,8 @@ let package = Package(
         tests(
             "SystemdServiceTests",
             [
-                "AgentConfiguration", "AgentSupport", "SystemdService", "TestSupport", "UploadCore", logging,
+                "AgentConfiguration", "AgentSupport", "Processes", "SystemdService", "TestSupport", "UploadCore",
+                logging,
             ]),
         tests(
             "ControlAPITests",
@@ -262,8 +264,8 @@ let package = Package(
         tests(
             "DoctorTests",
             [
-                "AgentConfiguration", "AgentSupport", "Console", "ControlAPI", "Doctor", "Remotes", "Reports",
-                "TestSupport", "Transport", httpTypes,
+                "AgentConfiguration", "AgentSupport", "Console", "ControlAPI", "Doctor", "Processes", "Remotes",
+                "Reports", "TestSupport", "Transport", httpTypes,
             ]),
         tests(
             "PortraitTests",

@@ -43,13 +43,13 @@ package struct ProcessLimits: Equatable, Sendable {
     /// Maximum size of a written file in bytes.
     package var fileSize: UInt64?
     /// Maximum number of open descriptors.
-    package var openFiles: UInt64
+    package var openFiles: UInt64?
     /// Added to the nice value, because uploads have precedence.
     package var niceness: Int32
 
     /// Creates limits.
     package init(
-        processorSeconds: UInt64? = nil, addressSpace: UInt64? = nil, fileSize: UInt64? = nil, openFiles: UInt64 = 64,
+        processorSeconds: UInt64? = nil, addressSpace: UInt64? = nil, fileSize: UInt64? = nil, openFiles: UInt64? = 64,
         niceness: Int32 = 10
     ) {
         self.processorSeconds = processorSeconds

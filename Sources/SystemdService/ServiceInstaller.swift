@@ -1,6 +1,7 @@
-package import AgentSupport
+import AgentSupport
 import Glibc
 import LinuxSystem
+package import Processes
 import SystemPackage
 
 /// Installs, removes and queries the service of one configuration.

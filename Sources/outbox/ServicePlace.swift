@@ -2,6 +2,7 @@ import AgentConfiguration
 import AgentSupport
 import ArgumentParser
 import Glibc
+import Processes
 import SystemdService
 
 /// The options of the service commands, besides the configuration.

@@ -1,6 +1,7 @@
 import AgentSupport
 import ControlAPI
 import Foundation
+import Processes
 import TestSupport
 import Testing
 

@@ -6,6 +6,7 @@ import LinuxSystem
 import Logging
 import MediaTools
 import PictureJobs
+import Processes
 import SystemPackage
 
 extension MediaToolsFacts {

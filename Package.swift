@@ -103,7 +103,7 @@ let package = Package(
         room(
             "AgentConfiguration",
             [
-                "AgentSupport", "CLinux", "LinuxSystem", "PictureJobs", "Transport", "UploadCore", systemPackage,
+                "AgentSupport", "CLinux", "LinuxSystem", "PictureJobs", "URLs", "UploadCore", systemPackage,
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ]),
         room(

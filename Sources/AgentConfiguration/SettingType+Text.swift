@@ -1,5 +1,5 @@
 import PictureJobs
-import Transport
+import URLs
 
 // Types of keys that are written as strings or arrays of strings.
 
@@ -38,10 +38,11 @@ extension SettingType<String> {
     static let loopbackAddress = SettingType(string: "loopback address and port, or `\"\"`") {
         text, _ throws(Objection) in
         if text.isEmpty { return text }
-        guard let (host, port) = WebAddress.splitPort(text[...]), let port, (0...65535).contains(port) else {
+        let authority = Authority(text[...])
+        guard let port = authority.portNumber else {
             throw Objection("must be an address and a port such as \"127.0.0.1:8788\", is \(text.shortened.quoted)")
         }
-        guard LoopbackHost.isOne(host) else {
+        guard authority.userInfo == nil, HostName.isLoopback(authority.host) else {
             throw Objection("must be a loopback address such as \"127.0.0.1:\(port)\", is \(text.shortened.quoted)")
         }
         return text

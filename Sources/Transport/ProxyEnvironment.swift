@@ -1,13 +1,22 @@
 import Glibc
-import URLs
+package import URLs
 
 /// The proxies named by the environment, interpreted as by libcurl (man 1 curl, "ENVIRONMENT"): for requests that
 /// need to know whether a proxy is used.
-struct ProxyEnvironment: Sendable {
+package struct ProxyEnvironment: Sendable {
+    /// A proxy, and the variable that names it.
+    package struct Proxy: Equatable, Sendable {
+        /// The name of the variable.
+        package let variable: String
+        /// Its value, which may hold a password.
+        package let url: String
+    }
+
     /// Returns a variable's value; an empty value counts as missing.
     private let value: @Sendable (String) -> String?
 
-    init(value: @escaping @Sendable (String) -> String?) {
+    /// - Parameter value: Returns a variable's value; nil if the value is missing or empty.
+    package init(value: @escaping @Sendable (String) -> String?) {
         self.value = value
     }
 
@@ -17,15 +26,16 @@ struct ProxyEnvironment: Sendable {
         return String(cString: raw)
     }
 
-    /// Returns the proxy for an absolute http or https URL; nil for none.
-    func proxy(for url: String) -> String? {
-        guard let url = WebURL(url) else { return nil }
+    /// Returns the proxy for a URL; nil for none. Requests to this machine never use one.
+    package func proxy(for url: WebURL) -> Proxy? {
+        if url.isLoopback { return nil }
         // HTTP_PROXY in capitals is ignored: in a CGI program the client controls its value ("httpoxy").
         let names =
             url.isSecure
             ? ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] : ["http_proxy", "all_proxy", "ALL_PROXY"]
-        guard let proxy = names.lazy.compactMap(value).first else { return nil }
-        return isExempt(Self.name(of: url.authority.host)) ? nil : proxy
+        let set = names.lazy.compactMap { name in value(name).map { Proxy(variable: name, url: $0) } }.first
+        guard let set, !isExempt(Self.name(of: url.authority.host)) else { return nil }
+        return set
     }
 
     /// Whether `no_proxy` lists the host: a name covers itself and all subdomains; addresses and `*` work as well.

@@ -142,7 +142,7 @@ struct ServerFactsTests {
     // MARK: Proxy
 
     private func proxy(_ host: String, encrypted: Bool = false, _ environment: [String: String]) -> ProxyFacts? {
-        ProxyFacts(host: host, isEncrypted: encrypted, environment: environment)
+        ProxyFacts(url: "\(encrypted ? "https" : "http")://\(host)/path", environment: environment)
     }
 
     @Test func `the variable of the scheme names the proxy, and no password is shown`() {
@@ -165,7 +165,7 @@ struct ServerFactsTests {
         #expect((facts == nil) == isExcepted)
     }
 
-    @Test(arguments: ["127.0.0.1", "127.1.2.3", "localhost", "::1"])
+    @Test(arguments: ["127.0.0.1", "127.1.2.3", "localhost", "[::1]"])
     func `this very machine is asked directly, as the agent does`(host: String) {
         #expect(proxy(host, ["http_proxy": "p:1"]) == nil)
     }

@@ -2,6 +2,7 @@ import HTTPTypes
 import Synchronization
 import TestSupport
 import Testing
+import URLs
 
 @testable import Transport
 
@@ -64,7 +65,7 @@ struct PeerCheckTests {
 
 struct ProxyEnvironmentTests {
     private func proxy(for url: String, _ variables: [String: String]) -> String? {
-        ProxyEnvironment { variables[$0] }.proxy(for: url)
+        WebURL(url).flatMap { ProxyEnvironment { variables[$0] }.proxy(for: $0)?.url }
     }
 
     @Test(
@@ -82,6 +83,7 @@ struct ProxyEnvironmentTests {
             ("http://a.example", ["http_proxy": "http://p:1", "no_proxy": "xample"], "http://p:1"),
             ("http://u@10.0.0.1:8/", ["http_proxy": "http://p:1", "no_proxy": "10.0.0.1"], nil),
             ("http://[fe80::1]:8/", ["http_proxy": "http://p:1", "no_proxy": "[fe80::1]"], nil),
+            ("http://127.0.0.1:8/", ["http_proxy": "http://p:1"], nil),
             ("http://a.example/", [:], nil),
         ] as [(String, [String: String], String?)])
     func `the proxy is that of the environment`(url: String, variables: [String: String], expected: String?) {

@@ -4,6 +4,7 @@ import Glibc
 import LinuxSystem
 import Session
 import Transport
+import URLs
 
 /// Examines the server, within a bounded time.
 package struct ServerProbe: Sendable {
@@ -19,10 +20,10 @@ package struct ServerProbe: Sendable {
     package func findings() async -> [Finding] {
         let url = configuration.remote.url
         guard let address = try? WebAddress(url) else { return [] }
-        let proxy = ProxyFacts(host: address.host, isEncrypted: address.isEncrypted, environment: environment)
+        let proxy = ProxyFacts(url: url, environment: environment)
         var found = proxy?.findings ?? []
         // Behind a proxy, the proxy resolves the name.
-        if proxy == nil, !Self.isLiteral(address.host) {
+        if proxy == nil, HostName.address(address.host[...]) == nil {
             let name = await lookUp(address.host)
             found += name.findings(host: address.host)
             guard case .found = name else { return found + clock(nil, address) }
@@ -38,10 +39,6 @@ package struct ServerProbe: Sendable {
     private func clock(_ date: String?, askedAt: Int64 = 0, _ address: WebAddress) -> [Finding] {
         let time = date.flatMap(HTTPDate.secondsSince1970)
         return ClockFacts(serverTime: time, askedAt: askedAt, isEncrypted: address.isEncrypted).findings
-    }
-
-    private static func isLiteral(_ host: String) -> Bool {
-        host.contains(":") || host.split(separator: ".").allSatisfy { UInt8($0) != nil }
     }
 
     // MARK: Name

@@ -5,6 +5,7 @@ import HTTPTypes
 import LinuxSystem
 import Remotes
 import Transport
+import URLs
 
 /// Sends the server requests without side effects. Removes the token from the answers' text.
 struct ServerQuestion: Sendable {

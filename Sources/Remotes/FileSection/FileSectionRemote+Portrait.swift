@@ -1,5 +1,6 @@
 import HTTPTypes
 public import Transport
+import URLs
 public import UploadCore
 
 extension FileSectionRemote: PortraitRemote {
@@ -10,7 +11,7 @@ extension FileSectionRemote: PortraitRemote {
             name: "portrait", fileName: "portrait.jpg", contentType: "image/jpeg", source: picture)
         let request = TransportRequest(method: .post, url: base + "/user/portrait.do", body: .multipart([part]))
         let reply = try judge.data(Messages.PortraitReply.self, of: try await send(request, judge))
-        guard WebURL.isOne(reply.userImg) else {
+        guard WebURL.isAnswer(reply.userImg) else {
             let message = "portrait.do: bad reply: userImg is not an http or https URL of at most 2048 bytes"
             throw .temporary(FileError(code: "bad_reply", message: message, retryable: true))
         }

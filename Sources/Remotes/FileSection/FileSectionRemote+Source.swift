@@ -1,4 +1,5 @@
 import Transport
+import URLs
 public import UploadCore
 
 extension FileSectionRemote: SourceRemote {
@@ -9,7 +10,7 @@ extension FileSectionRemote: SourceRemote {
         try judge.accept(reply)
         // The server has accepted the post; without a usable URL the post has none, and another request would return
         // no other.
-        guard let url = judge.optionalData(Messages.CommitReply.self, of: reply)?.url, WebURL.isOne(url) else {
+        guard let url = judge.optionalData(Messages.CommitReply.self, of: reply)?.url, WebURL.isAnswer(url) else {
             return nil
         }
         return judge.hidingToken(url)

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import Transport
+import URLs
 import UploadCore
 
 /// Judges a reply of the fileSection protocol: first the HTTP status, then, for 2xx, the `code` in the body.

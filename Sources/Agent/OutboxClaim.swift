@@ -91,7 +91,7 @@ extension RunningAgent {
             } else if isTaken {
                 isTaken = false
                 logger.notice("no other agent works on the outbox any more")
-                uploader.run { $0.problems["second_agent"] = nil }
+                uploader.run { $0.status.problems[.secondAgent] = nil }
             }
             try? await Task.sleep(for: isTaken ? pause : .seconds(86_400))
         }
@@ -104,6 +104,6 @@ extension RunningAgent {
             "\(who) works on the same outbox, \(configuration.outbox): both send every file and write its sidecar; stop one, "
             + "or give each an outbox of its own"
         logger.error("\(message)")
-        uploader.run { $0.problems["second_agent"] = message }
+        uploader.run { $0.status.problems[.secondAgent] = message }
     }
 }

@@ -28,9 +28,6 @@ final class TroubleReporter: Sendable {
         } else {
             logger.notice("the ledger can be written again")
         }
-        uploader.withLock(\.self)?.run { uploader in
-            uploader.problems["ledger"] = trouble?.description
-            if trouble != nil { uploader.counters.commitTroubles += 1 }
-        }
+        uploader.withLock(\.self)?.run { $0.status.recordLedgerTrouble(trouble?.description) }
     }
 }

@@ -36,7 +36,9 @@ extension Uploader {
     /// Returns the paths of a target, sorted; `nil` if no file has the id or key.
     private func paths(of target: ActionTarget, for action: FileAction) -> [RelativePath]? {
         switch target {
-        case .file(let id): return (path(withID: id) ?? latestPath(withFormerID: id)).map { [$0] }
+        case .file(let id):
+            let former = { self.formerNames.path(withFormerID: id) { self.record(of: $0) != nil } }
+            return (path(withID: id) ?? former()).map { [$0] }
         case .upload(let key):
             let paths = Set(book.drops.values.filter { $0.key == key }.map(\.path))
                 .union(
@@ -85,16 +87,5 @@ extension Uploader {
         case .resume: process([.setAllPaused(false)], writes: [.setting(LedgerSetting.allPaused, nil)])
         case .cancel, .retry, .first: break
         }
-    }
-
-    /// Returns the current path of a file that had another name when a user asked for it.
-    private func latestPath(withFormerID id: String) -> RelativePath? {
-        var id = id
-        for _ in 1...8 {
-            guard let path = latestNames[id] else { return nil }
-            if record(of: path) != nil { return path }
-            id = FileReport.id(of: path)
-        }
-        return nil
     }
 }

@@ -51,13 +51,13 @@ extension Uploader {
 
     private func getStuck(_ path: RelativePath, _ error: Errno) {
         book.retiring[path] = .stuck
-        guard problems["after_upload"] == nil else { return }
+        guard status.problems[.afterUpload] == nil else { return }
         var remedy = "make the outbox writable, and keep intake.move_to a directory on its file system"
         if [.notPermitted, .tooManySymbolicLinkLevels, .notDirectory].contains(error) {
             let target = parts.afterUpload == .move ? parts.moveTo.appending(path.bytes) : nil
             remedy = parts.holding.obstacle(to: target) ?? remedy
         }
-        problems["after_upload"] = "\(path) can't be moved out of the outbox: \(error); \(remedy)"
+        status.problems[.afterUpload] = "\(path) can't be moved out of the outbox: \(error); \(remedy)"
         parts.logger.error(
             "files that are uploaded can't be moved out of the outbox; it is tried again after each full scan",
             metadata: ["path": "\(path)", "reason": "\(error)", "remedy": "\(remedy)"])
@@ -152,7 +152,7 @@ extension Uploader {
 
     private func retired(_ path: RelativePath) {
         book.retiring[path] = nil
-        problems["after_upload"] = nil
+        status.problems[.afterUpload] = nil
         // Another file arrived at this path meanwhile.
         if book.drops[path] != nil { reconsider(path) }
     }

@@ -73,7 +73,7 @@ extension Uploader {
         case .removeSidecar(let path): parts.sidecars.remove(path)
         case .park(let record, let account): parked.add(record, of: account)
         case .renamed(let old, let new):
-            latestNames[FileReport.id(of: old)] = new
+            formerNames.record(old, renamedTo: new)
             if let key = book.drops[new]?.key, openFiles[key]?.path == old { openFiles[key] = nil }
         case .portrait(.forgetReport(let path)): portraits[path] = nil
         case .portrait(.renamed(let old, let new)): portraits[new] = portraits.removeValue(forKey: old)
@@ -119,7 +119,7 @@ extension Uploader {
     }
 
     private func hashed(_ path: RelativePath, _ identity: FileIdentity, _ job: UInt64, _ finding: HashFinding) {
-        if case .content(let identity, _, _, _) = finding { counters.bytesHashed += identity.size }
+        if case .content(let identity, _, _, _) = finding { status.counters.bytesHashed += identity.size }
         guard !hasStopped else { return }
         // A post that the watch has not reported yet must hold the file before the file is sent.
         if case .content = finding, !book.isPortrait(path) { lookForSource(above: path) }

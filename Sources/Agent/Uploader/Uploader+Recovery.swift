@@ -15,7 +15,7 @@ extension Uploader {
     func beginRecovery() throws(LedgerError) {
         guard let notice = try parts.ledger.setting(LedgerSetting.recovery) else { return }
         book.isRecovering = true
-        problems["ledger_lost"] = String(decoding: notice, as: UTF8.self)
+        status.problems[.ledgerLost] = String(decoding: notice, as: UTF8.self)
     }
 
     /// Whether everything is paused, according to the ledger. If the ledger was lost, the pause mark also counts.
@@ -36,6 +36,6 @@ extension Uploader {
 
     /// Stops reporting the replaced ledger after a day.
     func forgetNotice() {
-        if now.monotonic - startedAt > Self.noticeTime { problems["ledger_lost"] = nil }
+        if now.monotonic - status.startedAt > Self.noticeTime { status.problems[.ledgerLost] = nil }
     }
 }

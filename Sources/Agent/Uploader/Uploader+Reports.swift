@@ -30,7 +30,7 @@ extension Uploader {
 
     /// Logs the outcome of a file.
     private func log(_ report: FileReport) {
-        for line in outcomes.lines(for: report, now: now.monotonic) {
+        for line in status.logLines(for: report, at: now.monotonic) {
             parts.logger.log(
                 level: Logger.Level(rawValue: line.level.rawValue) ?? .info, "\(line.message)",
                 metadata: line.metadata.mapValues { .string($0) })

@@ -78,7 +78,7 @@ extension Uploader {
     }
 
     private func serverTrouble(_ error: FileError?) {
-        problems["server"] = error?.message
+        status.problems[.server] = error?.message
         if error?.code != "signed_out" {
             tokenPoll?.cancel()
             tokenPoll = nil
@@ -113,12 +113,12 @@ extension Uploader {
     func start(
         _ id: RequestID, isSending: Bool = false, _ work: @escaping @Sendable () async -> [MachineEvent]
     ) {
-        if isSending { counters.beganToSend() }
+        if isSending { status.counters.beganToSend() }
         requests[id] = Task { [weak self] in
             let events = await work()
             self?.run { uploader in
                 uploader.requests[id] = nil
-                if isSending { uploader.counters.ended(sending: events) }
+                if isSending { uploader.status.counters.ended(sending: events) }
                 uploader.measure(events)
                 uploader.bytesInFlight.end(id)
                 uploader.process(events)
@@ -130,7 +130,7 @@ extension Uploader {
         for case .acknowledged(let id, let key, let fragment, _, _) in events {
             guard let plan = machine.record(of: key)?.plan else { continue }
             let bytes = UInt64(plan.range(of: fragment).count)
-            counters.acknowledged(bytes: Int(bytes))
+            status.counters.acknowledged(bytes: Int(bytes))
             speeds[key, default: SpeedMeter()].add(
                 bytes - min(bytes, bytesInFlight.measured(by: id)), at: now.monotonic)
         }

@@ -64,13 +64,13 @@ extension Uploader {
         let wasSignedOut = machine.signedOut != nil
         if isSignedOut {
             process([.setSignedOut(Self.signedOut)])
-            if problems["session"] == nil { saySignedOut() }
+            if status.problems[.session] == nil { saySignedOut() }
             return
         }
         if wasSignedOut { takeOverNobodys() }
         process(wasSignedOut ? [.setSignedOut(nil), .credentialsChanged] : [.credentialsChanged])
         if wasSignedOut {
-            problems["session"] = nil
+            status.problems[.session] = nil
             tokenPoll?.cancel()
             tokenPoll = nil
         }
@@ -79,7 +79,7 @@ extension Uploader {
 
     /// Logs once that nothing is sent, and starts polling for a token.
     func saySignedOut() {
-        problems["session"] = Self.signedOut.message
+        status.problems[.session] = Self.signedOut.message
         parts.logger.warning("signed out: nothing is sent until `outbox login`; everything is kept")
         pollCredentials()
     }

@@ -98,7 +98,7 @@ extension Uploader {
 
     /// Handles a full scan: known paths that were not found are gone, and expired entries are forgotten.
     func scanned(_ summary: ScanSummary) {
-        if summary.unwatched == 0 { problems["watch"] = nil }
+        if summary.unwatched == 0 { status.problems[.watch] = nil }
         if !book.hasScanned { sweepThumbnails() }
         if !book.outboxIsLost {
             foundInOutbox(summary)
@@ -117,7 +117,7 @@ extension Uploader {
     // MARK: Limits and losses
 
     private func watchLimit(_ limit: WatchLimit) {
-        problems["watch"] = "\(limit.reason); \(limit.remedy)"
+        status.problems[.watch] = "\(limit.reason); \(limit.remedy)"
         parts.logger.warning(
             "a limit on watching is reached; what can't be watched is polled, what was lost is scanned for",
             metadata: ["directory": "\(limit.directory)", "reason": "\(limit.reason)", "remedy": "\(limit.remedy)"])
@@ -139,7 +139,7 @@ extension Uploader {
 
     private func rootLost(_ reason: String) {
         handle(.outboxLost)
-        problems["outbox"] = "the outbox is gone: \(reason)"
+        status.problems[.outbox] = "the outbox is gone: \(reason)"
         parts.logger.error(
             "the outbox is gone; nothing is cancelled, it goes on when it is back",
             metadata: ["outbox": "\(parts.files.root)", "reason": "\(reason)"])
@@ -153,7 +153,7 @@ extension Uploader {
         }
         handle(.outboxBack(isSame: isSame, descriptions: sourceDescriptions))
         if !isSame { outboxWasExchanged() }
-        problems["outbox"] = nil
+        status.problems[.outbox] = nil
         recoverHeldFiles()
         parts.logger.notice("the outbox is back", metadata: ["same": "\(isSame)"])
         process([.networkChanged])

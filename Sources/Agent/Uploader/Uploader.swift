@@ -116,30 +116,16 @@ package actor Uploader {
     var withheldSidecars: Set<RelativePath> = []
     var knownOutbox: [UInt8]?
     var unsaved = Unsaved()
-    var counters = UploadCounters()
-    var outcomes = OutcomeLog()
+    var status: AgentStatus
     /// Whether a search for stray sidecars is running.
     var isSweeping = false
     /// Whether this run searched for sidecars of a former `sidecars.directory`.
     var hasLeftFormerRoot = false
-    /// The last count of paths by state.
-    var counted: (at: MonotonicTime, files: [String: Int])?
-    /// The latest path of each renamed file, by the ids of its former names.
-    var latestNames = RecentTable<String, RelativePath>(generation: 256)
+    var formerNames = FormerNames()
     /// Queued events of the watch.
     let heard = BoundedQueue<WatchEvent>(capacity: 4096)
     /// Files of renamed directories that await their new names. The last one comes next.
     var moves: [(old: RelativePath, new: RelativePath)] = []
-    /// Problems that need a person's attention, by code.
-    var problems: [String: String] = [:] {
-        didSet {
-            for code in Set(problems.keys).union(oldValue.keys) where problems[code] != oldValue[code] {
-                events.publish(problem: code, problems[code])
-            }
-        }
-    }
-    let startedAt: MonotonicTime
-
     /// Creates an uploader. `start` restores the state from the ledger.
     init(parts: Parts, limits: UploadLimits, seed: UInt64) {
         self.parts = parts
@@ -148,7 +134,9 @@ package actor Uploader {
                 portraitFolder: parts.portrait?.folder, keepsFiles: parts.afterUpload == .keep,
                 retention: parts.retention))
         machine = UploadMachine(limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed)
-        startedAt = parts.clock.now.monotonic
+        status = AgentStatus(
+            version: parts.version, processID: parts.processID, startedAt: parts.clock.now.monotonic,
+            events: parts.events)
     }
 
     var now: Now { parts.clock.now }
@@ -235,10 +223,10 @@ package actor Uploader {
     func ledgerFailed(_ error: LedgerError) {
         let reason = "\(error)"
         // Logged once for each reason, not for each file of a scan.
-        if problems["ledger"] != reason {
+        if status.problems[.ledger] != reason {
             parts.logger.error("the ledger can't be read", metadata: ["reason": "\(reason)"])
         }
-        problems["ledger"] = reason
+        status.problems[.ledger] = reason
     }
 
     private func end(
@@ -246,7 +234,7 @@ package actor Uploader {
         writes: inout [LedgerWrite]
     ) {
         guard let record = record(of: path), record.key == key else { return }
-        counters.ended(outcome)
+        status.counters.ended(outcome)
         writes.append(book.end(record, outcome, attempts: attempts, at: now.wall))
     }
 

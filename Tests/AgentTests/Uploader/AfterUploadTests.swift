@@ -168,13 +168,13 @@ struct AfterUploadTests {
         // Not a directory.
         try bench.write("Sent", content(9))
         try await bench.drop("a.jpg", content(1))
-        try await Poll.until("the trouble to be told") { await bench.uploader.problems["after_upload"] != nil }
+        try await Poll.until("the trouble to be told") { await bench.uploader.status.problems[.afterUpload] != nil }
         try await bench.ends("a.jpg", .done)
         #expect(exists("a.jpg", in: bench))
         try FileManager.default.removeItem(atPath: "\(bench.outbox)/Sent")
         await bench.uploader.retireStuck()
         try await bench.ends("Sent/a.jpg", .done)
-        #expect(await bench.uploader.problems["after_upload"] == nil)
+        #expect(await bench.uploader.status.problems[.afterUpload] == nil)
         #expect(bench.remote.registered.count == 1)
     }
 

@@ -107,7 +107,7 @@ struct LinkTests {
         let events = try names.map { WatchEvent.ready(try bench.path($0), try bench.status($0)) }
         await bench.uploader.take(events)
         for name in names { try await bench.ends(name, .done) }
-        #expect(await bench.uploader.counters.bytesHashed == UInt64(size))
+        #expect(await bench.uploader.status.counters.bytesHashed == UInt64(size))
         #expect(bench.remote.registered.count == 1)
     }
 

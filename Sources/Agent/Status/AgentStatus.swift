@@ -1,0 +1,159 @@
+import ControlAPI
+import FileWatch
+import Ledger
+import Reports
+import Session
+import SystemdService
+import UploadCore
+
+/// What the agent says about itself: problems, counters, health, metrics, the status line, and the log lines of
+/// outcomes.
+///
+/// A value without I/O, except that a changed problem becomes an event. The uploader reports what happened, and passes
+/// in the figures that other components own. Nothing follows from the answers.
+struct AgentStatus: Sendable {
+    /// A condition that needs a person's attention. The raw values are codes in events and metrics.
+    enum Problem: String, CaseIterable, Sendable {
+        case afterUpload = "after_upload"
+        case ledger
+        case ledgerLost = "ledger_lost"
+        case outbox
+        case secondAgent = "second_agent"
+        case server
+        case session
+        case watch
+    }
+
+    /// Figures that other components own, at one moment.
+    struct Figures: Sendable {
+        /// Number of paths by state.
+        var files: [FileState: Int] = [:]
+        /// Number of paths that are not in a final state.
+        var active = 0
+        var uploads = 0
+        var requestsInFlight = 0
+        var hashQueue = 0
+        var bytesPerSecond: UInt64 = 0
+        var isPaused = false
+        /// Whether the first full scan has ended.
+        var hasScanned = false
+        var token: TokenOrigin?
+        var account = ""
+        var watch = WatchCounters()
+        var ledger: LedgerStatistics?
+    }
+
+    /// How long a count of the paths in final states is good enough for `health`. Watching clients ask ten times a
+    /// second.
+    static let countLifetime = Duration.seconds(5)
+
+    let version: String
+    let processID: Int32
+    let startedAt: MonotonicTime
+    private let events: EventHub
+
+    /// The message of each present problem.
+    var problems: [Problem: String] = [:] {
+        didSet {
+            for problem in Problem.allCases where problems[problem] != oldValue[problem] {
+                events.publish(problem: problem.rawValue, problems[problem])
+            }
+        }
+    }
+    var counters = UploadCounters()
+    private var outcomes = OutcomeLog()
+    private var ended: (at: MonotonicTime, counts: [FileState: Int])?
+
+    init(version: String, processID: Int32, startedAt: MonotonicTime, events: EventHub) {
+        self.version = version
+        self.processID = processID
+        self.startedAt = startedAt
+        self.events = events
+    }
+
+    /// The messages of all problems, in the order of their codes.
+    private var messages: [String] { problems.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value) }
+
+    private func uptime(at now: MonotonicTime) -> Duration { now - startedAt }
+
+    // MARK: What happens
+
+    /// Records that changes can't be made durable, or can be again (`nil`).
+    mutating func recordLedgerTrouble(_ message: String?) {
+        problems[.ledger] = message
+        if message != nil { counters.commitTroubles += 1 }
+    }
+
+    /// Returns the log lines for a file in a final state.
+    mutating func logLines(for report: FileReport, at now: MonotonicTime) -> [OutcomeLog.Line] {
+        outcomes.lines(for: report, now: now)
+    }
+
+    // MARK: Counts
+
+    /// Returns the last count of paths in final states; `nil` if it is too old.
+    func recentCounts(at now: MonotonicTime) -> [FileState: Int]? {
+        ended.flatMap { now - $0.at < Self.countLifetime ? $0.counts : nil }
+    }
+
+    /// Stores a count of all paths.
+    ///
+    /// - Returns: the part that concerns final states.
+    mutating func storeCounts(_ counts: [FileState: Int], at now: MonotonicTime) -> [FileState: Int] {
+        let counts = counts.filter(\.key.isFinal)
+        ended = (now, counts)
+        return counts
+    }
+
+    // MARK: Answers
+
+    /// Returns the answer of `GET /v1/health`. It lists only the counts of final states.
+    func health(_ figures: Figures, at now: MonotonicTime) -> AgentHealth {
+        let files = figures.files.filter(\.key.isFinal).map { ($0.key.rawValue, $0.value) }
+        return AgentHealth(
+            pid: processID, version: version, uptime: UInt64(max(0, uptime(at: now).components.seconds)),
+            paused: figures.isPaused, scanned: figures.hasScanned, active: figures.active, problems: messages,
+            files: Dictionary(uniqueKeysWithValues: files), token: figures.token?.rawValue, account: figures.account)
+    }
+
+    /// Returns the counters of `GET /metrics`.
+    func metrics(_ figures: Figures, at now: MonotonicTime) -> AgentMetrics {
+        var metrics = AgentMetrics()
+        metrics.files = figures.files
+        metrics.uploads = figures.uploads
+        metrics.requestsInFlight = figures.requestsInFlight
+        metrics.fragmentsInFlight = counters.fragmentsInFlight
+        metrics.bytesAcknowledged = counters.bytesAcknowledged
+        metrics.fragmentsSent = counters.fragmentsSent
+        metrics.fragmentsAcknowledged = counters.fragmentsAcknowledged
+        metrics.fragmentsFailed = counters.fragmentsFailed
+        metrics.retries = counters.retries
+        metrics.uploadsDone = counters.uploadsDone
+        metrics.uploadsFailed = counters.uploadsFailed
+        metrics.bytesHashed = counters.bytesHashed
+        metrics.hashQueue = figures.hashQueue
+        metrics.ledgerCommitTroubles = counters.commitTroubles
+        metrics.watches = figures.watch.watches
+        metrics.polledDirectories = figures.watch.polled.values.reduce(0, +)
+        metrics.eventOverflows = figures.watch.overflows
+        metrics.scans = figures.watch.fullScans
+        metrics.lastScan = figures.watch.lastScan?.duration
+        if let ledger = figures.ledger {
+            metrics.ledgerBytes = UInt64(ledger.fileSize)
+            metrics.ledgerEntries = ledger.entries[.drops] ?? 0
+        }
+        metrics.problems = Set(problems.keys.map(\.rawValue))
+        metrics.isPaused = figures.isPaused
+        metrics.uptime = uptime(at: now)
+        metrics.version = version
+        return metrics
+    }
+
+    /// Returns the agent's state in one line.
+    func line(_ figures: Figures) -> String {
+        StatusLine(
+            counts: figures.files, bytesPerSecond: figures.bytesPerSecond, isPaused: figures.isPaused,
+            problems: messages
+        ).text
+    }
+}

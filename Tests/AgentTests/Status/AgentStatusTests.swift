@@ -1,0 +1,95 @@
+import AgentTestSupport
+import ControlAPI
+import Reports
+import Testing
+import UploadCore
+
+@testable import Agent
+
+@Suite("Agent status")
+struct AgentStatusTests {
+    private let events: EventHub
+    private var status: AgentStatus
+
+    init() {
+        events = EventHub(clock: HandClock())
+        status = AgentStatus(
+            version: "1.2", processID: 7, startedAt: MonotonicTime(nanoseconds: 0), events: events)
+    }
+
+    private func at(_ seconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: 0) + .seconds(seconds) }
+
+    @Test("lists problems in the order of their codes")
+    mutating func problems() {
+        status.problems[.watch] = "too many directories"
+        status.problems[.afterUpload] = "a.jpg can't be moved"
+        #expect(status.health(.init(), at: at(3)).problems == ["a.jpg can't be moved", "too many directories"])
+        #expect(status.metrics(.init(), at: at(3)).problems == ["after_upload", "watch"])
+        status.problems[.watch] = nil
+        #expect(status.line(.init()) == "a.jpg can't be moved; nothing to do")
+    }
+
+    @Test("publishes a problem when its message changes, and when it is solved")
+    mutating func publishing() {
+        let reader = events.lastNumber
+        status.problems[.outbox] = "it is gone"
+        status.problems[.outbox] = "it is gone"
+        status.problems[.outbox] = nil
+        let expected: [EventHub.Content] = [
+            .problem(code: "outbox", message: "it is gone"), .problem(code: "outbox", message: nil),
+        ]
+        #expect(contents(after: reader) == expected)
+    }
+
+    private func contents(after number: UInt64) -> [EventHub.Content] {
+        guard case .events(let news) = events.news(after: number) else { return [] }
+        return news.map(\.content)
+    }
+
+    @Test("counts only paths in final states in its health, and keeps the count for 5 s")
+    mutating func counts() {
+        #expect(status.recentCounts(at: at(1)) == nil)
+        let ended = status.storeCounts([.done: 3, .queued: 9], at: at(1))
+        #expect(ended == [.done: 3])
+        #expect(status.recentCounts(at: at(5)) == [.done: 3])
+        #expect(status.recentCounts(at: at(6)) == nil)
+        #expect(status.health(.init(files: [.done: 3, .queued: 9]), at: at(6)).files == ["done": 3])
+    }
+
+    @Test("counts the trouble of the ledger, not its end")
+    mutating func ledger() {
+        status.recordLedgerTrouble("no space; make room")
+        #expect(status.problems[.ledger] == "no space; make room")
+        status.recordLedgerTrouble(nil)
+        #expect(status.problems[.ledger] == nil)
+        #expect(status.metrics(.init(), at: at(3)).ledgerCommitTroubles == 1)
+    }
+
+    @Test("reports how long it has been running")
+    func uptime() {
+        #expect(status.health(.init(), at: at(61)).uptime == 61)
+        #expect(status.metrics(.init(), at: at(61)).uptime == .seconds(61))
+    }
+}
+
+@Suite("Former names")
+struct FormerNamesTests {
+    @Test("follow a chain of renames to the name that exists")
+    func chain() throws {
+        let paths = try ["a", "b", "c"].map { try #require(RelativePath($0)) }
+        var names = FormerNames()
+        names.record(paths[0], renamedTo: paths[1])
+        names.record(paths[1], renamedTo: paths[2])
+        #expect(names.path(withFormerID: FileReport.id(of: paths[0])) { $0 == paths[2] } == paths[2])
+        #expect(names.path(withFormerID: FileReport.id(of: paths[2])) { _ in true } == nil)
+    }
+
+    @Test("end where files swapped names and none exists")
+    func circle() throws {
+        let paths = try ["a", "b"].map { try #require(RelativePath($0)) }
+        var names = FormerNames()
+        names.record(paths[0], renamedTo: paths[1])
+        names.record(paths[1], renamedTo: paths[0])
+        #expect(names.path(withFormerID: FileReport.id(of: paths[0])) { _ in false } == nil)
+    }
+}

@@ -135,7 +135,7 @@ package struct ControlClient: Sendable {
     ) async throws(ControlError) -> [UInt8] {
         let request = ControlRequest(
             socket: socket, peers: peers, method: method, target: target, body: body, wait: wait)
-        let result: Result<ControlRequest.Reply, ControlError> = await withCheckedContinuation { continuation in
+        let result: Result<ControlAnswer, ControlError> = await withCheckedContinuation { continuation in
             thread.run { continuation.resume(returning: request.perform()) }
         }
         let reply = try result.get()
@@ -143,7 +143,7 @@ package struct ControlClient: Sendable {
         throw Self.refusal(reply, target)
     }
 
-    private static func refusal(_ reply: ControlRequest.Reply, _ target: String) -> ControlError {
+    private static func refusal(_ reply: ControlAnswer, _ target: String) -> ControlError {
         struct Refusal: Decodable {
             struct Reason: Decodable {
                 var code: String

@@ -4,26 +4,6 @@ import Testing
 
 @Suite("Control request")
 struct ControlRequestTests {
-    @Test(
-        "takes the chunked coding off",
-        arguments: [
-            ("0\r\n\r\n", ""), ("3\r\nabc\r\n0\r\n\r\n", "abc"), ("3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", "abcde"),
-            ("A\r\n0123456789\r\n0\r\n\r\n", "0123456789"),
-        ])
-    func chunked(reply: String, body: String) {
-        #expect(ControlRequest.unchunked(Array(reply.utf8)[...]) == Array(body.utf8))
-    }
-
-    @Test(
-        "takes no half of an answer for a whole one",
-        arguments: [
-            "", "3", "3\r\nab", "3\r\nabc\r\n", "zz\r\n", "\r\n", "-3\r\nabc", "ffffffffffffffff\r\nabc",
-            "7fffffffffffffff\r\nabc",
-        ])
-    func cut(reply: String) {
-        #expect(ControlRequest.unchunked(Array(reply.utf8)[...]) == nil)
-    }
-
     @Test("says that nobody answers where there is no socket")
     func nobody() {
         let request = ControlRequest(socket: "/none/control.sock", target: "/v1/health")

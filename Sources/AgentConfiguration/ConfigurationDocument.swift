@@ -75,7 +75,7 @@ package struct ConfigurationDocument {
         if ["yes", "no", "on", "off", "true", "false"].contains(value.lowercased()) {
             return "write \(key.shortened) = true or \(key.shortened) = false"
         }
-        return "a text must stand in quotes: write \(key.shortened) = \(value.shortened.quoted)"
+        return "a string must be in quotes: write \(key.shortened) = \(value.shortened.quoted)"
     }
 
     private static func firstLine(of text: [UInt8], where isBad: (ArraySlice<UInt8>) -> Bool) -> Int? {

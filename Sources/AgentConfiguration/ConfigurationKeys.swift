@@ -17,7 +17,7 @@ extension ConfigurationKey {
 
     private static let places = [
         ConfigurationKey(
-            "outbox", \.outbox, .path, "the watched directory, with everything below it; itself may be a symlink"),
+            "outbox", \.outbox, .path, "the watched directory, with all its subdirectories; may itself be a symlink"),
         ConfigurationKey(
             "state", \.state, .path,
             "ledger, control socket, stored token, thumbnails; kept at mode 0700; not inside the outbox"),
@@ -36,16 +36,16 @@ extension ConfigurationKey {
             "`false`: any regular file is taken, not only pictures and videos"),
         ConfigurationKey(
             "intake.ignore", \.intake.ignore, .patterns,
-            "names that are never taken, matched against each part of a path: `*`, `?`, `[a-z]`, `[!a-z]`; `\\` takes the next character literally"
+            "names to ignore, matched against each part of a path: `*`, `?`, `[a-z]`, `[!a-z]`; `\\` takes the next character literally"
         ),
         ConfigurationKey(
             "intake.max_file_size", \.intake.maxFileSize, .size(1...Units.largest), "larger files are rejected"),
         ConfigurationKey(
             "intake.after_upload", \.intake.afterUpload, .word,
-            "what becomes of a file once the server has confirmed its content"),
+            "what the agent does with a file after the server confirmed its content"),
         ConfigurationKey(
             "intake.move_to", \.intake.moveTo, .outboxFolder,
-            "where `after_upload = \"move\"` puts files: inside the outbox, not hidden, never watched"),
+            "the directory for `after_upload = \"move\"`: inside the outbox, not hidden, never watched"),
     ]
 
     private static let sidecars = [
@@ -54,9 +54,9 @@ extension ConfigurationKey {
             "the root of a mirror tree of sidecars, outside the outbox; `\"\"`: beside each file"),
         ConfigurationKey(
             "sidecars.retention", \.sidecars.retention, .duration(.zero...Units.longest),
-            "how long a sidecar outlives its file, where it does"),
+            "how long the sidecar of a removed file may stay"),
         ConfigurationKey(
-            "sidecars.rejected", \.sidecars.rejected, .boolean, "`false`: no sidecars for files that are not taken"),
+            "sidecars.rejected", \.sidecars.rejected, .boolean, "`false`: no sidecars for rejected files"),
     ]
 
     private static let media = [
@@ -70,7 +70,7 @@ extension ConfigurationKey {
             "media.transcode_video", \.media.transcodeVideo, .boolean,
             "`true`: videos are sent as MP4 (H.264/AAC, 480p)"),
         ConfigurationKey(
-            "media.strip_location", \.media.stripLocation, .boolean, "`true`: GPS data are removed from what is sent"),
+            "media.strip_location", \.media.stripLocation, .boolean, "`true`: the agent sends no GPS data"),
     ]
 
     private static let upload = [
@@ -82,10 +82,10 @@ extension ConfigurationKey {
             "fragments of one file sent at the same time; fewer on a link where one takes over 15 s"),
         ConfigurationKey(
             "upload.fragment_size", \.upload.fragmentSize, .size(65_536...(64 << 20)),
-            "`filesection` knows `512KiB` only; a started upload keeps its plan"),
+            "size of a fragment; `filesection` allows only `512KiB`; a started upload keeps its size"),
         ConfigurationKey(
             "upload.retry_interval", \.upload.retryInterval, .duration(.seconds(1)...day), live: true,
-            "ceiling of the backoff between attempts"),
+            "longest pause between two attempts"),
         ConfigurationKey(
             "upload.stall_timeout", \.upload.stallTimeout, .duration(.seconds(1)...day), live: true,
             "while sending: no byte moved for this long is a failure; the agent's own throttling does not count"),
@@ -103,10 +103,10 @@ extension ConfigurationKey {
     ]
 
     private static let remote = [
-        ConfigurationKey("remote.protocol", \.remote.protocol, .word, "what is spoken with the server"),
+        ConfigurationKey("remote.protocol", \.remote.protocol, .word, "the protocol of the server"),
         ConfigurationKey(
             "remote.url", \.remote.url, .webAddress,
-            "the server: `http://` or `https://`, without credentials, `?` or `#`"),
+            "the server's address: `http://` or `https://`, without credentials, `?` or `#`"),
         ConfigurationKey(
             "remote.token_file", \.remote.tokenFile, .noneOr(.path, none: ""), live: true,
             "file with the bearer token, re-read when it changes"),
@@ -121,7 +121,7 @@ extension ConfigurationKey {
         ConfigurationKey("remote.region", \.remote.region, .noneOr(.plain, none: ""), "`s3` only: the region"),
         ConfigurationKey(
             "remote.prefix", \.remote.prefix, .noneOr(.plain, none: ""),
-            "`s3` only: what the names of objects begin with"),
+            "`s3` only: the beginning of all object names"),
         ConfigurationKey(
             "remote.access_key_file", \.remote.accessKeyFile, .noneOr(.path, none: ""),
             "`s3` only: file with the access key; else `AWS_ACCESS_KEY_ID`"),
@@ -140,14 +140,15 @@ extension ConfigurationKey {
     private static let avatarCache = [
         ConfigurationKey(
             "avatar_cache.max_size", \.avatarCache.maxSize, .size(0...Units.largest),
-            "over this the least recently used pictures go"),
+            "above this size, the agent removes the least recently used pictures"),
         ConfigurationKey(
-            "avatar_cache.max_age", \.avatarCache.maxAge, .duration(.zero...Units.longest), "older pictures go"),
+            "avatar_cache.max_age", \.avatarCache.maxAge, .duration(.zero...Units.longest),
+            "the agent removes older pictures"),
         ConfigurationKey(
             "avatar_cache.retry_failed_after", \.avatarCache.retryFailedAfter, .duration(.zero...Units.longest),
-            "how long a URL that failed is not asked again"),
+            "how long the agent does not ask a failed URL again"),
         ConfigurationKey(
-            "avatar_cache.max_picture", \.avatarCache.maxPicture, .size(1...(1 << 30)), "larger bodies are refused"),
+            "avatar_cache.max_picture", \.avatarCache.maxPicture, .size(1...(1 << 30)), "larger pictures are refused"),
         ConfigurationKey(
             "avatar_cache.max_pixels", \.avatarCache.maxPixels, .integer(1...1_000_000_000),
             "pictures with more pixels are refused"),
@@ -159,7 +160,7 @@ extension ConfigurationKey {
             "the only hosts that may be mirrored; empty: any"),
         ConfigurationKey(
             "avatar_cache.placeholder", \.avatarCache.placeholder, .noneOr(.path, none: ""),
-            "picture served while nothing better is there"),
+            "picture to serve until the wanted one is there"),
     ]
 
     private static let control = [
@@ -169,12 +170,12 @@ extension ConfigurationKey {
         ),
         ConfigurationKey(
             "control.dashboard", \.control.dashboard, .loopbackAddress,
-            "where the page is served; a busy port is a warning, port 0 takes a free one"),
+            "address of the dashboard; a busy port causes a warning, port 0 takes a free one"),
     ]
 
     private static let log = [
         ConfigurationKey(
             "log.level", \.log.level, .word, live: true,
-            "the least severe messages that are logged; `--log-level` goes before it")
+            "the least severe level to log; `--log-level` overrides it")
     ]
 }

@@ -25,7 +25,7 @@ extension Configuration {
             reason: "avatars must not lie inside the outbox (\(outbox)), or its pictures would be uploaded")
         check(
             avatars == outbox || !PathResolver.lies(outbox, in: avatars), "outbox", "avatars",
-            reason: "the outbox must not lie inside avatars (\(avatars)), which is trimmed")
+            reason: "the outbox must not lie inside avatars (\(avatars)), where the agent removes old pictures")
         if let directory = sidecars.directory {
             check(
                 !PathResolver.lies(directory, in: outbox), "sidecars.directory", "outbox",

@@ -54,7 +54,9 @@ package struct EffectiveConfiguration: Sendable, Equatable {
     /// What a person should know before using the configuration, one item per line.
     package var notices: [String] {
         warnings
-            + (shadowed.map { ["\(file ?? "agent.toml") is in force, so \($0) is not read; --config chooses one"] }
+            + (shadowed.map {
+                ["\(file ?? "agent.toml") is in use, so the agent ignores \($0); choose a file with --config"]
+            }
                 ?? [])
     }
 

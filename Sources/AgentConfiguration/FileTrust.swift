@@ -23,13 +23,13 @@ struct FileTrust: Equatable {
         if let stranger = [owner, nameOwner].first(where: { $0 != user && $0 != 0 }) {
             return
                 "belongs to \(UserName.shown(stranger)), so it is not used: it could send your token elsewhere; run this "
-                + "in another directory, or say --config \(name) if you trust it"
+                + "in another directory, or give --config \(name) if you trust it"
         }
         let group: UInt32 = isGroupShared ? 0o020 : 0
         guard permissions & (0o002 | group) == 0 else {
             return
                 "can be written to by others (mode \(FileMode.shown(permissions))), so it is not used; run `chmod go-w "
-                + "\(name)` after a look at it, or say --config \(name) if you trust it"
+                + "\(name)` after checking it, or give --config \(name) if you trust it"
         }
         return nil
     }

@@ -18,7 +18,7 @@ package struct PathResolver: Sendable {
         if path == "~" || path.hasPrefix("~/") {
             absolute = home + path.dropFirst()
         } else if path.hasPrefix("~") {
-            throw Objection("~ stands for your own home directory only; write the other one in full (or ./~…)")
+            throw Objection("~ means your own home directory only; write another one in full (a name with ~: ./~…)")
         } else {
             absolute = path.hasPrefix("/") ? path : directory + "/" + path
         }

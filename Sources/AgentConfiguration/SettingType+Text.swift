@@ -92,7 +92,7 @@ extension SettingType {
 extension SettingType<[GlobPattern]> {
     static let patterns = SettingType(list: "array of patterns", separators: [",", " "]) { text throws(Objection) in
         guard let pattern = GlobPattern(text) else {
-            throw Objection("\(text.shortened.quoted) is no pattern for a file name: use *, ? and […], no /")
+            throw Objection("\(text.shortened.quoted) is not a pattern for file names: use *, ? and […], no /")
         }
         return pattern
     } show: {
@@ -108,7 +108,7 @@ extension SettingType<[String]> {
             bytes.allSatisfy({ KeyLines.isBareKeyByte($0) || $0 == 0x2E || $0 == 0x3A })
         else {
             throw Objection(
-                "\(text.shortened.quoted) is no host: write a name such as \"img.example.org\", no scheme or path")
+                "\(text.shortened.quoted) is not a host: write a name such as \"img.example.org\", no scheme or path")
         }
         return text.lowercased()
     } show: {
@@ -122,7 +122,7 @@ extension SettingType<[PictureStep]> {
         let steps = SettingType<[PictureStep]>(list: "array of steps", separators: [" "]) { text throws(Objection) in
             guard let step = PictureStep(text) else {
                 throw Objection(
-                    "\(text.shortened.quoted) is no step: write \"original\", \"rect:96x96\" or \"round:96x96,r=48,b=2\""
+                    "\(text.shortened.quoted) is not a step: write \"original\", \"rect:96x96\" or \"round:96x96,r=48,b=2\""
                 )
             }
             return step

@@ -18,7 +18,7 @@ package struct WebAddress: Sendable, Equatable {
         else { throw Objection("holds characters that a URL cannot; percent-encode them") }
         guard parts.query == nil, parts.fragment == nil else { throw Objection("must end before any ? or #") }
         guard parts.authority.userInfo == nil else {
-            throw Objection("must not hold a user name or password; keep a token in the file token_file names")
+            throw Objection("must not hold a user name or password; put a token into the file that token_file names")
         }
         isEncrypted = parts.isSecure
         host = try Self.host(of: parts.authority)

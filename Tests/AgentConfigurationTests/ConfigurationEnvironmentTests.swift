@@ -50,7 +50,7 @@ import Testing
         ("OUTBOX_INTAKE_MEDIA_ONLY", "yes", "intake.media_only: must be true or false, is \"yes\""),
         ("OUTBOX_MEDIA_JPEG_QUALITY", "", "media.jpeg_quality: must be a number, is \"\""),
         ("OUTBOX_INTAKE_SETTLE", "1w", "intake.settle: must be a duration"),
-        ("OUTBOX_AVATAR_STYLES_LIST", "oval", "avatar_styles.list[0]: \"oval\" is no step"),
+        ("OUTBOX_AVATAR_STYLES_LIST", "oval", "avatar_styles.list[0]: \"oval\" is not a step"),
     ])
     func `a bad variable is named`(variable: String, text: String, message: String) {
         let answer = refusal("upload.files_in_flight = 3", environment: [variable: text])

@@ -43,7 +43,7 @@ import Testing
 
     @Test func `an element of an array that goes over lines is named with its own line`() {
         let text = "[intake]\nignore = [\n  \"*.a\", # first\n\n  \"*.b\",\n  \"a/b\",\n]"
-        #expect(refusal(text)?.hasPrefix("6: intake.ignore[2]: \"a/b\" is no pattern") == true)
+        #expect(refusal(text)?.hasPrefix("6: intake.ignore[2]: \"a/b\" is not a pattern") == true)
     }
 
     @Test func `all errors are found, in the order of their lines`() {

@@ -52,7 +52,7 @@ import Testing
         try write("", to: work + "/agent.toml")
         #expect(
             try loader().load().notices == [
-                "\(work)/agent.toml is in force, so \(own) is not read; --config chooses one"
+                "\(work)/agent.toml is in use, so the agent ignores \(own); choose a file with --config"
             ])
         #expect(try loader().load(named: "agent.toml").notices.isEmpty)
         #expect(try loader(["XDG_CONFIG_HOME": "/no/such"]).load().notices.isEmpty)

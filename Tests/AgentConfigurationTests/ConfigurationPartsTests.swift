@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a/b", "[a", "[]", "[b-a]", "a\\", "[!]", "a\0"])
-    func `what is no pattern is refused`(pattern: String) {
+    func `what is not a pattern is refused`(pattern: String) {
         #expect(GlobPattern(pattern) == nil)
     }
 

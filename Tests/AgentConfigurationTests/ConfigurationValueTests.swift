@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: [
         ("outbox = 1", "1: outbox: must be a string, is an integer"),
         ("outbox = \"\"", "1: outbox: must not be empty"),
-        ("outbox = \"~bob/Outbox\"", "1: outbox: ~ stands for"),
+        ("outbox = \"~bob/Outbox\"", "1: outbox: ~ means"),
         ("intake.settle = \"250\"", "1: intake.settle: must be a duration such as"),
         ("intake.settle = 250", "1: intake.settle: must be a duration such as"),
         ("intake.settle = \"-1s\"", "1: intake.settle: must be a duration such as"),
@@ -52,7 +52,7 @@ import Testing
         ("intake.rescan = \"99999999999999999999d\"", "1: intake.rescan: must be a duration"),
         ("intake.media_only = 1", "1: intake.media_only: must be true or false, is an integer"),
         ("intake.ignore = \"*.tmp\"", "1: intake.ignore: must be an array of strings, is a string"),
-        ("intake.ignore = [\"[a\"]", "1: intake.ignore[0]: \"[a\" is no pattern"),
+        ("intake.ignore = [\"[a\"]", "1: intake.ignore[0]: \"[a\" is not a pattern"),
         ("intake.ignore = [\"*\", 2]", "1: intake.ignore[1]: must be a string, is an integer"),
         ("intake.max_file_size = \"64 GiB\"", "1: intake.max_file_size: must be a size such as"),
         ("intake.max_file_size = \"16777216TiB\"", "1: intake.max_file_size: must be a size such as"),
@@ -85,8 +85,8 @@ import Testing
         ("remote.url = \"http://a:b\"", "1: remote.url: names a port outside 1 … 65535"),
         ("remote.url = \"http://a b\"", "1: remote.url: holds characters that a URL cannot"),
         ("remote.url = \"http://a/?b\"", "1: remote.url: must end before any ? or #"),
-        ("avatar_cache.allowed_hosts = [\"http://a\"]", "1: avatar_cache.allowed_hosts[0]: \"http://a\" is no host"),
-        ("avatar_styles.list = [\"oval:1x1\"]", "1: avatar_styles.list[0]: \"oval:1x1\" is no step"),
+        ("avatar_cache.allowed_hosts = [\"http://a\"]", "1: avatar_cache.allowed_hosts[0]: \"http://a\" is not a host"),
+        ("avatar_styles.list = [\"oval:1x1\"]", "1: avatar_styles.list[0]: \"oval:1x1\" is not a step"),
         ("avatar_styles.list = []", "1: avatar_styles.list: must have 1 … 16 steps"),
         ("avatar_styles.\"a/b\" = [\"original\"]", "1: avatar_styles.\"a/b\": cannot be the name of a style"),
         (
@@ -101,11 +101,11 @@ import Testing
         ("a = ", "1: is not TOML: Error while parsing"),
         (
             "[remote]\nurl = https://a.example/#x  # here",
-            "2: is not TOML: a text must stand in quotes: write url = \"https://a.example/#x\""
+            "2: is not TOML: a string must be in quotes: write url = \"https://a.example/#x\""
         ),
-        ("outbox = ~/My Outbox", "1: is not TOML: a text must stand in quotes: write outbox = \"~/My Outbox\""),
-        ("[intake]\nsettle = 250ms", "2: is not TOML: a text must stand in quotes: write settle = \"250ms\""),
-        ("protocol = filesection", "1: is not TOML: a text must stand in quotes: write protocol = \"filesection\""),
+        ("outbox = ~/My Outbox", "1: is not TOML: a string must be in quotes: write outbox = \"~/My Outbox\""),
+        ("[intake]\nsettle = 250ms", "2: is not TOML: a string must be in quotes: write settle = \"250ms\""),
+        ("protocol = filesection", "1: is not TOML: a string must be in quotes: write protocol = \"filesection\""),
         ("[intake]\nmedia_only = Yes", "2: is not TOML: write media_only = true or media_only = false"),
         ("a = 1\na = 2", "2: is not TOML: Error while parsing key-value pair: cannot redefine existing integer 'a'"),
     ])

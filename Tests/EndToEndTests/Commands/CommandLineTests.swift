@@ -154,7 +154,7 @@ struct CommandLineTests {
         let own = agent.directory.path(".config/outbox/agent.toml")
         try Files.makeDirectory(agent.directory.path(".config/outbox"))
         try Files.write([], to: own)
-        let words = "\(agent.config) is in force, so \(own) is not read"
+        let words = "\(agent.config) is in use, so the agent ignores \(own)"
 
         let check = try await Program.run(
             "outbox", ["config", "check"], environment: agent.environment, directory: agent.directory.path)

@@ -151,7 +151,7 @@ package struct Doctor: Sendable {
     private func late(_ check: Check, _ what: String) -> Finding {
         Finding(
             check, [.avatars, .sidecars, .service].contains(check) ? .warning : .stop,
-            "\(what) gave no answer within 10 s: a share whose server is gone, or a failing disk",
+            "\(what) gave no answer within 10 s: its network share is gone, or its disk is failing",
             remedy: "see `dmesg | tail` and `mount`; bring the share back or unmount it with `sudo umount -l`")
     }
 }

@@ -44,7 +44,7 @@ extension DoctorReport {
         }
         let rest = [count(.warning, "warning", "warnings"), count(.note, "note", "notes")].compactMap(\.self)
         let tail = rest.isEmpty ? "" : "; " + rest.joined(separator: ", ")
-        if let stops = count(.stop, "thing stops", "things stop") {
+        if let stops = count(.stop, "problem stops", "problems stop") {
             return look.paint("\(stops) uploads\(tail)", .red)
         }
         return look.paint("nothing stops uploads\(tail)", .green)

@@ -42,7 +42,7 @@ package struct TokenVerdict: Equatable, Sendable {
         }
         guard let credentials else {
             word = .unknown
-            message = "whether the server accepts the token is not known: \(line ?? "")"
+            message = "it is not known whether the server accepts the token: \(line ?? "")"
             return
         }
         word = credentials.level == .ok ? .accepted : .refused

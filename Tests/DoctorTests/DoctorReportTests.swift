@@ -35,7 +35,7 @@ struct DoctorReportTests {
     @Test func `on a terminal the marks are coloured signs`() {
         let lines = DoctorReport([Finding(.dns, .stop, "no address")]).lines(terminal)
         #expect(lines[0].hasPrefix("\u{1B}[31m✗\u{1B}[0m dns"))
-        #expect(lines[1].contains("1 thing stops uploads"))
+        #expect(lines[1].contains("1 problem stops uploads"))
     }
 
     @Test func `a finding is one line, whatever a name or a server says`() {
@@ -46,7 +46,7 @@ struct DoctorReportTests {
 
     @Test func `the summary counts stops, warnings and notes`() {
         let findings = [Finding.Level.stop, .stop, .warning, .note, .note, .ok].map { Finding(.server, $0, "") }
-        #expect(DoctorReport(findings).lines(plain).last == "2 things stop uploads; 1 warning, 2 notes")
+        #expect(DoctorReport(findings).lines(plain).last == "2 problems stop uploads; 1 warning, 2 notes")
     }
 
     @Test func `JSON has the verdict and each finding with all its members`() throws {
@@ -76,7 +76,7 @@ struct DoctorReportTests {
             file: "/work/agent.toml", warnings: [], shadowed: "/home/a/.config/outbox/agent.toml", withoutEffect: [],
             refusal: nil)
         #expect(facts.findings.map(\.level) == [.warning])
-        #expect(facts.findings[0].message.contains("/home/a/.config/outbox/agent.toml is not read"))
+        #expect(facts.findings[0].message.contains("/home/a/.config/outbox/agent.toml"))
         #expect(facts.findings[0].remedy?.contains("--config") == true)
     }
 

@@ -26,7 +26,7 @@ struct MediaFactsTests {
 
     @Test(arguments: [
         MediaToolsFacts.Worker.missing(path: "/p/outbox-media"), .withoutLibrary,
-        .broken(path: "/p/outbox-media", reason: "it hangs"),
+        .broken(path: "/p/outbox-media", reason: "it does not answer"),
     ])
     func `without a picture worker what is lost is said, and uploads go on`(worker: MediaToolsFacts.Worker) {
         let finding = tools(worker: worker)[0]
@@ -41,7 +41,7 @@ struct MediaFactsTests {
         #expect(withoutConverter.level == .note)
         #expect(!withoutConverter.message.contains("duration"))
         #expect(tools(ffmpeg: .broken("status 127"))[1].level == .warning)
-        #expect(tools(ffprobe: .broken("it hangs"))[1].message.contains("it hangs"))
+        #expect(tools(ffprobe: .broken("it does not answer"))[1].message.contains("it does not answer"))
     }
 
     @Test func `versions are read from what the programs say`() {

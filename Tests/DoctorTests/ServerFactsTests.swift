@@ -108,7 +108,7 @@ struct ServerFactsTests {
         arguments: [
             ("SSL certificate problem: certificate is not yet valid", "clock"),
             ("SSL certificate problem: certificate has expired", "expired"),
-            ("SSL certificate problem: self-signed certificate", "nobody"),
+            ("SSL certificate problem: self-signed certificate", "self-signed, so"),
             ("SSL certificate problem: unable to get local issuer certificate", "authority"),
             ("SSL: no alternative certificate subject name matches target host name 'x'", "another name"),
             ("SSL: certificate subject name does not match target IP address", "another name"),

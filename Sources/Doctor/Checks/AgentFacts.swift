@@ -27,10 +27,10 @@ struct AgentFacts: Equatable, Sendable {
         switch (answer, lockHolder) {
         case (.healthy(let health), _): return running(health)
         case (.notRunning, nil):
-            return [Finding(.agent, .note, "not running", remedy: "outbox run, or start its service")]
+            return [Finding(.agent, .note, "not running", remedy: "start `outbox run`, or the service")]
         case (.notRunning, let pid?): return [silent(pid, "does not listen on \(socket)")]
         case (.foreign(let reason), _):
-            return [Finding(.agent, .warning, reason, remedy: "ls -l \(socket) shows whose it is")]
+            return [Finding(.agent, .warning, reason, remedy: "`ls -l \(socket)` shows its owner")]
         case (.failed(let reason), let pid): return [silent(pid, reason)]
         case (.late, let pid): return [silent(pid, "gives no answer on \(socket)")]
         }
@@ -48,7 +48,8 @@ struct AgentFacts: Equatable, Sendable {
 
     private func silent(_ pid: Int32?, _ what: String) -> Finding {
         let who = pid.map { "the agent with pid \($0)" } ?? "the agent"
-        let restart = pid.map { "kill \($0), and start it again" } ?? "run this as the agent's user"
-        return Finding(.agent, .warning, "\(who) \(what)", remedy: "it may be starting; if it stays so: \(restart)")
+        let restart = pid.map { "kill \($0), and start it again" } ?? "run this command as the agent's user"
+        return Finding(
+            .agent, .warning, "\(who) \(what)", remedy: "the agent may be starting; if this lasts, \(restart)")
     }
 }

@@ -10,14 +10,15 @@ extension DirectoryFacts {
             [
                 Finding(
                     .avatars, .warning,
-                    "\(path) \(what): no pictures of the server are mirrored, and no portrait is shown",
+                    "\(path) \(what): the agent mirrors no pictures and shows no profile picture",
                     remedy: "see `ls -ld \(path)`, or set `avatars` to another directory")
             ]
         }
         switch state {
-        case .missing(nil, _): return [Finding(.avatars, .note, "\(path) does not exist; it is made when needed")]
-        case .missing(let obstacle?, _): return warning("does not exist and can't be made: \(obstacle)")
-        case .notADirectory: return warning("is no directory")
+        case .missing(nil, _):
+            return [Finding(.avatars, .note, "\(path) does not exist; the agent creates it when needed")]
+        case .missing(let obstacle?, _): return warning("does not exist and can't be created: \(obstacle)")
+        case .notADirectory: return warning("is not a directory")
         case .unreachable(let reason): return warning("can't be opened: \(reason)")
         case .present(let present):
             guard present.isReadable, present.isWritable else { return warning("can't be written to") }
@@ -25,8 +26,8 @@ extension DirectoryFacts {
             guard present.fileSystem.available >= Self.leastMirrorSpace, present.fileSystem.freeInodes != 0 else {
                 return [
                     Finding(
-                        .avatars, .warning, "\(free) left at \(path): pictures of the server may not find room",
-                        remedy: "make room there; `outbox avatar clear` removes those that are mirrored")
+                        .avatars, .warning, "\(free) left at \(path): mirrored pictures may not fit",
+                        remedy: "free space there; `outbox avatar clear` removes mirrored pictures")
                 ]
             }
             return [Finding(.avatars, .ok, "\(path) can be written, \(free) left")]
@@ -43,7 +44,8 @@ enum PlaceholderFacts: Equatable, Sendable {
         guard case .unusable(let path, let reason) = self else { return [] }
         return [
             Finding(
-                .avatars, .warning, "the placeholder \(path) can't be used (\(reason)): the built-in picture is served",
+                .avatars, .warning,
+                "the placeholder \(path) can't be used (\(reason)); the agent serves the built-in picture",
                 remedy:
                     "set avatar_cache.placeholder to a JPEG, PNG, GIF, WebP or AVIF file of at most 1 MiB, or to \"\"")
         ]
@@ -69,12 +71,12 @@ enum CurrentPictureFacts: Equatable, Sendable {
             [
                 Finding(
                     .portrait, .warning, "\(path) leads to \(target), where there is no picture",
-                    remedy: "start the agent again, which puts it right; drop the picture again if that does not help")
+                    remedy: "restart the agent, which repairs the link; if that does not help, drop the picture again")
             ]
         case .foreign:
             [
                 Finding(
-                    .portrait, .warning, "\(path) is no symbolic link: the agent does not replace it",
+                    .portrait, .warning, "\(path) is not a symbolic link, so the agent does not replace it",
                     remedy: "mv \(path) \(path).old")
             ]
         }

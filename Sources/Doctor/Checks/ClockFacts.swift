@@ -18,7 +18,7 @@ struct ClockFacts: Equatable, Sendable {
 
     var findings: [Finding] {
         if now < Self.oldest {
-            let effect = isEncrypted ? ": certificates will be refused as \"not yet valid\"" : ""
+            let effect = isEncrypted ? ": certificates will be rejected as \"not yet valid\"" : ""
             return [
                 Finding(.clock, .warning, "the clock of this machine is years behind\(effect)", remedy: Self.remedy)
             ]
@@ -26,26 +26,26 @@ struct ClockFacts: Equatable, Sendable {
         guard let aheadOfServer, aheadOfServer.magnitude > Self.tolerance.magnitude else { return [synchronised] }
         let difference = Quantity.duration(seconds: aheadOfServer.magnitude)
         let direction = aheadOfServer > 0 ? "ahead of" : "behind"
-        let effect = isEncrypted ? "; certificates may be refused" : "; uploads work, times in sidecars are off"
+        let effect = isEncrypted ? "; certificates may be rejected" : "; uploads work, but times in sidecars are wrong"
         return [
             Finding(
                 .clock, .warning, "this machine's clock is \(difference) \(direction) the server's\(effect)",
                 remedy: isSynchronised == true
-                    ? "the clock here is synchronised: tell whoever runs the server" : Self.remedy)
+                    ? "this machine's clock is synchronised; tell the server's operator" : Self.remedy)
         ]
     }
 
     private var synchronised: Finding {
         let agreement = aheadOfServer.map { ahead in
             ahead.magnitude < 2
-                ? "as the server's" : "\(Quantity.duration(seconds: ahead.magnitude)) off the server's"
+                ? "agrees with the server" : "\(Quantity.duration(seconds: ahead.magnitude)) off the server's clock"
         }
         if isSynchronised == false {
             return Finding(
                 .clock, .note, [agreement, "not synchronised"].compactMap(\.self).joined(separator: ", "),
                 remedy: Self.remedy)
         }
-        return Finding(.clock, .ok, agreement ?? "no answer to compare it with")
+        return Finding(.clock, .ok, agreement ?? "not compared: the server did not answer")
     }
 
     private static let remedy = "sudo timedatectl set-ntp true; `timedatectl` shows the time"

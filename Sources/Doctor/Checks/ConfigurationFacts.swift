@@ -16,8 +16,8 @@ struct ConfigurationFacts: Equatable, Sendable {
         var found = refusal.map { [Finding(.configuration, .stop, $0, remedy: edit)] } ?? []
         found += warnings.map { Finding(.configuration, .warning, $0, remedy: "correct or unset it") }
         if let shadowed {
-            let message = "\(file ?? "agent.toml") is in force, so \(shadowed) is not read"
-            let remedy = "choose one with --config, or go to another directory"
+            let message = "\(file ?? "agent.toml") is in use, so the agent ignores \(shadowed)"
+            let remedy = "choose a file with --config, or run this in another directory"
             found.append(Finding(.configuration, .warning, message, remedy: remedy))
         }
         found += withoutEffect.map { Finding(.configuration, .note, $0) }

@@ -7,11 +7,11 @@ enum NameFacts: Equatable, Sendable {
     case late
 
     func findings(host: String) -> [Finding] {
-        let remedy = "is the network up? `ping 1.1.1.1` tells; then check remote.url and /etc/resolv.conf"
+        let remedy = "check the network with `ping 1.1.1.1`, then remote.url and /etc/resolv.conf"
         return switch self {
         case .found(let addresses): [Finding(.dns, .ok, "\(host) is \(addresses.joined(separator: ", "))")]
         case .failed(let reason): [Finding(.dns, .stop, "\(host) has no address: \(reason)", remedy: remedy)]
-        case .late: [Finding(.dns, .stop, "the name server said nothing about \(host) in time", remedy: remedy)]
+        case .late: [Finding(.dns, .stop, "the name server did not answer for \(host) in time", remedy: remedy)]
         }
     }
 }
@@ -44,7 +44,7 @@ package struct ConnectionFacts: Sendable {
         }
     }
 
-    private static let reach = "is the server running, and are host and port in remote.url right?"
+    private static let reach = "check that the server runs, and host and port in remote.url"
 
     private func connected(_ report: ConnectionReport) -> Finding {
         let address = report.address.map { " at \($0)" } ?? ""
@@ -83,25 +83,25 @@ struct CertificateTrouble {
             remedy: "sudo timedatectl set-ntp true; `timedatectl` shows the time"),
         Meaning(
             parts: ["has expired"], what: "the certificate has expired",
-            remedy: "renew it on the server; if it is valid, the clock here is wrong (`timedatectl`)"),
+            remedy: "renew it on the server; if it is still valid, this machine's clock is wrong (`timedatectl`)"),
         Meaning(
             parts: ["host name", "ip address"], what: "the certificate is for another name",
-            remedy: "write the name that the certificate is for into remote.url"),
+            remedy: "write the certificate's host name into remote.url"),
         Meaning(
             parts: ["self-signed certificate", "self signed certificate"],
-            what: "the certificate is signed by nobody this machine trusts",
+            what: "the certificate is self-signed, so this machine does not trust it",
             remedy: "set remote.ca_file to the certificate, or to that of the authority that signed it (PEM)"),
         Meaning(
             parts: ["local issuer certificate"],
-            what: "the certificate is signed by an authority this machine does not know",
+            what: "the certificate is signed by an authority that this machine does not know",
             remedy: "set remote.ca_file to that authority's certificate (PEM), or `sudo apt install ca-certificates`"),
         Meaning(
             parts: ["certificate verify locations", "setting certificate file", "trust anchors"],
             what: "the file with certificate authorities can't be read",
             remedy: "correct remote.ca_file"),
         Meaning(
-            parts: ["no tls handshake"], what: "the server is there, and does not answer in TLS",
-            remedy: "use http:// or another port in remote.url, or look at the server"),
+            parts: ["no tls handshake"], what: "the server accepts connections, but does not answer in TLS",
+            remedy: "use http:// or another port in remote.url, or check the server"),
         Meaning(
             parts: ["wrong version number", "packet length"], what: "the server speaks no TLS on this port",
             remedy: "use http:// or another port in remote.url"),
@@ -116,6 +116,6 @@ struct CertificateTrouble {
         let what = known?.what ?? "the TLS handshake failed"
         finding = Finding(
             .certificate, .stop, "\(server): " + (reason.hasPrefix(what) ? reason : "\(what) (\(reason))"),
-            remedy: known?.remedy ?? "see what `curl -v https://\(server)/` says")
+            remedy: known?.remedy ?? "see the output of `curl -v https://\(server)/`")
     }
 }

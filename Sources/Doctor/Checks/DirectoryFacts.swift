@@ -39,16 +39,16 @@ extension DirectoryFacts {
     var outboxFindings: [Finding] {
         switch state {
         case .missing(nil, let system):
-            let note = Finding(.outbox, .note, "\(path) does not exist; the agent makes it at its start")
+            let note = Finding(.outbox, .note, "\(path) does not exist; the agent creates it when it starts")
             return [note] + (system.map(outboxFileSystem) ?? [])
         case .missing(let obstacle?, _):
             return [
                 Finding(
-                    .outbox, .stop, "\(path) does not exist and can't be made: \(obstacle)",
-                    remedy: "make it, or set `outbox` to another directory")
+                    .outbox, .stop, "\(path) does not exist and can't be created: \(obstacle)",
+                    remedy: "create it, or set `outbox` to another directory")
             ]
         case .notADirectory:
-            return [Finding(.outbox, .stop, "\(path) is no directory", remedy: "set `outbox` to a directory")]
+            return [Finding(.outbox, .stop, "\(path) is not a directory", remedy: "set `outbox` to a directory")]
         case .unreachable(let reason):
             return [Finding(.outbox, .stop, "\(path) can't be opened: \(reason)", remedy: access)]
         case .present(let present): return outbox(present) + outboxFileSystem(present.fileSystem)
@@ -82,7 +82,7 @@ extension DirectoryFacts {
         case .network, .fuse:
             type = Finding(
                 .outboxFileSystem, .note,
-                "\(system.name): the kernel tells nothing of changes made elsewhere; it is looked through every 5 s")
+                "\(system.name): the kernel does not report changes by other machines, so the agent scans it every 5 s")
         case .memory:
             type = Finding(
                 .outboxFileSystem, .warning, "\(system.name): files that are not uploaded yet are lost at a reboot",
@@ -96,13 +96,13 @@ extension DirectoryFacts {
         let free = Quantity.size(system.available)
         if system.freeInodes == 0 {
             return Finding(
-                .outboxSpace, .warning, "no file can be made in \(path) (out of inodes): no sidecars",
-                remedy: "remove files there; `df -i \(path)` tells how many there are")
+                .outboxSpace, .warning, "no file can be created in \(path) (out of inodes): no sidecars",
+                remedy: "remove files there; `df -i \(path)` shows their number")
         }
         if system.available < 16 << 20 {
             return Finding(
                 .outboxSpace, .warning, "\(free) left at \(path): sidecars can't be written",
-                remedy: "make room there; `df -h \(path)`")
+                remedy: "free space there; `df -h \(path)`")
         }
         return Finding(.outboxSpace, .ok, "\(free) left")
     }
@@ -122,9 +122,9 @@ extension DirectoryFacts {
         }
         switch state {
         case .missing(nil, _):
-            return [Finding(.sidecars, .note, "\(path) does not exist; the agent makes it when needed")]
-        case .missing(let obstacle?, _): return warning("does not exist and can't be made: \(obstacle)")
-        case .notADirectory: return warning("is no directory")
+            return [Finding(.sidecars, .note, "\(path) does not exist; the agent creates it when needed")]
+        case .missing(let obstacle?, _): return warning("does not exist and can't be created: \(obstacle)")
+        case .notADirectory: return warning("is not a directory")
         case .unreachable(let reason): return warning("can't be opened: \(reason)")
         case .present(let present):
             guard present.isReadable, present.isWritable else { return warning("can't be written to") }

@@ -19,7 +19,7 @@ struct KernelFacts: Equatable, Sendable {
         if !hasProc {
             found.append(
                 Finding(
-                    .kernel, .stop, "/proc is not mounted; files can't be watched and opened without it",
+                    .kernel, .stop, "/proc is not mounted; without it, files can't be watched and opened",
                     remedy: "sudo mount -t proc proc /proc"))
         }
         let version = release.map { "Linux \($0)" } ?? "this kernel"
@@ -51,7 +51,7 @@ enum LeaseFacts: Equatable, Sendable {
 
     var findings: [Finding] {
         switch self {
-        case .work: [Finding(.leases, .ok, "a file that is still being written is told by a lease")]
+        case .work: [Finding(.leases, .ok, "leases show whether a file is still being written")]
         case .refused(let reason):
             [
                 Finding(

@@ -27,15 +27,15 @@ package struct LedgerFacts: Equatable, Sendable {
             findings.append(
                 Finding(
                     .state, .warning,
-                    "\(state)/ledger.lmdb is lost: \(traces.proofs.joined(separator: " and ")) prove that there was one",
-                    remedy: "put it back before the next start; without it that start begins a new ledger, and files "
-                        + "stay cancelled or paused as far as their sidecars tell"))
+                    "\(state)/ledger.lmdb is lost: \(traces.proofs.joined(separator: " and ")) prove that it existed",
+                    remedy: "restore it before the next start; otherwise the agent starts a new ledger, and files "
+                        + "stay cancelled or paused only if their sidecars say so"))
         }
         if !aside.isEmpty {
             findings.append(
                 Finding(
                     .state, .note, "a damaged ledger was moved aside: \(aside.joined(separator: ", "))",
-                    remedy: "check the disk that holds \(state) (see the kernel's log); remove the file when you like"))
+                    remedy: "check the disk that holds \(state) (see the kernel's log); you may remove the file"))
         }
         return findings
     }

@@ -27,7 +27,7 @@ struct MediaToolsFacts: Equatable, Sendable {
 
     private var workerFinding: Finding {
         let loss =
-            "pictures are uploaded without dimensions and thumbnails, avatars have no styles, portraits are not taken"
+            "pictures are uploaded without dimensions and thumbnails, avatars have no styles, profile pictures are not sent"
         func warning(_ what: String, _ remedy: String) -> Finding {
             Finding(.mediaTools, .warning, "\(what): \(loss)", remedy: remedy)
         }
@@ -41,7 +41,8 @@ struct MediaToolsFacts: Equatable, Sendable {
                 "the picture worker was built without libvips",
                 "`sudo apt-get install --no-install-recommends libvips-dev`, and build again")
         case .broken(let path, let reason):
-            warning("the picture worker \(path) does not work (\(reason))", "run `\(path) --version`; install it again")
+            warning(
+                "the picture worker \(path) does not work (\(reason))", "run `\(path) --version`, and install it again")
         }
     }
 
@@ -49,7 +50,7 @@ struct MediaToolsFacts: Equatable, Sendable {
         let remedy = "sudo apt-get install ffmpeg"
         switch (ffprobe, ffmpeg) {
         case (.works(let version), .works):
-            return Finding(.mediaTools, .ok, "ffprobe and ffmpeg \(version) look at videos")
+            return Finding(.mediaTools, .ok, "ffprobe and ffmpeg \(version) examine videos")
         case (.missing, _):
             return Finding(
                 .mediaTools, .note, "ffprobe is not installed: videos have no dimensions, duration and thumbnails",
@@ -60,11 +61,11 @@ struct MediaToolsFacts: Equatable, Sendable {
             return Finding(
                 .mediaTools, .warning,
                 "ffprobe does not work (\(reason)): videos have no dimensions, duration and thumbnails",
-                remedy: "run `ffprobe -version`; install ffmpeg again")
+                remedy: "run `ffprobe -version`, and install ffmpeg again")
         case (_, .broken(let reason)):
             return Finding(
                 .mediaTools, .warning, "ffmpeg does not work (\(reason)): videos have no thumbnails",
-                remedy: "run `ffmpeg -version`; install ffmpeg again")
+                remedy: "run `ffmpeg -version`, and install ffmpeg again")
         }
     }
 }

@@ -31,7 +31,7 @@ package struct ServerFacts: Equatable, Sendable {
             [
                 Finding(
                     .server, .stop, "\(url) gave no usable answer: \(reason)",
-                    remedy: "is this an outbox server? check remote.url, and the server's log")
+                    remedy: "check that remote.url is an outbox server, and see the server's log")
             ]
         case .answered(let answer): judge(answer)
         }
@@ -66,26 +66,26 @@ package struct ServerFacts: Equatable, Sendable {
         case 300...399:
             let place = answer.location.map { " to \($0)" } ?? ""
             return stop(
-                "answers with a redirect\(place), which is never followed",
+                "answers with a redirect\(place), and the agent never follows redirects",
                 "write the final address into remote.url, or sign in to the network")
         case 404, 405, 410:
             return stop(
                 "has no fileSection interface there (\(code))",
-                "correct the path in remote.url; it is what stands before /fileSection/")
+                "correct the path in remote.url, the part before /fileSection/")
         case 407:
             return stop(
-                "can't be reached: the proxy wants credentials (407)",
+                "can't be reached: the proxy requires credentials (407)",
                 "put them into the proxy variable: http://USER:PASSWORD@HOST:PORT")
-        case 507: return stop("is full (507)\(said)", "make room on the server")
+        case 507: return stop("is full (507)\(said)", "free space on the server")
         case 408, 425, 429:
             let message = "\(url) is busy (\(code))\(said)"
             return Finding(.server, .warning, message, remedy: "the agent tries again by itself")
         case 500...599:
-            return stop("has a problem (\(code))\(said)", "look at the server's log; the agent tries again by itself")
+            return stop("has a problem (\(code))\(said)", "see the server's log; the agent tries again by itself")
         default:
             return stop(
                 "answered \(code)\(said), which the protocol does not know",
-                "is this an outbox server? check remote.url")
+                "check that remote.url is an outbox server")
         }
     }
 
@@ -102,18 +102,18 @@ package struct ServerFacts: Equatable, Sendable {
             answer.isHTML || answer.status == 511 ? "answered with a web page" : "did not answer in the protocol's JSON"
         return stop(
             "\(what): a captive portal, or not an outbox server",
-            "sign in to the network with a browser; else check remote.url")
+            "sign in to the network with a browser, or check remote.url")
     }
 
     private func refused(_ code: Int, _ answer: Answer) -> Finding {
         guard let tokenSource else {
             return Finding(
-                .credentials, .stop, "the server wants a token and there is none (\(code))\(answer.said)",
-                remedy: "write one into a file and set remote.token_file, or set OUTBOX_TOKEN")
+                .credentials, .stop, "the server requires a token, but there is none (\(code))\(answer.said)",
+                remedy: "run `outbox login`, or set remote.token_file or OUTBOX_TOKEN")
         }
         return Finding(
             .credentials, .stop, "the server refused the token from \(tokenSource.description) (\(code))\(answer.said)",
-            remedy: "get a new token from whoever runs the server, and put it in the same place")
+            remedy: "get a new token from the server's operator, and put it in the same place")
     }
 
     private func accepted(_ how: String) -> Finding {

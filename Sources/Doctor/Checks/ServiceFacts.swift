@@ -29,8 +29,8 @@ struct ServiceFacts: Equatable, Sendable {
         guard hasSystemd else {
             return [
                 Finding(
-                    .service, .note, "systemd does not run here; nothing starts the agent by itself",
-                    remedy: "start `outbox run` by what starts other programs here")
+                    .service, .note, "systemd does not run here, so nothing starts the agent by itself",
+                    remedy: "start `outbox run` with the tool that starts other programs here")
             ]
         }
         guard !units.isEmpty else {
@@ -53,13 +53,13 @@ struct ServiceFacts: Equatable, Sendable {
         if runningUnit == unit.name { return Finding(.service, .ok, "\(unit.name) is enabled and runs") }
         guard !isRunning else {
             return Finding(
-                .service, .note, "\(unit.name) is enabled, but the running agent was started otherwise",
-                remedy: "end it, then \(control) start \(unit.name)")
+                .service, .note, "\(unit.name) is enabled, but did not start the running agent",
+                remedy: "end that agent, then \(control) start \(unit.name)")
         }
         return Finding(
             .service, .warning, "\(unit.name) is enabled but does not run",
             remedy:
-                "\(control) start \(unit.name); `journalctl \(unit.scope == .user ? "--user " : "")-u \(unit.name)` tells why it ended"
+                "\(control) start \(unit.name); `journalctl \(unit.scope == .user ? "--user " : "")-u \(unit.name)` shows why it ended"
         )
     }
 

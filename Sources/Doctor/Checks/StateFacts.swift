@@ -20,10 +20,10 @@ extension DirectoryFacts {
         }
         switch state {
         case .missing(nil, let system):
-            let note = Finding(.state, .note, "\(path) does not exist; the agent makes it at its start")
+            let note = Finding(.state, .note, "\(path) does not exist; the agent creates it when it starts")
             return [note] + (system.map { stateFileSystem($0) + [stateSpace($0)] } ?? [])
-        case .missing(let obstacle?, _): return stop("does not exist and can't be made: \(obstacle)")
-        case .notADirectory: return stop("is no directory")
+        case .missing(let obstacle?, _): return stop("does not exist and can't be created: \(obstacle)")
+        case .notADirectory: return stop("is not a directory")
         case .unreachable(let reason): return stop("can't be opened: \(reason)")
         case .present(let present):
             guard present.owner == user else { return stop("belongs to user \(present.owner), not to you (\(user))") }
@@ -36,10 +36,10 @@ extension DirectoryFacts {
     }
 
     private func mode(_ present: Present) -> Finding {
-        guard present.permissions & 0o077 != 0 else { return Finding(.state, .ok, "\(path) is yours alone") }
+        guard present.permissions & 0o077 != 0 else { return Finding(.state, .ok, "only you can access \(path)") }
         return Finding(
-            .state, .warning, "\(path) is open to others (mode \(FileMode.shown(present.permissions)))",
-            remedy: "chmod 700 \(path); the agent does so at its start")
+            .state, .warning, "others can access \(path) (mode \(FileMode.shown(present.permissions)))",
+            remedy: "chmod 700 \(path); the agent does so when it starts")
     }
 
     private func stateFileSystem(_ system: FileSystem) -> [Finding] {
@@ -70,13 +70,13 @@ extension DirectoryFacts {
 
     private func stateSpace(_ system: FileSystem) -> Finding {
         let free = Quantity.size(system.available)
-        let room = "make room on the disk; `df -h \(path)` shows it"
+        let room = "free space on the disk; `df -h \(path)` shows it"
         if system.available < Self.leastSpace {
             return Finding(.stateSpace, .stop, "\(free) left at \(path): progress can't be recorded", remedy: room)
         }
         if let inodes = system.freeInodes, inodes < Self.scarceInodes {
             return Finding(
-                .stateSpace, inodes < 16 ? .stop : .warning, "only \(inodes) more files can be made at \(path)",
+                .stateSpace, inodes < 16 ? .stop : .warning, "only \(inodes) more files can be created at \(path)",
                 remedy: "remove files on that disk; `df -i \(path)` shows it")
         }
         if system.available < Self.scarceSpace {

@@ -61,7 +61,7 @@ package struct TokenFacts: Equatable, Sendable {
             return [
                 Finding(
                     .token, .note, "none; requests are sent without credentials",
-                    remedy: "set remote.token_file if the server wants a token")
+                    remedy: "run `outbox login` or set remote.token_file if the server requires a token")
             ]
         }
         return [Finding(.token, .ok, "from \(source.description)")]

@@ -28,7 +28,7 @@ struct WatchFacts: Equatable, Sendable {
         let others = watchesElsewhere == 0 ? "" : ", other programs of yours hold \(watchesElsewhere)"
         return Finding(
             .watches, .warning,
-            "\(counted) to watch\(others), and the limit is \(mostWatches): the rest is looked through every 5 s",
+            "\(counted) to watch\(others), and the limit is \(mostWatches): the agent scans the rest every 5 s",
             remedy: Self.raise("max_user_watches", above: directories + watchesElsewhere, usual: 524_288))
     }
 
@@ -36,7 +36,7 @@ struct WatchFacts: Equatable, Sendable {
         guard let mostInstances, instancesElsewhere >= mostInstances else { return nil }
         return Finding(
             .watches, .warning,
-            "your programs hold all \(mostInstances) inotify instances: the outbox is looked through every 5 s instead",
+            "your programs hold all \(mostInstances) inotify instances: the agent scans the outbox every 5 s instead",
             remedy: Self.raise("max_user_instances", above: instancesElsewhere, usual: 1024))
     }
 
@@ -44,7 +44,7 @@ struct WatchFacts: Equatable, Sendable {
         guard let mostQueuedEvents, mostQueuedEvents < 4096 else { return nil }
         return Finding(
             .watches, .note,
-            "the kernel queues \(mostQueuedEvents) events only: after a burst of files the whole outbox is looked through",
+            "the kernel queues only \(mostQueuedEvents) events: after a burst of files the agent scans the whole outbox",
             remedy: Self.raise("max_queued_events", above: 0, usual: 16_384))
     }
 

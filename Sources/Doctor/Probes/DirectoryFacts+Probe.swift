@@ -33,10 +33,10 @@ extension DirectoryFacts {
             parent = parent[..<slash]
             let directory = parent.isEmpty ? "/" : String(parent)
             guard let status = try? FileStatus(path: directory) else { continue }
-            guard status.kind == .directory else { return .missing(obstacle: "\(directory) is no directory") }
+            guard status.kind == .directory else { return .missing(obstacle: "\(directory) is not a directory") }
             let obstacle = may(W_OK | X_OK, directory) ? nil : "\(directory) can't be written to"
             return .missing(obstacle: obstacle, on: try? FileSystem(at: directory))
         }
-        return .missing(obstacle: "its path leads nowhere")
+        return .missing(obstacle: "no parent directory exists")
     }
 }

@@ -40,7 +40,9 @@ extension LeaseFacts {
     /// another error.
     private static func lease(on reader: SharedDescriptor) -> Self {
         _ = outbox_fcntl(reader.rawValue, outbox_f_setsig, SIGURG)
-        guard outbox_set_lease(reader.rawValue, outbox_f_rdlck) != 0 else { return .refused("writers go unnoticed") }
+        guard outbox_set_lease(reader.rawValue, outbox_f_rdlck) != 0 else {
+            return .refused("they do not reveal writers")
+        }
         return errno == EAGAIN ? .work : .refused("\(Errno(rawValue: errno))")
     }
 }

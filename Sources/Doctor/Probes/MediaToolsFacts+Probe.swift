@@ -36,7 +36,7 @@ extension MediaToolsFacts {
         let outcome = await TimeLimit.run("doctor-tools", limit) {
             tool(ChildCommandRunner(environment: environment).run([path, "-version"]))
         }
-        return outcome ?? .broken("it hangs")
+        return outcome ?? .broken("it does not answer")
     }
 
     // MARK: The picture worker
@@ -48,7 +48,7 @@ extension MediaToolsFacts {
         }
         // Nil at both levels: the program hangs, or can't be started.
         guard let outcome = version ?? nil, let library = library(in: outcome) else {
-            return .broken(path: path, reason: "it does not tell its version")
+            return .broken(path: path, reason: "it does not print its version")
         }
         if library == "without libvips" { return .withoutLibrary }
         return await measure(with: path, limit).map { .broken(path: path, reason: $0) } ?? .works(library: library)
@@ -73,12 +73,12 @@ extension MediaToolsFacts {
             await worker.shutdown()
             return reason
         }
-        return answer ?? "it hangs"
+        return answer ?? "it does not answer"
     }
 
     private static func measure(with worker: PictureWorker) async -> String? {
         guard let picture = try? memoryFile(PlaceholderPicture.builtIn.bytes) else {
-            return "no file can be made in memory"
+            return "cannot create a file in memory"
         }
         do throws(PictureFailure) {
             _ = try await worker.perform(.measure, on: picture, into: nil, maximumPixels: 1 << 20)

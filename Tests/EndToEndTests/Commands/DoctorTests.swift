@@ -68,7 +68,7 @@ struct DoctorTests {
         #expect(output.code == 1)
         #expect(output.standardError.isEmpty)
         #expect(lines.dropLast().allSatisfy { $0.prefixMatch(of: /(ok|note|warning|stop) +[a-z]/) != nil })
-        #expect(lines.last?.hasPrefix("1 thing stops uploads") == true)
+        #expect(lines.last?.hasPrefix("1 problem stops uploads") == true)
         #expect(!output.standardOutput.contains("\u{1B}"))
     }
 
@@ -234,7 +234,7 @@ struct DoctorTests {
         "tells a wrong path, a captive portal, a redirect and a broken server apart",
         arguments: [
             (.status(404), "/fileSection/"), (.html, "browser"), (.redirect("https://elsewhere/"), "final address"),
-            (.status(500), "log"), (.status(507), "room"), (.garbage, "browser"), (.reset, "remote.url"),
+            (.status(500), "log"), (.status(507), "space"), (.garbage, "browser"), (.reset, "remote.url"),
         ] as [(FaultServer.Fault, String)])
     func badAnswers(fault: FaultServer.Fault, advice: String) async throws {
         let server = try FaultServer(faults: { _, _ in fault })

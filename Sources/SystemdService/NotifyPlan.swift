@@ -84,7 +84,7 @@ struct NotifyPlan: Sendable {
             return [.send(["RELOADING=1", "MONOTONIC_USEC=\(microseconds)", "STATUS=reloading the configuration"])]
         case .stopping:
             phase = .stopping
-            return [.send(["STOPPING=1", "STATUS=ending; what is left goes on with the next start"])]
+            return [.send(["STOPPING=1", "STATUS=ending; the next start continues unfinished uploads"])]
         case .changed:
             guard phase != .starting else { return [] }
             isStale = true

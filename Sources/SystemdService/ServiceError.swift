@@ -25,7 +25,7 @@ package enum ServiceError: Error, Equatable, Sendable, CustomStringConvertible {
         case .usage(let reason), .notAllowed(let reason), .unavailable(let reason): reason
         case .inexpressible(let path, let reason): "\(DisplayText.escaped(path)): \(reason)"
         case .foreign(let path):
-            "\(path): was not written by `outbox service install` and is left as it is; move it away first"
+            "\(path): was not written by `outbox service install`, so it stays as it is; move it away first"
         case .notInstalled(let path): "\(path): no such unit; `outbox service install` writes it"
         case .cannotWrite(let path, let reason): "cannot write \(path): \(reason)"
         case .refused(let command, let reason): "`\(command)` failed: \(reason)"

@@ -65,7 +65,7 @@ package struct ServiceInstaller {
         if let reason = managerObjection() {
             let rest = "\(systemctl) daemon-reload && \(systemctl) enable --now \(name)"
             done.pending =
-                "\(file.path) is written, but the service manager can't be asked (\(reason)); to start: \(rest)"
+                "\(file.path) is written, but the service manager can't be reached (\(reason)); to start: \(rest)"
         } else {
             try control(["enable", file.name])
             try control([hasChanged ? "restart" : "start", file.name])
@@ -88,7 +88,9 @@ package struct ServiceInstaller {
         if objection == nil { try control(["disable", "--now", file.name]) }
         try file.remove(target: scope == .user ? "default.target" : "multi-user.target")
         if let objection {
-            return ["the service manager can't be asked (\(objection)); a running agent goes on until it is stopped"]
+            return [
+                "the service manager can't be reached (\(objection)); a running agent continues until it is stopped"
+            ]
         }
         try control(["daemon-reload"])
         return []
@@ -106,7 +108,7 @@ package struct ServiceInstaller {
         }
         let properties = "UnitFileState,ActiveState,SubState,MainPID,StatusText,NRestarts,Result"
         guard let shown = runner.run(manager + ["show", file.name, "--property=" + properties]) else {
-            status.problem = status.problem ?? "there is no systemctl"
+            status.problem = status.problem ?? "systemctl is not installed"
             return status
         }
         guard shown.status == 0 else {
@@ -124,13 +126,13 @@ package struct ServiceInstaller {
 
     /// Reloads the service manager's units. Returns the reason if that fails.
     private func managerObjection() -> String? {
-        guard let outcome = runner.run(manager + ["daemon-reload"]) else { return "there is no systemctl" }
+        guard let outcome = runner.run(manager + ["daemon-reload"]) else { return "systemctl is not installed" }
         return outcome.status == 0 ? nil : outcome.firstLine
     }
 
     private func control(_ arguments: [String]) throws(ServiceError) {
         let command = manager + arguments
-        let outcome = runner.run(command) ?? CommandOutcome(status: 127, output: "there is no systemctl")
+        let outcome = runner.run(command) ?? CommandOutcome(status: 127, output: "systemctl is not installed")
         guard outcome.status == 0 else {
             throw .refused(
                 command: command.joined(separator: " "), reason: outcome.firstLine + "; see `\(logCommand) -n 50`")
@@ -161,7 +163,7 @@ package struct ServiceInstaller {
     private func makeDirectories(_ paths: [String]) -> [String] {
         guard case .system(let account) = scope else { return Self.makeDirectories(paths) }
         guard setegid(account.groupID) == 0, seteuid(account.userID) == 0 else {
-            return ["the directories could not be made as \(account.name): \(Errno(rawValue: errno))"]
+            return ["the directories could not be created as \(account.name): \(Errno(rawValue: errno))"]
         }
         defer {
             _ = seteuid(getuid())
@@ -177,7 +179,7 @@ package struct ServiceInstaller {
                 try Directory.create(path)
                 return nil
             } catch {
-                return "\(path) could not be made (\(error)); make it before the service starts"
+                return "\(path) could not be created (\(error)); create it before the service starts"
             }
         }
     }

@@ -29,7 +29,7 @@ package struct ServiceNotifier: Sendable {
             return
         }
         guard let socket = NotifySocket(name) else {
-            logger.warning("NOTIFY_SOCKET is no address of a socket; the service manager is told nothing")
+            logger.warning("NOTIFY_SOCKET is not a socket address, so the agent can't notify the service manager")
             session = nil
             return
         }
@@ -134,7 +134,7 @@ private actor Session {
         case .wake(let time): wake(at: time)
         case .complain(let silence):
             logger.error(
-                "the uploader does not answer; the service manager will end the agent and start it again",
+                "the uploader does not answer; the service manager will kill the agent and start it again",
                 metadata: ["silent_for": "\(silence)"])
         }
     }
@@ -145,7 +145,7 @@ private actor Session {
             hasFailed = false
         } catch {
             if !hasFailed {
-                logger.warning("the service manager can't be told anything", metadata: ["reason": "\(error)"])
+                logger.warning("the agent can't notify the service manager", metadata: ["reason": "\(error)"])
             }
             hasFailed = true
         }

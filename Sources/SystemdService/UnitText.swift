@@ -13,7 +13,7 @@ enum UnitText {
     /// - Parameter prefix: Text before the path, inside the quotes: `-` marks a path that may be missing.
     static func path(_ path: String, prefix: String = "") throws(ServiceError) -> String {
         guard !path.utf8.contains(where: isControl) else {
-            throw .inexpressible(path: path, reason: "systemd takes no path with control characters; rename it")
+            throw .inexpressible(path: path, reason: "systemd accepts no path with control characters; rename the file")
         }
         return word(Array((prefix + path).utf8)) { [backslash, quote].contains($0) ? [backslash, $0] : [$0] }
     }

@@ -139,7 +139,7 @@ package struct PortraitFiles: Sendable {
         removeLeftovers(try Directory(path: portrait))
     }
 
-    // MARK: What is decided
+    // MARK: Recording decisions
 
     /// Makes a generation the newest and shows it. Durable on return.
     ///
@@ -233,7 +233,7 @@ package struct PortraitFiles: Sendable {
         kept.profile = profile
     }
 
-    // MARK: What follows from it
+    // MARK: Showing the picture
 
     /// Updates the links. A link is removed or redirected before its target is removed.
     private func arrange(_ directory: Directory) throws(Errno) -> Errno? {

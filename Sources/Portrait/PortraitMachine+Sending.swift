@@ -7,7 +7,7 @@ extension PortraitMachine {
         self.isAllPaused = isAllPaused
         guard let newest, newest.fate == .pending else { return }
         if let owner = newest.account, owner != account {
-            let why = account.map { "\($0) signed in in the place of \(owner)" } ?? "\(owner) is not signed in any more"
+            let why = account.map { "\($0) signed in instead of \(owner)" } ?? "\(owner) is not signed in any more"
             settle(.cancelled, Self.ended(why), now: now)
         } else {
             phase = .ready
@@ -18,7 +18,8 @@ extension PortraitMachine {
 
     static func ended(_ why: String) -> FileError {
         FileError(
-            code: "session_refused", message: "\(why): the profile picture is not sent; drop it again once signed in",
+            code: "session_refused",
+            message: "\(why): the profile picture is not sent; drop it again after `outbox login`",
             retryable: false)
     }
 
@@ -90,7 +91,7 @@ extension PortraitMachine {
         actions.append(.cancel(current.id))
     }
 
-    // MARK: The end
+    // MARK: Ending
 
     /// Ends the newest picture. The final state becomes durable before it is reported.
     private mutating func settle(
@@ -125,7 +126,7 @@ extension PortraitMachine {
         phase = .settling(record, retryAt: makePause(after: countFailure(), error, now: now).until)
     }
 
-    // MARK: What users do
+    // MARK: User actions
 
     mutating func takenBack(_ path: RelativePath, _ key: ContentKey, _ error: FileError, now: Now) {
         var isKnown = false
@@ -220,7 +221,7 @@ extension PortraitMachine {
     mutating func signedOut(now: Now) {
         account = nil
         refusal = FileError(
-            code: "signed_out", message: "nobody is signed in; `outbox login` takes the picture on", retryable: true)
+            code: "signed_out", message: "nobody is signed in; run `outbox login` to send the picture", retryable: true)
         endSession(Self.ended("signed out"), now: now)
         if isPending { settle(.cancelled, Self.ended("signed out"), now: now) }
     }

@@ -232,7 +232,7 @@ package struct PortraitMachine: Equatable, Sendable {
     /// Whether the user holds the newest picture back.
     var isHeld: Bool { isAllPaused || newest?.drop.isPaused == true }
 
-    // MARK: Small parts
+    // MARK: Helpers
 
     mutating func nextID() -> UInt64 {
         lastID += 1

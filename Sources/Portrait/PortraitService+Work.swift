@@ -13,10 +13,10 @@ extension PortraitService {
         switch action {
         case .prepare(let id, let drop): prepare(id, drop)
         case .scrap(let id):
-            attempt("a picture that is not wanted can't be removed") { files throws(Errno) in try files.scrap(id) }
+            attempt("an obsolete profile picture can't be removed") { files throws(Errno) in try files.scrap(id) }
         case .store(let record): store(record)
         case .note(let record):
-            attempt("the profile picture can't be noted") { files throws(Errno) in try files.note(record) }
+            attempt("the profile picture can't be recorded") { files throws(Errno) in try files.note(record) }
         case .upload(let request, let id): upload(request, id)
         case .cancel(let request): requests[request]?.cancel()
         case .settle(let record): settle(record)
@@ -58,7 +58,7 @@ extension PortraitService {
                 "the server has the profile picture", metadata: ["path": "\(path)", "url": "\(url)"])
         case .discarded(let path, _, let error):
             parts.logger.warning(
-                "the profile picture is taken back; the one before is shown",
+                "the profile picture is discarded; the previous one is shown",
                 metadata: ["path": "\(path)", "code": "\(error.code)", "reason": "\(error.message)"])
         }
         outlets.announce(event, profile().json)
@@ -104,13 +104,13 @@ extension PortraitService {
         if case .failed(_, .signedOut(let error)) = event { outlets.sessionRefused(error) }
         if case .failed(_, .temporary(let error, _, _)) = event {
             parts.logger.info(
-                "the profile picture could not be sent; it is tried again",
+                "the profile picture could not be sent; the agent tries again",
                 metadata: ["code": "\(error.code)", "reason": "\(error.message)"])
         }
         process(event)
     }
 
-    // MARK: The end
+    // MARK: Ending
 
     private func settle(_ record: PortraitRecord) {
         guard record.fate == .done, let url = record.url else {
@@ -130,7 +130,7 @@ extension PortraitService {
             note(trouble: try work(&files))
         } catch {
             parts.logger.warning(
-                "what became of the profile picture can't be stored; it is tried again",
+                "the outcome of the profile picture can't be stored; the agent tries again",
                 metadata: ["path": "\(parts.state)", "reason": "\(error)"])
             return process(.unsettled(storage(error)))
         }
@@ -146,7 +146,7 @@ extension PortraitService {
             return try await parts.cache.adopt(try files.picture(id), Profile.cacheURL(of: url))
         } catch {
             parts.logger.warning(
-                "the avatar cache can't keep the profile picture; it is shown from the state directory",
+                "the avatar cache can't store the profile picture, so it is shown from the state directory",
                 metadata: ["url": "\(url)", "reason": "\(error)"])
             return nil
         }

@@ -120,7 +120,7 @@ package actor PortraitService {
         machine = PortraitMachine(restoring: nil, lastID: 0, retryInterval: parts.retryInterval, seed: seed)
     }
 
-    // MARK: What the uploader tells; in order, and none of it waits
+    // MARK: Calls from the uploader, in order and without waiting
 
     /// Restores the stored state and continues. Must be called once, before any other call.
     ///
@@ -219,7 +219,7 @@ package actor PortraitService {
         for request in requests.values { await request.value }
     }
 
-    // MARK: Life
+    // MARK: Lifetime
 
     /// Runs work on the service's thread, after the work already queued.
     package nonisolated func run(_ work: @escaping @Sendable (isolated PortraitService) -> Void) {
@@ -232,7 +232,7 @@ package actor PortraitService {
             note(trouble: try files.open())
         } catch {
             parts.logger.error(
-                "the profile picture can't be read; the newest one in the portrait folder is taken anew",
+                "the profile picture can't be read, so the agent takes the newest one in the portrait folder",
                 metadata: ["path": "\(parts.state)/portrait", "reason": "\(error)"])
         }
         machine = PortraitMachine(
@@ -259,7 +259,7 @@ package actor PortraitService {
     }
 
     static let noPortraits = FileError(
-        code: "no_portrait", message: "this server's protocol has no profile pictures; fileSection has",
+        code: "no_portrait", message: "this server's protocol has no profile pictures; use fileSection",
         retryable: false)
 
     private func take(_ drop: PortraitDrop, _ order: DropOrder) {
@@ -269,7 +269,8 @@ package actor PortraitService {
         } else if drop.type.kind != .image {
             report.state = .rejected
             report.error = FileError(
-                code: "unsupported_type", message: "a profile picture must be a picture", retryable: false)
+                code: "unsupported_type",
+                message: "a profile picture must be a picture; drop videos elsewhere in the outbox", retryable: false)
         } else {
             return process(.dropped(drop, order))
         }
@@ -310,7 +311,7 @@ package actor PortraitService {
             "the profile picture can't be shown",
             metadata: [
                 "path": "\(parts.avatars)/current.jpg", "reason": "\(trouble)",
-                "remedy": "see that the directory can be written to, or set `avatars`",
+                "remedy": "make the directory writable, or set `avatars`",
             ])
     }
 }

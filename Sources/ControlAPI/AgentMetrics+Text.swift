@@ -23,15 +23,15 @@ extension AgentMetrics {
     }
 
     private func writeUploads(into text: inout PrometheusText) {
-        text.add(.gauge, "uploads", uploads, "Contents that are neither confirmed nor given up.")
+        text.add(.gauge, "uploads", uploads, "Contents neither confirmed nor failed.")
         text.add(.counter, "uploads_done_total", uploadsDone, "Paths whose content the server confirmed.")
         text.add(.counter, "uploads_failed_total", uploadsFailed, "Paths that failed for good.")
-        text.add(.counter, "upload_retries_total", retries, "Fragments that failed and go again.")
+        text.add(.counter, "upload_retries_total", retries, "Fragments that failed and are sent again.")
         text.add(
             .counter, "upload_acknowledged_bytes_total", bytesAcknowledged,
             "Bytes of fragments that the server acknowledged.")
         text.add(
-            .counter, "fragments_sent_total", fragmentsSent, "Fragments that began to be sent, repetitions included.")
+            .counter, "fragments_sent_total", fragmentsSent, "Fragments whose sending began, including repetitions.")
         text.add(
             .counter, "fragments_acknowledged_total", fragmentsAcknowledged, "Fragments that the server acknowledged.")
         text.add(
@@ -39,12 +39,12 @@ extension AgentMetrics {
             fragmentsFailed.sorted { $0.key < $1.key }.map { failure, count in
                 .init(labels: [("class", failure)], value: Double(count))
             }, "Fragments whose sending failed, by class of failure.")
-        text.add(.gauge, "fragments_in_flight", fragmentsInFlight, "Fragments that are being sent now.")
-        text.add(.gauge, "requests_in_flight", requestsInFlight, "Requests to the server that are under way.")
+        text.add(.gauge, "fragments_in_flight", fragmentsInFlight, "Fragments being sent now.")
+        text.add(.gauge, "requests_in_flight", requestsInFlight, "Requests to the server under way.")
     }
 
     private func writeIntake(into text: inout PrometheusText) {
-        text.add(.counter, "hashed_bytes_total", bytesHashed, "Bytes that were read for their MD5.")
+        text.add(.counter, "hashed_bytes_total", bytesHashed, "Bytes read to compute MD5s.")
         text.add(.gauge, "hash_queue_files", hashQueue, "Files that wait to be hashed or are being hashed.")
         text.add(.gauge, "watched_directories", watches, "Directories watched by the kernel.")
         text.add(
@@ -53,23 +53,23 @@ extension AgentMetrics {
         text.add(
             .counter, "event_overflows_total", eventOverflows,
             "Times the kernel dropped events because its queue was full.")
-        text.add(.counter, "scans_total", scans, "Full scans that ended.")
+        text.add(.counter, "scans_total", scans, "Completed full scans.")
         if let lastScan { text.add(.gauge, "last_scan_seconds", lastScan.seconds, "How long the last full scan took.") }
     }
 
     private func writeLedger(into text: inout PrometheusText) {
         text.add(.gauge, "ledger_size_bytes", ledgerBytes, "Size of the ledger's file.")
-        text.add(.gauge, "ledger_entries", ledgerEntries, "Paths the ledger holds.")
+        text.add(.gauge, "ledger_entries", ledgerEntries, "Paths in the ledger.")
         text.add(
             .counter, "ledger_commit_troubles_total", ledgerCommitTroubles,
-            "Times that changes could not be made durable at once.")
+            "Times that the ledger could not be written at once.")
     }
 
     private func writeAgent(into text: inout PrometheusText) {
-        text.add(.gauge, "problems", problems.count, "Things that need a person's attention.")
+        text.add(.gauge, "problems", problems.count, "Problems that need attention.")
         text.add(
             .gauge, "problem", problems.sorted().map { .init(labels: [("code", $0)], value: 1) },
-            "1 for each thing that needs a person's attention.")
+            "1 for each problem that needs attention.")
         text.add(.gauge, "paused", isPaused ? 1 : 0, "1 while everything is paused.")
         text.add(.gauge, "uptime_seconds", uptime.seconds, "How long the agent has been running.")
         text.add(

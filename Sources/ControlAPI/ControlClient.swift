@@ -98,7 +98,7 @@ package struct ControlClient: Sendable {
         _ = try await answer("/v1/session", method: "DELETE")
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     package func get<Value: Decodable>(
         _ target: String, method: String = "GET", wait: Int32 = 0, as type: Value.Type = Value.self

@@ -18,8 +18,8 @@ package enum ControlError: Error, Equatable, Sendable, CustomStringConvertible {
         case .notAllowed(let socket, let reason):
             "the control socket \(socket) can't be used: \(reason); run this as the agent's user"
         case .notTrusted(let socket, let user):
-            "a program of \(user) listens on the control socket \(socket), so it was sent nothing; correct control.socket, "
-                + "or run this as that user if the agent is theirs"
+            "a program of \(user) listens on the control socket \(socket), so nothing was sent to it; correct control.socket, "
+                + "or run this as that user if it is their agent"
         case .refused(_, let reason): "the agent refused: \(reason)"
         case .failed(let reason): "the agent gave no useful answer: \(reason)"
         }

@@ -38,7 +38,7 @@ struct ControlRequest: Sendable {
             switch error {
             case .noSuchFileOrDirectory, .connectionRefused, .notDirectory: return .failure(.notRunning(socket: socket))
             case .permissionDenied: return .failure(.notAllowed(socket: socket, reason: "\(error)"))
-            case .timedOut: return .failure(.failed(reason: "nothing within \(patience) s; see its log"))
+            case .timedOut: return .failure(.failed(reason: "nothing came within \(patience) s; see the agent's log"))
             default: return .failure(.failed(reason: "\(error)"))
             }
         }

@@ -88,7 +88,7 @@ struct ControlRoutes: Sendable {
     private static func key(in context: ControlContext) throws -> ContentKey {
         let text = try context.parameters.require("key")
         guard let key = ContentKey(hexadecimal: text) else {
-            throw ControlRefusal(.badRequest, "malformed_key", "a key is 32 hexadecimal digits, unlike \(text)")
+            throw ControlRefusal(.badRequest, "malformed_key", "\(text) is not a key; a key is 32 hexadecimal digits")
         }
         return key
     }
@@ -97,7 +97,7 @@ struct ControlRoutes: Sendable {
         let text = try context.parameters.require("action")
         guard let action = FileAction(rawValue: text) else {
             let known = FileAction.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ControlRefusal(.notFound, "no_such_action", "no action is called \(text); there are \(known)")
+            throw ControlRefusal(.notFound, "no_such_action", "unknown action \(text); the actions are \(known)")
         }
         return action
     }
@@ -108,7 +108,7 @@ struct ControlRoutes: Sendable {
         for name in list.split(separator: ",") {
             guard let state = FileState(rawValue: String(name)) else {
                 let known = FileState.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ControlRefusal(.badRequest, "unknown_state", "no state is called \(name); there are \(known)")
+                throw ControlRefusal(.badRequest, "unknown_state", "unknown state \(name); the states are \(known)")
             }
             states.insert(state)
         }

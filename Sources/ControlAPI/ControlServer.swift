@@ -101,7 +101,7 @@ package struct ControlServer: Service {
                     try socket.publish(bound)
                 } catch {
                     logger.error(
-                        "the control socket can't be put in its place; no command reaches this agent",
+                        "the control socket can't be created, so no command reaches this agent",
                         metadata: ["path": "\(socket.path)", "reason": "\(error)"])
                 }
                 onRunning()

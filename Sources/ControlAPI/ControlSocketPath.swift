@@ -16,7 +16,7 @@ struct ControlSocketPath: Sendable {
     func prepare() throws(AgentFailure) {
         try makeDirectory()
         guard let status = try? FileStatus(path: path) else { return }
-        guard status.kind == .socket else { throw refusal("something that is no socket is in the way") }
+        guard status.kind == .socket else { throw refusal("another file is in the way") }
         do throws(Errno) {
             _ = try UnixSocket.connect(to: path)
         } catch {
@@ -25,7 +25,7 @@ struct ControlSocketPath: Sendable {
             default: throw refusal("\(error)")
             }
         }
-        throw .cannotCreate(path: path, reason: "another agent listens there; give each a control.socket of its own")
+        throw .cannotCreate(path: path, reason: "another agent listens there; give each agent its own control.socket")
     }
 
     /// Creates a private directory to bind the socket in. Until the socket has its own mode, the umask might let

@@ -20,12 +20,12 @@ struct ProcessFigures: Equatable, Sendable {
 
     func write(into text: inout PrometheusText) {
         if let residentBytes {
-            text.add(.gauge, "resident_memory_bytes", residentBytes, "Memory of the agent that is in RAM now.")
+            text.add(.gauge, "resident_memory_bytes", residentBytes, "Resident memory of the agent.")
         }
         if let openDescriptors {
-            text.add(.gauge, "open_descriptors", openDescriptors, "Descriptors the agent has open.")
+            text.add(.gauge, "open_descriptors", openDescriptors, "Open descriptors of the agent.")
         }
-        text.add(.counter, "cpu_seconds_total", processorSeconds, "Time the agent spent on processors.")
+        text.add(.counter, "cpu_seconds_total", processorSeconds, "CPU time that the agent used.")
     }
 
     /// The second number in /proc/self/statm, in pages.

@@ -32,7 +32,7 @@ final class RouteTable {
                 router.on(RouterPath(address), method: method) { request, _ in
                     ControlReply.error(
                         .methodNotAllowed, "method_not_allowed",
-                        "\(request.uri.path) does not take \(method.rawValue), only \(allowed)",
+                        "\(request.uri.path) does not accept \(method.rawValue), only \(allowed)",
                         headers: [.allow: allowed])
                 }
             }

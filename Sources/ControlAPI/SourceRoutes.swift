@@ -37,14 +37,14 @@ struct SourceRoutes: Sendable {
     // MARK: Reading requests
 
     private static func noSuchSource(_ id: String) -> ControlRefusal {
-        ControlRefusal(.notFound, "no_such_source", "no source has the id \(id)")
+        ControlRefusal(.notFound, "no_such_source", "no post has the id \(id)")
     }
 
     private static func wish(in context: ControlContext) throws -> SourceWish {
         let text = try context.parameters.require("wish")
         guard let wish = SourceWish(rawValue: text) else {
             let known = SourceWish.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ControlRefusal(.notFound, "no_such_action", "no action is called \(text); there are \(known)")
+            throw ControlRefusal(.notFound, "no_such_action", "unknown action \(text); the actions are \(known)")
         }
         return wish
     }
@@ -55,7 +55,7 @@ struct SourceRoutes: Sendable {
         for name in list.split(separator: ",") {
             guard let state = SourceState(word: String(name)) else {
                 let known = SourceState.allCases.map(\.word).joined(separator: ", ")
-                throw ControlRefusal(.badRequest, "unknown_state", "no state is called \(name); there are \(known)")
+                throw ControlRefusal(.badRequest, "unknown_state", "unknown state \(name); the states are \(known)")
             }
             states.insert(state)
         }

@@ -45,7 +45,8 @@ extension AvatarFile {
     /// - Throws: `AvatarTrouble` if the picture has no file.
     package init(url: String, style: String, _ picture: ServedPicture) throws(AvatarTrouble) {
         guard let path = picture.path else {
-            throw AvatarTrouble(AvatarTrouble.storage, "\(url) is not kept in a file")
+            throw AvatarTrouble(
+                AvatarTrouble.storage, "the picture of \(url) is in memory only, because the mirror can't store it")
         }
         self.init(url: url, style: style, path: path, type: picture.type, size: UInt64(picture.bytes.count))
     }

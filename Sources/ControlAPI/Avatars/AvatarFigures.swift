@@ -30,17 +30,17 @@ package struct AvatarFigures: Equatable, Sendable {
     }
 
     package func write(into text: inout PrometheusText) {
-        text.add(.gauge, "avatars", kept, "Pictures of the server that are mirrored.")
+        text.add(.gauge, "avatars", kept, "Mirrored pictures.")
         text.add(.gauge, "avatars_size_bytes", keptBytes, "Size of the mirrored pictures, styled ones included.")
         text.add(.gauge, "avatars_blacklisted", blacklisted, "URLs that failed and are not asked again for now.")
         text.add(
             .counter, "avatar_requests_total", Self.samples(requests, "answer"),
-            "Pictures that were asked for, by what was given.")
-        text.add(.counter, "avatar_downloads_total", downloads, "Pictures that were downloaded.")
-        text.add(.counter, "avatar_removals_total", removals, "Pictures that went from the mirror.")
+            "Requests for pictures, by answer.")
+        text.add(.counter, "avatar_downloads_total", downloads, "Downloaded pictures.")
+        text.add(.counter, "avatar_removals_total", removals, "Pictures removed from the mirror.")
         text.add(
             .counter, "avatar_failures_total", Self.samples(failures, "code"),
-            "Pictures that could not be had, by reason.")
+            "Requests for pictures that failed, by reason.")
     }
 
     private static func samples(_ counts: [String: UInt64], _ label: String) -> [PrometheusText.Sample] {

@@ -21,7 +21,7 @@ struct AvatarQuery: Equatable, Sendable {
         let parameters = request.uri.queryParameters
         guard let url = parameters.get("url"), !url.isEmpty else {
             throw ControlRefusal(
-                .badRequest, AvatarTrouble.malformedURL, "say which picture: ?url=https%3A%2F%2Fexample.org%2F42.jpg")
+                .badRequest, AvatarTrouble.malformedURL, "name the picture: ?url=https%3A%2F%2Fexample.org%2F42.jpg")
         }
         self.url = url
         style = parameters.get("style").flatMap { $0.isEmpty ? nil : $0 } ?? "original"
@@ -32,7 +32,7 @@ struct AvatarQuery: Equatable, Sendable {
         guard let text, !text.isEmpty else { return 0 }
         guard let seconds = Int(text), (0...longest).contains(seconds) else {
             throw ControlRefusal(
-                .badRequest, "malformed_wait", "wait is a number of seconds from 0 to \(longest), unlike \(text)")
+                .badRequest, "malformed_wait", "wait must be a number of seconds from 0 to \(longest), not \(text)")
         }
         return seconds
     }
@@ -44,7 +44,7 @@ struct AvatarQuery: Equatable, Sendable {
         guard let text = request.uri.queryParameters.get("older_than"), !text.isEmpty else { return nil }
         guard let age = Duration(written: text) else {
             throw ControlRefusal(
-                .badRequest, "malformed_age", "older_than is a duration like 12h or 30d, unlike \(text)")
+                .badRequest, "malformed_age", "older_than must be a duration such as 12h or 30d, not \(text)")
         }
         return age
     }

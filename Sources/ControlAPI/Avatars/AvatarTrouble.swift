@@ -55,5 +55,5 @@ package struct AvatarTrouble: Error, Equatable, Sendable, CustomStringConvertibl
 
     /// The trouble of an agent whose avatar directory can't be used.
     static let noMirror = AvatarTrouble(
-        storage, "the directory of avatars can't be used; the agent's log and `outbox doctor` say why")
+        storage, "the avatar directory can't be used; see the agent's log and `outbox doctor`")
 }

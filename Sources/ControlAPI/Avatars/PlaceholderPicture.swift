@@ -22,7 +22,7 @@ package struct PlaceholderPicture: Equatable, Sendable {
     package init(path: String) throws(Unusable) {
         let bytes = try Self.read(path)
         guard let type = MediaSignatures.sniff(bytes)?.mime, Self.types.contains(type) else {
-            throw Unusable(reason: "it is no JPEG, PNG, GIF, WebP or AVIF picture")
+            throw Unusable(reason: "it is not a JPEG, PNG, GIF, WebP or AVIF picture")
         }
         self.bytes = bytes
         self.type = type

@@ -49,7 +49,7 @@ struct ForeignFilesTests {
                 "outbox", arguments + ["--config", agent.config], environment: agent.environment,
                 directory: agent.directory.path)
             #expect(output.code == 77, "\(output)")
-            #expect(output.standardError.contains("was sent nothing"), "\(output.standardError)")
+            #expect(output.standardError.contains("nothing was sent to it"), "\(output.standardError)")
         }
         try await Poll.until("both connections to have ended", lastState: { listener.standardOutput }) {
             listener.standardOutput.split(separator: "\n").count { $0 == "end" } == 2

@@ -90,10 +90,10 @@ package struct Agent: Sendable {
             }
         }
         if running.end.reason == .accountChanged, !running.end.isToldToEnd {
-            logger.notice("another account signed in; the agent begins anew")
+            logger.notice("another account signed in; the agent restarts itself")
             return true
         }
-        logger.info("outbox has ended; what is left goes on with the next start")
+        logger.info("outbox has ended; the next start continues unfinished uploads")
         return false
     }
 
@@ -102,7 +102,7 @@ package struct Agent: Sendable {
     private static func endInTime(_ logger: Logger) {
         startThread(name: "last-resort") {
             sleep(15)
-            logger.error("the agent did not end within 15 s and is cut off; the next start goes on with what is stored")
+            logger.error("the agent did not end within 15 s and is killed; the next start continues from the ledger")
             _exit(0)
         }
     }

@@ -68,7 +68,7 @@ struct PictureServices: Sendable {
         // Starting the worker early measures even the first picture before its registration. Without libvips, the
         // worker logs that.
         worker.warmUp()
-        if let missing = videos.missing { logger.notice("\(missing); uploads go on without") }
+        if let missing = videos.missing { logger.notice("\(missing); uploads continue without") }
         await mirror?.cache.run()
     }
 
@@ -105,7 +105,7 @@ struct PictureServices: Sendable {
             return Mirror(cache: cache, answers: answers, transport: transport)
         } catch {
             logger.warning(
-                "there is no mirror of the server's pictures; uploads go on",
+                "the avatar mirror can't be used; uploads continue",
                 metadata: ["avatars": "\(configuration.avatars)", "reason": "\(error)"])
             return nil
         }

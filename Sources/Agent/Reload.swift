@@ -44,17 +44,17 @@ struct ReloadService: Service {
             new = try source.read()
         } catch {
             logger.error(
-                "the new configuration is wrong, the old one goes on; `outbox config check` tells more",
+                "the new configuration has an error, so the agent keeps the old one; run `outbox config check`",
                 metadata: ["reason": "\(error)"])
             return
         }
         let (configuration, needRestart) = source.initial.adoptingLiveKeys(of: new)
         source.setLogLevel(configuration.log.level)
         adopt(configuration)
-        logger.notice("the configuration is read again", metadata: ["file": "\(new.file ?? "none")"])
+        logger.notice("the configuration is reloaded", metadata: ["file": "\(new.file ?? "none")"])
         if !needRestart.isEmpty {
             logger.warning(
-                "these keys take effect with the next start",
+                "these keys take effect at the next start",
                 metadata: ["keys": "\(needRestart.joined(separator: ", "))"])
         }
     }

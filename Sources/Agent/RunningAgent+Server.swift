@@ -17,7 +17,7 @@ extension RunningAgent {
                 let metadata: Logger.Metadata = ["server": server, "connection": "\(finding.message)"]
                 logger.info("the server can be reached", metadata: metadata)
             case .ok: break
-            case _ where facts.isConnected: logger.warning("something is wrong with the server", metadata: metadata)
+            case _ where facts.isConnected: logger.warning("the server has a problem", metadata: metadata)
             default: logger.warning("the server can't be reached now; uploads wait for it", metadata: metadata)
             }
         }

@@ -65,7 +65,7 @@ struct RunningAgent: Service {
             stateDirectory: configuration.state)
         if let file = configuration.remote.tokenFile, (try? FileStatus(path: file)) == nil {
             logger.warning(
-                "remote.token_file is missing; it is read as soon as it is there", metadata: ["path": "\(file)"])
+                "remote.token_file is missing; the agent reads it as soon as it exists", metadata: ["path": "\(file)"])
         }
         if let file = configuration.remote.caFile, access(file, R_OK) != 0 {
             logger.error(
@@ -260,10 +260,10 @@ struct RunningAgent: Service {
         do {
             return try NetworkWatch(
                 onTrouble: { reason in
-                    logger.warning("the network is not watched as it should be", metadata: ["reason": "\(reason)"])
+                    logger.warning("the agent can't watch the network fully", metadata: ["reason": "\(reason)"])
                 },
                 onChange: { change in
-                    logger.info("what waits is tried at once", metadata: ["because": "\(change)"])
+                    logger.info("the agent retries waiting uploads at once", metadata: ["because": "\(change)"])
                     // Update the transport before the uploads: requests stuck in the old network then fail and start
                     // over.
                     if change.causes != .clockSet {

@@ -16,7 +16,8 @@ package enum AgentFailure: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .alreadyRunning(let pid, let directory):
             let who = pid.map { "with pid \($0) " } ?? ""
-            return "another agent \(who)already runs on the state directory \(directory); stop it or use another state"
+            return
+                "another agent \(who)already runs on the state directory \(directory); stop it, or set another state directory"
         case .cannotCreate(let path, let reason): return "cannot create \(path): \(reason)"
         case .inputOutput(let path, let reason): return "cannot use \(path): \(reason)"
         case .configuration(let reason), .limit(let reason): return reason

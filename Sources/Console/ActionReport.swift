@@ -68,7 +68,7 @@ package struct ActionReport: Encodable, Equatable, Sendable {
             lines = ["\(changed.count) files \(done)"]
         }
         if changed.isEmpty && unchanged.count > Self.longestList {
-            lines.append("\(unchanged.count) files are as they were")
+            lines.append("\(unchanged.count) files are unchanged")
         } else if unchanged.count <= Self.longestList {
             lines += unchanged.map { look.paint("unchanged", .dim) + " \($0.file.shownPath): \(Self.shown($0.reason))" }
         }

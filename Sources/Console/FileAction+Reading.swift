@@ -27,7 +27,7 @@ extension FileAction {
     var nothingToDo: String {
         switch self {
         case .first: "nothing to move to the front"
-        case .retry: "nothing failed or waits"
+        case .retry: "no file failed or waits"
         case .pause, .resume, .cancel: "nothing to \(rawValue)"
         }
     }

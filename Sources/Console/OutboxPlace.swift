@@ -81,7 +81,7 @@ package struct OutboxPlace: Sendable {
             let recursive = Self.kind(path) == .directory ? "-r " : ""
             return "not in the outbox; copy it into \(shown) first: cp \(recursive)\(ShellWord.text(name)) \(target)/"
         }
-        return "no such file in \(shown), and no key of an upload; `outbox status` lists what there is"
+        return "no such file in \(shown), and not the key of an upload; `outbox status` lists all files"
     }
 
     private func candidate(_ absolute: [UInt8]) -> Candidate? {

@@ -46,7 +46,7 @@ package struct SourceActionReport: Encodable, Equatable, Sendable {
                 failed.append(told)
             }
         } else if wish == .submit, source.isFinal, !source.isDone {
-            failed.append(Unchanged(source: source, reason: source.error?.message ?? "it is \(source.state)"))
+            failed.append(Unchanged(source: source, reason: source.error?.message ?? "the post is \(source.state)"))
         } else {
             changed.append(source)
         }
@@ -73,14 +73,14 @@ package struct SourceActionReport: Encodable, Equatable, Sendable {
         return changed.map { source in
             let path = source.typedPath
             switch FileState(rawValue: source.state) {
-            case .paused: return "it is paused; `outbox resume \(path)` lets it go on"
-            case .signedOut: return "it waits for a token: `outbox login`"
+            case .paused: return "the post is paused; run `outbox resume \(path)`"
+            case .signedOut: return "the post waits for a token; run `outbox login`"
             case .waiting:
                 let reason = source.error.map { ": " + DisplayText.escaped($0.message) } ?? ""
-                return "it waits for its next attempt\(reason); `outbox retry \(path)` tries at once"
+                return "the post waits for its next attempt\(reason); `outbox retry \(path)` tries at once"
             default:
                 return
-                    "it is taken once nothing in it has moved for 2 s; `outbox wait \(path)` waits until it is posted"
+                    "the agent takes the post once nothing in it changed for 2 s; `outbox wait \(path)` waits for it"
             }
         }
     }

@@ -145,9 +145,9 @@ package struct HoldingArea: Sendable {
             for name in directory.parts {
                 path = path.appending(name)
                 guard let status = try? outbox.status(path.bytes) else { break }
-                guard status.kind == .directory else { return "\(path) is no directory; \(way)" }
+                guard status.kind == .directory else { return "\(path) is not a directory; \(way)" }
                 guard trust(status) else {
-                    return "\(path) belongs to another user (uid \(status.owner)), who could delete what is put there; "
+                    return "\(path) belongs to another user (uid \(status.owner)), who could delete files moved there; "
                         + way
                 }
             }

@@ -24,7 +24,7 @@ package final class LedgerCare: Sendable {
             mark = try LedgerMarkFile(path: state + "/ledger-mark", boot: boot)
         } catch {
             logger.warning(
-                "how this run ends can't be noted; the ledger is looked through at every start",
+                "the end of this run can't be recorded, so every start checks the whole ledger",
                 metadata: ["path": "\(state)/ledger-mark", "reason": "\(error)"])
             mark = nil
         }
@@ -72,8 +72,8 @@ package final class LedgerCare: Sendable {
             case .damaged(let reason): try replace(.damaged(reason: crash + reason))
             case .sound where hasCrashed:
                 logger.warning(
-                    "the last run crashed; the ledger was looked through and is sound",
-                    metadata: ["remedy": "please report the crash; the log of the last run may tell where it was"])
+                    "the last run crashed; the agent checked the ledger, and it is sound",
+                    metadata: ["remedy": "please report the crash; the log of the last run may show the cause"])
             case .sound, .missing: return
             }
         case .rebuild(let reason):
@@ -108,16 +108,16 @@ package final class LedgerCare: Sendable {
                 try DamagedLedgers(directory: state).place(unfinished, as: file.path)
             } catch {
                 throw .unreadable(
-                    path: file.path, reason: "it is lost and a new one can't be put in its place: \(error)")
+                    path: file.path, reason: "the ledger is lost, and a new one can't be created: \(error)")
             }
             logger.error(
                 """
-                the ledger was lost: a new one begins, and files are found again in the outbox and on the server; those \
-                whose sidecars say cancelled or paused stay so
+                the ledger was lost: the agent starts a new one, and finds files again in the outbox and on the server; \
+                files whose sidecars say cancelled or paused stay so
                 """,
                 metadata: [
                     "path": "\(file.path)", "proof": "\(proofs.joined(separator: ", "))",
-                    "remedy": "find out what removed the file; look through `outbox status`",
+                    "remedy": "find out what removed the file, and check `outbox status`",
                 ])
         case .damaged(let reason): try moveAside(reason, saved: salvage.saved.values.reduce(0, +))
         }
@@ -129,13 +129,13 @@ package final class LedgerCare: Sendable {
         do throws(Errno) {
             aside = try damaged.replace(file.path, with: unfinished, time: time(nil))
         } catch {
-            throw .unreadable(path: file.path, reason: "it is damaged and can't be moved aside: \(error)")
+            throw .unreadable(path: file.path, reason: "the ledger is damaged and can't be moved aside: \(error)")
         }
         damaged.trim(keeping: aside)
         logger.error(
             """
-            the ledger was damaged: it was moved aside and rebuilt from what could be read of it; the rest is found \
-            again in the outbox and on the server, and no file is lost
+            the ledger was damaged: the agent moved it aside and rebuilt it from the readable records; the agent finds \
+            the rest again in the outbox and on the server, and no file is lost
             """,
             metadata: [
                 "reason": "\(reason)", "kept": "\(aside)", "saved": "\(saved) records",

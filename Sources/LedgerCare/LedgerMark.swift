@@ -68,7 +68,7 @@ enum LedgerCheck: Equatable, Sendable {
     init(after mark: LedgerMark?, crashes: Int, boot: String, size: UInt64) {
         switch mark?.phase {
         case .suspect:
-            self = .rebuild("the last run met damage in it")
+            self = .rebuild("the last run found damage in it")
         case .crashed, .opening:
             let isPatient = crashes % Self.patience != 0
             self = isPatient ? .inspect : .rebuild("the agent crashed \(crashes) times in a row with it")

@@ -52,6 +52,6 @@ enum LedgerLoss: Equatable, Sendable {
             case .missing: "\(path) was lost"
             case .damaged(let reason): "\(path) was damaged and is rebuilt (\(reason))"
             }
-        return "\(what); files that were cancelled or paused stay so as far as their sidecars tell; see the log"
+        return "\(what); cancelled and paused files stay so if their sidecars say so; see the log"
     }
 }

@@ -15,7 +15,7 @@ package enum BearerToken {
             throw .notAToken("it has white space in it; give the token alone, without \"Bearer\"")
         }
         guard token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw .notAToken("it holds characters that can't stand in a header (only visible ASCII can)")
+            throw .notAToken("it holds characters that a header does not allow; only visible ASCII is allowed")
         }
         return token
     }

@@ -15,7 +15,7 @@ package enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
         case .notAToken(let reason): "not a token: \(reason)"
         case .notAUser(let reason): "not a user name: \(reason)"
         case .mayNotTravel:
-            "the token is not kept: a token is not sent over plain http; use https:// in remote.url, or set "
+            "the token is not stored: the agent sends no token over plain http; use https:// in remote.url, or set "
                 + "remote.insecure_http = true, and start the agent again"
         case .inputOutput(let path, let reason): "cannot use \(path): \(reason)"
         }

@@ -101,7 +101,7 @@ package struct SessionStore: Sendable {
     }
 
     private func failure(_ error: Errno) -> SessionError {
-        .inputOutput(path: state, reason: "\(error); see that you can write there, or set `state`")
+        .inputOutput(path: state, reason: "\(error); make the directory writable, or set `state`")
     }
 
     private func open() throws(Errno) -> Directory {

@@ -195,7 +195,7 @@ package actor SidecarWriter {
         unwritten.insert(subject)
         guard isNew else { return }
         logger.error(
-            "sidecars can't be written; files are uploaded all the same; free space or mend permissions",
+            "sidecars can't be written; uploads continue; free space, or correct the permissions",
             metadata: ["path": "\(subject)", "reason": "\(error)"])
     }
 

@@ -35,7 +35,7 @@ struct LoginCommand: AsyncParsableCommand {
     @Option(
         help: """
             The user that the token belongs to. Files of another user are set aside with their progress until that \
-            user logs in again.
+            user signs in again.
             """)
     var user: String?
 

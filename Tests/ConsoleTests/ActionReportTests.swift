@@ -24,23 +24,23 @@ struct ActionReportTests {
     @Test("A file that is as asked already is no failure")
     func already() throws {
         var report = ActionReport(.pause)
-        report.add(try outcome(unchanged: [("a.jpg", "paused", "it is paused already")]), isNamed: true)
+        report.add(try outcome(unchanged: [("a.jpg", "paused", "the file is already paused")]), isNamed: true)
         #expect(report.isFulfilled)
-        #expect(report.lines(.plain) == ["unchanged a.jpg: it is paused already"])
+        #expect(report.lines(.plain) == ["unchanged a.jpg: the file is already paused"])
     }
 
     @Test("A named file that can't be as asked is a failure")
     func failed() throws {
         var report = ActionReport(.pause)
-        report.add(try outcome(unchanged: [("a.jpg", "done", "it is done already")]), isNamed: true)
+        report.add(try outcome(unchanged: [("a.jpg", "done", "the file is already done")]), isNamed: true)
         #expect(!report.isFulfilled)
-        #expect(report.complaints == ["cannot pause a.jpg: it is done already"])
+        #expect(report.complaints == ["cannot pause a.jpg: the file is already done"])
     }
 
     @Test("Of a group, what the action is not about is no failure")
     func group() throws {
         var report = ActionReport(.pause)
-        report.add(try outcome(unchanged: [("a.jpg", "done", "it is done already")]), isNamed: false)
+        report.add(try outcome(unchanged: [("a.jpg", "done", "the file is already done")]), isNamed: false)
         #expect(report.isFulfilled)
         report.add(try outcome(unchanged: [("b.jpg", "queued", "the ledger is full")]), isNamed: false)
         #expect(!report.isFulfilled)
@@ -48,7 +48,7 @@ struct ActionReportTests {
 
     @Test("That there was nothing to do is said")
     func nothing() {
-        #expect(ActionReport(.retry).lines(.plain) == ["nothing failed or waits"])
+        #expect(ActionReport(.retry).lines(.plain) == ["no file failed or waits"])
     }
 
     @Test("Many files are counted, not listed")

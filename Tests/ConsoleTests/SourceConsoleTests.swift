@@ -155,9 +155,9 @@ struct SourceConsoleTests {
         report.add(try outcome(source("sea", "paused")))
         #expect(report.isFulfilled)
         #expect(report.lines(.plain) == ["paused sea"])
-        report.add(try outcome(source("wood", "done"), refusal: "it is done already"))
+        report.add(try outcome(source("wood", "done"), refusal: "the post is already done"))
         #expect(!report.isFulfilled)
-        #expect(report.complaints == ["cannot pause wood: it is done already"])
+        #expect(report.complaints == ["cannot pause wood: the post is already done"])
     }
 
     // MARK: wait

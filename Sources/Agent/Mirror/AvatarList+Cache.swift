@@ -33,7 +33,7 @@ extension AvatarTrouble {
     init(_ failure: AvatarFailure, of address: AvatarAddress, until: WallTime?, now: WallTime) {
         let pause = until.map { until in
             "; not asked again for \(Quantity.duration(seconds: until.seconds(since: now))), "
-                + "`outbox avatar clear` forgets that"
+                + "`outbox avatar clear` resets this"
         }
         let text = failure.description.contains(address.url) ? failure.description : "\(address.url): \(failure)"
         self.init(failure.code, text + (pause ?? ""), until: until.map(Timestamp.text))

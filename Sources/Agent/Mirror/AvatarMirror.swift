@@ -106,8 +106,8 @@ final class AvatarMirror: AvatarBackend {
         let kinds = ["original", "rect:WxH", "round:WxH,r=R,b=B"] + names
         let hint =
             Spelling.nearest(to: style, among: names + ["original"]).map { "did you mean \"\($0)\"?" }
-            ?? "there are \(kinds.joined(separator: ", ")), with sides up to 4096"
-        return "\"\(style)\" is no style; \(hint)"
+            ?? "use \(kinds.joined(separator: ", ")), with sides up to 4096"
+        return "\"\(style)\" is not a style; \(hint)"
     }
 
     private func served(_ picture: AvatarPicture) -> ServedPicture {

@@ -28,12 +28,12 @@ package enum OfflineFiles {
             let proofs = traces.proofs.joined(separator: " and ")
             throw .inputOutput(
                 path: path,
-                reason: "it is lost, although \(proofs) prove that there was one; `outbox run` begins a new one")
+                reason: "the ledger is lost, although \(proofs) prove that it existed; `outbox run` starts a new one")
         }
         guard traces.hasLedger else { return ([], []) }
         // LMDB must not map a file that may be damaged.
         if case .damaged(let reason)? = try? LedgerFile(directory: configuration.state).inspect() {
-            throw .inputOutput(path: path, reason: "it is damaged (\(reason)); `outbox run` rebuilds it")
+            throw .inputOutput(path: path, reason: "the ledger is damaged (\(reason)); `outbox run` rebuilds it")
         }
         do {
             let ledger = try Ledger(

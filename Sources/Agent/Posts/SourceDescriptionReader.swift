@@ -68,9 +68,10 @@ struct SourceDescriptionReader: Sendable {
         case .invalidArgument:
             return malformed(nil, "is not a regular file; put a text file in its place")
         case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle:
-            return FileError(code: "file_missing", message: "\(name) can't be found just now", retryable: true)
+            return FileError(code: "file_missing", message: "\(name) can't be found now", retryable: true)
         default:
-            let message = "\(name) can't be read: \(error); mend permissions or disk, then save the file again"
+            let message =
+                "\(name) can't be read: \(error); correct its permissions or check the disk, then save the file again"
             return FileError(code: "unreadable", message: message, retryable: false)
         }
     }

@@ -35,7 +35,7 @@ struct SourceDescriptionReading {
         default:
             let hint =
                 Spelling.nearest(to: key, among: Self.keys).map { "did you mean `\($0)`?" }
-                ?? "there are `title`, `cover` and `draft`: remove the others"
+                ?? "use only `title`, `cover` and `draft`"
             throw Objection("`\(key.asKeyPart)` is not a key; \(hint)")
         }
     }

@@ -51,9 +51,9 @@ struct OutcomeLog: Sendable {
         metadata["reason"] = report.error?.message
         let message =
             switch report.state {
-            case .done where report.deduplicated: "a file is done: the server has its content already"
+            case .done where report.deduplicated: "a file is done: the server already has its content"
             case .done: "a file is done"
-            case .rejected: "a file is not taken"
+            case .rejected: "a file is rejected"
             case .cancelled: "an upload is cancelled"
             default: "a file failed"
             }

@@ -59,7 +59,7 @@ extension Uploader {
         }
         status.problems[.afterUpload] = "\(path) can't be moved out of the outbox: \(error); \(remedy)"
         parts.logger.error(
-            "files that are uploaded can't be moved out of the outbox; it is tried again after each full scan",
+            "uploaded files can't be moved out of the outbox; the agent tries again after each full scan",
             metadata: ["path": "\(path)", "reason": "\(error)", "remedy": "\(remedy)"])
     }
 
@@ -168,12 +168,12 @@ extension Uploader {
         let (files, failures) = parts.holding.recover(except: Set(held.keys))
         if !files.isEmpty {
             parts.logger.notice(
-                "files that were about to leave the outbox are back in it; they go once they were checked again",
+                "files that were leaving the outbox are back; the agent checks them again, then moves or deletes them",
                 metadata: ["files": "\(files.count)"])
         }
         for (path, error) in failures {
             parts.logger.error(
-                "a file can't be put back into the outbox; it is kept in the holding area",
+                "a file can't be moved back into the outbox; it stays in the holding area",
                 metadata: ["path": "\(HoldingArea.place(of: path))", "reason": "\(error)"])
         }
     }

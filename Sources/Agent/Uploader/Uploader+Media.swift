@@ -128,7 +128,7 @@ extension Uploader {
         return true
     }
 
-    // MARK: Contents that go
+    // MARK: Removed contents
 
     /// After all pending commits, removes the thumbnail of a content that a path left, if no other path holds the
     /// content.
@@ -162,7 +162,7 @@ extension Uploader {
         }
     }
 
-    // MARK: Who holds a content
+    // MARK: Paths of a content
 
     /// Returns the records of all paths that hold a content.
     func records(of key: ContentKey) throws(LedgerError) -> [DropRecord] {

@@ -23,7 +23,7 @@ extension Uploader {
         sourcesElsewhere.formUnion(sources.directories)
         guard !book.elsewhere.isEmpty else { return }
         parts.logger.warning(
-            "the outbox is another directory than before; files that are not in it are waited for, not cancelled",
+            "the outbox is another directory than before; the agent waits for missing files and cancels none",
             metadata: ["outbox": "\(parts.files.root)", "files": "\(book.elsewhere.count)"])
     }
 

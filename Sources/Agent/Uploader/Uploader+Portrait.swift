@@ -71,7 +71,7 @@ extension Uploader {
 
     private func refused(_ error: FileError) {
         parts.logger.warning(
-            "the server refused the session; the profile picture that waited is discarded",
+            "the server refused the session, so the waiting profile picture is discarded",
             metadata: ["reason": "\(error.message)"])
         pollCredentials()
     }

@@ -93,12 +93,12 @@ extension Uploader {
         if error.code == "signed_out" {
             parts.portrait?.service.sessionRefused(error)
             parts.logger.warning(
-                "the server wants another token: `outbox login`, or write one to remote.token_file; uploads then go on",
+                "the server requires another token: run `outbox login`, or write it to remote.token_file; uploads then continue",
                 metadata: metadata)
             pollCredentials()
         } else {
             parts.logger.warning(
-                "the server is in trouble; uploads go on by themselves when it is back", metadata: metadata)
+                "the server has a problem; uploads continue by themselves once it recovers", metadata: metadata)
         }
     }
 

@@ -7,7 +7,8 @@ import UploadCore
 extension Uploader {
     /// The error while nothing is sent after a `logout`.
     static let signedOut = FileError(
-        code: "signed_out", message: "signed out; everything is kept, and `outbox login` goes on", retryable: true)
+        code: "signed_out", message: "signed out; uploads keep their progress and continue after `outbox login`",
+        retryable: true)
 
     /// Whether the user signed out and there is no other token.
     var isSignedOut: Bool { parts.account.session.isSignedOut && parts.credentials.bearerToken() == nil }
@@ -36,7 +37,7 @@ extension Uploader {
             if isOther { parts.account.change() }
             throw error
         }
-        parts.logger.notice("a new token is kept", metadata: ["user": "\(user ?? "not named")"])
+        parts.logger.notice("a new token is stored", metadata: ["user": "\(user ?? "not named")"])
         if isOther { parts.account.change() } else { credentialsChanged() }
         return isOther
     }
@@ -54,7 +55,7 @@ extension Uploader {
             if isInUse { process([.setSignedOut(nil)]) }
             throw error
         }
-        if hadOne { parts.logger.notice("the token that was kept is discarded") }
+        if hadOne { parts.logger.notice("the stored token is discarded") }
         credentialsChanged()
         if isInUse { parts.portrait?.service.signedOut() }
     }
@@ -80,7 +81,7 @@ extension Uploader {
     /// Logs once that nothing is sent, and starts polling for a token.
     func saySignedOut() {
         status.problems[.session] = Self.signedOut.message
-        parts.logger.warning("signed out: nothing is sent until `outbox login`; everything is kept")
+        parts.logger.warning("signed out: nothing is sent until `outbox login`; uploads keep their progress")
         pollCredentials()
     }
 

@@ -71,7 +71,7 @@ extension Uploader {
         switch entry.record.stage {
         case .collecting, .uploading, .committing: report.state = .queued
         case .rejected(let error):
-            let message = "its source \(directory) is rejected: \(error.message)"
+            let message = "the post \(directory) is rejected: \(error.message)"
             report.error = FileError(code: "source_rejected", message: message, retryable: false)
         case .draft, .done, .failed, .cancelled: break
         }
@@ -81,7 +81,7 @@ extension Uploader {
 extension FileError {
     /// The error of a file or source that waits until its account signs in.
     static func otherAccount(_ account: String) -> FileError {
-        let message = "it is \(account)'s; it goes on once \(account) signs in: outbox login --user \(account)"
+        let message = "it belongs to \(account), and continues once \(account) signs in: outbox login --user \(account)"
         return FileError(code: "other_account", message: message, retryable: true)
     }
 }

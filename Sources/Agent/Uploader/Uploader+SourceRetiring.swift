@@ -33,7 +33,7 @@ extension Uploader {
                 }
             } catch {
                 parts.logger.warning(
-                    "a source's files have left the outbox, but its source.toml can't; it is tried again",
+                    "the files of a post left the outbox, but its source.toml can't; the agent tries again",
                     metadata: ["source": "\(directory)", "reason": "\(error)"])
             }
         }

@@ -242,7 +242,7 @@ extension Uploader {
         case .failure(let error) where error.retryable: sources[directory]?.descriptionFile = nil
         case .failure(let error):
             parts.logger.warning(
-                "a source can't be taken", metadata: ["source": "\(directory)", "reason": "\(error.message)"])
+                "a post is rejected", metadata: ["source": "\(directory)", "reason": "\(error.message)"])
             tell(directory, [.malformed(error)])
         }
     }

@@ -20,28 +20,28 @@ extension Uploader: SourceBackend {
     private func refusal(of wish: SourceWish, _ entry: SourceBook.Entry) -> String? {
         let record = entry.record
         if let account = ownership.absentOwner(record.account), [.submit, .retry, .first].contains(wish) {
-            return "it is \(account)'s; it goes on once \(account) signs in"
+            return "the post belongs to \(account), and continues once \(account) signs in"
         }
         switch (wish, record.stage) {
-        case (.submit, .rejected(let error)): return "it can't be taken: \(error.message)"
+        case (.submit, .rejected(let error)): return "the post is rejected: \(error.message)"
         case (.submit, .done) where entry.machine.pendingChanges.isEmpty:
-            return "it is done already, and nothing changed"
+            return "the post is already done, and nothing changed"
         // Until source.toml was read, nobody knows whether the source is a draft.
-        case (.submit, .collecting) where record.description != nil: return "it is submitted already"
-        case (.submit, .uploading) where entry.machine.pendingChanges.isEmpty: return "it is submitted already"
+        case (.submit, .collecting) where record.description != nil: return "the post is already submitted"
+        case (.submit, .uploading) where entry.machine.pendingChanges.isEmpty: return "the post is already submitted"
         case (.submit, .committing):
-            return "revision \(record.revision) is on its way; submit again once that is done"
-        case (.pause, _) where record.isPaused: return "it is paused already"
+            return "revision \(record.revision) is under way; submit again once it is done"
+        case (.pause, _) where record.isPaused: return "the post is already paused"
         case (.resume, _) where !record.isPaused:
-            return machine.isPaused ? "everything is paused; `outbox resume --all` goes on" : "it is not paused"
-        case (.cancel, .done), (.pause, .done), (.retry, .done), (.first, .done): return "it is done already"
-        case (.cancel, .cancelled), (.pause, .cancelled), (.first, .cancelled): return "it is cancelled already"
-        case (.pause, .failed), (.first, .failed): return "it has failed"
-        case (.retry, .draft), (.first, .draft): return "it is a draft; `outbox submit` uploads it"
+            return machine.isPaused ? "everything is paused; run `outbox resume --all`" : "the post is not paused"
+        case (.cancel, .done), (.pause, .done), (.retry, .done), (.first, .done): return "the post is already done"
+        case (.cancel, .cancelled), (.pause, .cancelled), (.first, .cancelled): return "the post is already cancelled"
+        case (.pause, .failed), (.first, .failed): return "the post has failed"
+        case (.retry, .draft), (.first, .draft): return "the post is a draft; `outbox submit` uploads it"
         case (.retry, .rejected(let error)), (.pause, .rejected(let error)), (.cancel, .rejected(let error)),
             (.first, .rejected(let error)):
-            return "it can't be taken: \(error.message)"
-        case (.cancel, .failed): return "it has failed"
+            return "the post is rejected: \(error.message)"
+        case (.cancel, .failed): return "the post has failed"
         default: return nil
         }
     }

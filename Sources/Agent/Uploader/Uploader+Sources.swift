@@ -10,7 +10,7 @@ import UploadCore
 // A file of a source is an ordinary file: watched, hashed, and a waiter of its upload. While the source holds the
 // file, the waiter is paused. Nothing else differs.
 extension Uploader {
-    // MARK: Telling
+    // MARK: Events
 
     /// Passes events to a source's machine and carries out its decisions at once. Events that arrive meanwhile are
     /// handled afterwards.
@@ -73,7 +73,7 @@ extension Uploader {
     /// Whether a source waits until its owner signs in.
     func isParked(_ source: SourceRecord) -> Bool { ownership.isParked(source.account) }
 
-    // MARK: Carrying out
+    // MARK: Actions
 
     func perform(_ actions: [SourceAction], of directory: RelativePath) {
         guard let record = sources[directory]?.record else { return }
@@ -225,10 +225,10 @@ extension Uploader {
         guard let directory = sources.directory(withID: id) else { return }
         switch outcome {
         case .done(let url):
-            parts.logger.info("a source is committed", metadata: ["source": "\(directory)", "url": "\(url ?? "-")"])
+            parts.logger.info("a post is committed", metadata: ["source": "\(directory)", "url": "\(url ?? "-")"])
         case .refused(let error), .forgotten(let error):
             parts.logger.warning(
-                "a source was not committed", metadata: ["source": "\(directory)", "reason": "\(error.message)"])
+                "a post was not committed", metadata: ["source": "\(directory)", "reason": "\(error.message)"])
         }
         tell(directory, [.committed(revision: revision, outcome)])
     }

@@ -129,7 +129,7 @@ extension Uploader {
         } catch {
             let metadata: Logger.Metadata = ["reason": "\(error)"]
             parts.logger.warning(
-                "the last acknowledgements can't be read; their fragments go again", metadata: metadata)
+                "the last acknowledgements can't be read; the agent sends their fragments again", metadata: metadata)
             return [:]
         }
     }

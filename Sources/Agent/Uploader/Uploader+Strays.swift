@@ -50,7 +50,7 @@ extension Uploader {
         var count = 0
         for stray in strays.prefix(Self.straysAtOnce) where discard(stray) { count += 1 }
         if count > 0 {
-            parts.logger.info("sidecars of files that are gone are brought in line", metadata: ["count": "\(count)"])
+            parts.logger.info("sidecars of vanished files are updated", metadata: ["count": "\(count)"])
         }
         let rest = strays.dropFirst(Self.straysAtOnce)
         if rest.isEmpty { isSweeping = false } else { run { $0.discard(rest) } }
@@ -76,7 +76,7 @@ extension Uploader {
         return true
     }
 
-    // MARK: Another `sidecars.directory`
+    // MARK: A changed `sidecars.directory`
 
     /// Removes the sidecars of an earlier `sidecars.directory`, once per run. Sidecars at the current place are
     /// already written: at the start, or when their files were seen.
@@ -98,7 +98,7 @@ extension Uploader {
             let store = isFormerOutbox ? SidecarStore(beside: files.outbox) : SidecarStore(mirror: root)
             let count = SidecarSweep.all(below: root, except: present ?? outbox).count(where: store.remove)
             logger.notice(
-                "sidecars.directory changed: sidecars left their former place",
+                "sidecars.directory changed, so the agent removed the sidecars at the old place",
                 metadata: ["from": "\(root)", "to": "\(present ?? outbox)", "count": "\(count)"])
             self?.run { $0.process([], writes: [note]) }
         }

@@ -87,7 +87,7 @@ extension Uploader {
         let look = parts.files.look(at: path)
         if case .there(.directory, _) = look {
             parts.logger.warning(
-                "a directory can't be read; its files are not seen",
+                "a directory can't be read, so its files are not uploaded",
                 metadata: ["path": "\(path)", "reason": "\(error)", "remedy": "check its permissions"])
             return
         }
@@ -119,14 +119,14 @@ extension Uploader {
     private func watchLimit(_ limit: WatchLimit) {
         status.problems[.watch] = "\(limit.reason); \(limit.remedy)"
         parts.logger.warning(
-            "a limit on watching is reached; what can't be watched is polled, what was lost is scanned for",
+            "a watch limit is reached; the agent polls unwatched directories and scans for lost events",
             metadata: ["directory": "\(limit.directory)", "reason": "\(limit.reason)", "remedy": "\(limit.remedy)"])
     }
 
     private func mountLost(_ path: RelativePath) {
         handle(.mountLost(path))
         parts.logger.warning(
-            "a file system below the outbox is gone; its files are waited for, not cancelled",
+            "a file system below the outbox is gone; the agent waits for its files and cancels none",
             metadata: ["path": "\(path)", "remedy": "mount it again"])
     }
 
@@ -141,7 +141,7 @@ extension Uploader {
         handle(.outboxLost)
         status.problems[.outbox] = "the outbox is gone: \(reason)"
         parts.logger.error(
-            "the outbox is gone; nothing is cancelled, it goes on when it is back",
+            "the outbox is gone; the agent cancels nothing and continues when the outbox is back",
             metadata: ["outbox": "\(parts.files.root)", "reason": "\(reason)"])
     }
 

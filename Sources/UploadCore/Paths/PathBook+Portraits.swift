@@ -104,7 +104,9 @@ extension PathBook {
         switch action {
         case .pause, .resume:
             let isPaused = action == .pause
-            if (record.state == .paused) == isPaused { return isPaused ? "it is paused already" : "it is not paused" }
+            if (record.state == .paused) == isPaused {
+                return isPaused ? "the picture is already paused" : "the picture is not paused"
+            }
             var changed = record
             changed.state = isPaused ? .paused : .queued
             store(changed)
@@ -123,7 +125,7 @@ extension PathBook {
             store(ended)
             add(.reportWhenDurable(record.path))
         case .retry: add(.portrait(.retry(record.path)))
-        case .first: return "profile pictures go their own way, beside all uploads"
+        case .first: return "a profile picture is not in the queue: the agent sends it beside the uploads"
         }
         return nil
     }

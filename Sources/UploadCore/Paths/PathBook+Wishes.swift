@@ -14,9 +14,9 @@ extension PathBook {
     ///
     /// - Returns: a message for the user if the action has no effect, or none yet; nil otherwise.
     mutating func act(_ action: FileAction, on path: RelativePath) -> String? {
-        guard let record = record(of: path) else { return "it is gone" }
+        guard let record = record(of: path) else { return "the file is gone" }
         if action == .retry || action == .first, let account = ownership.absentOwner(record.account) {
-            return "it is \(account)'s; it goes on once \(account) signs in"
+            return "the file belongs to \(account), and continues once \(account) signs in"
         }
         if record.key != nil, record.state != .settling, !record.state.isFinal, isPortrait(path) {
             return act(action, onPortrait: record)
@@ -31,8 +31,8 @@ extension PathBook {
     }
 
     mutating func pause(_ old: DropRecord) -> String? {
-        if old.state.isFinal { return "it is \(old.state.rawValue) already" }
-        if isPaused(old) { return "it is paused already" }
+        if old.state.isFinal { return "the file is already \(old.state.rawValue)" }
+        if isPaused(old) { return "the file is already paused" }
         var record = old
         record.state = .paused
         if let key = old.key, old.state != .settling {
@@ -48,9 +48,9 @@ extension PathBook {
     }
 
     private mutating func resume(_ old: DropRecord) -> String? {
-        if old.state.isFinal { return "it is \(old.state.rawValue) already" }
+        if old.state.isFinal { return "the file is already \(old.state.rawValue)" }
         guard isPaused(old) else {
-            return facts.isAllPaused ? "everything is paused; `outbox resume --all` goes on" : "it is not paused"
+            return facts.isAllPaused ? "everything is paused; run `outbox resume --all`" : "the file is not paused"
         }
         if wishes.paused.remove(old.path) != nil {
             rememberWishes(for: old)
@@ -62,11 +62,11 @@ extension PathBook {
             add(.upload(.setPaused(old.path, key, false)))
             add(.reportWhenDurable(old.path))
         }
-        return facts.isAllPaused ? "it goes on once `outbox resume --all` lets everything go on" : nil
+        return facts.isAllPaused ? "the file continues after `outbox resume --all`, because everything is paused" : nil
     }
 
     private mutating func cancel(_ old: DropRecord) -> String? {
-        if old.state.isFinal { return "it is \(old.state.rawValue) already" }
+        if old.state.isFinal { return "the file is already \(old.state.rawValue)" }
         var record = old
         record.state = .cancelled
         record.finishedAt = now.wall
@@ -90,8 +90,8 @@ extension PathBook {
 
     mutating func retry(_ old: DropRecord) -> String? {
         switch old.state {
-        case .done: return "it is done already"
-        case .paused: return "it is paused; `outbox resume` lets it go on"
+        case .done: return "the file is already done"
+        case .paused: return "the file is paused; run `outbox resume`"
         case .failed, .cancelled, .rejected:
             if facts.look(at: old.path).isGone { return "the file is gone" }
             if let file = old.identity { displaced[file.mark] = nil }
@@ -102,7 +102,7 @@ extension PathBook {
             add(.reportWhenDurable(old.path))
             add(.settle(old.path))
         default:
-            guard let key = old.key else { return "it is being looked at for the first time" }
+            guard let key = old.key else { return "the agent is still reading the file for the first time" }
             add(.upload(.retry(key)))
             add(.reportWhenDurable(old.path))
         }
@@ -110,7 +110,7 @@ extension PathBook {
     }
 
     mutating func moveFirst(_ old: DropRecord) -> String? {
-        if old.state.isFinal { return "it is \(old.state.rawValue) already" }
+        if old.state.isFinal { return "the file is already \(old.state.rawValue)" }
         if let key = old.key, old.state != .settling {
             add(.upload(.first(key)))
             add(.reportWhenDurable(old.path))

@@ -154,7 +154,7 @@ package struct PathBook: Sendable {
             if isByName { recogniseRename(to: path) }
             if let reason = act(action, on: path) { add(.refuse(reason)) }
         case .retry(let path):
-            if let reason = record(of: path).map({ retry($0) }) ?? "it is gone" { add(.refuse(reason)) }
+            if let reason = record(of: path).map({ retry($0) }) ?? "the file is gone" { add(.refuse(reason)) }
         case .lookAgain(let path): lookAgain(at: path)
         case .removed(let path): removed(path)
         case .strayFound(let path): cancelRemoved(path)

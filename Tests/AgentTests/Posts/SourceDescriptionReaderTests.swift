@@ -47,7 +47,7 @@ struct SourceDescriptionReaderTests {
             ("\n\ndrft = true", "line 3: `drft` is not a key; did you mean `draft`?"),
             (
                 "\ncolour = 1",
-                "line 2: `colour` is not a key; there are `title`, `cover` and `draft`: remove the others"
+                "line 2: `colour` is not a key; use only `title`, `cover` and `draft`"
             ),
             ("[upload]\nx = 1", "line 1: `upload` is not a key; "),
             ("title.en = \"x\"", "line 1: `title` must be a string, is a table; write title = "),

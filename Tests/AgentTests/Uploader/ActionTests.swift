@@ -40,7 +40,7 @@ struct ActionTests {
         let bench = try await Bench(place: first.place)
         #expect(await bench.uploader.file(id: FileReport.id(of: try bench.path("a")))?.state == .paused)
         let again = try #require(await bench.uploader.perform(.pause, on: try target("a", bench)))
-        #expect(again.unchanged.map(\.reason) == ["it is paused already"])
+        #expect(again.unchanged.map(\.reason) == ["the file is already paused"])
         _ = await bench.uploader.perform(.resume, on: try target("a", bench))
         try await bench.ends("a", .done)
     }
@@ -137,7 +137,7 @@ struct ActionTests {
         let key = try #require(try await bench.record("b")?.key)
         let answer = try #require(await bench.uploader.perform(.pause, on: .upload(key)))
         #expect(answer.changed.map(\.path) == [try bench.path("b")])
-        #expect(answer.unchanged.map(\.reason) == ["it is cancelled already"])
+        #expect(answer.unchanged.map(\.reason) == ["the file is already cancelled"])
     }
 
     @Test("cancelling everything ends all that is under way")
@@ -162,7 +162,7 @@ struct ActionTests {
         #expect(answer.changed.count == 1)
         try await bench.ends("a", .done)
         let done = try #require(await bench.uploader.perform(.retry, on: try target("a", bench)))
-        #expect(done.unchanged.map(\.reason) == ["it is done already"])
+        #expect(done.unchanged.map(\.reason) == ["the file is already done"])
     }
 
     @Test("what is wanted first goes before what came before it")

@@ -116,7 +116,7 @@ struct AccountTests {
             try await Poll.until("Ben's session", every: .milliseconds(1), lastState: { agent.log }) {
                 Files.read(Array("\(agent.state)/user".utf8)) == Array("ben\n".utf8)
             }
-        case .said: try await agent.hasSaid("a new token is kept", "ben")
+        case .said: try await agent.hasSaid("a new token is stored", "ben")
         case .begunAnew: try await agent.parked("anna-0.mp4", as: "anna")
         }
     }

@@ -116,7 +116,7 @@ struct ParkedTests {
         for action in ["retry", "first"] {
             let output = try await home.agent.command(action, "anna.mp4")
             let said = output.standardOutput + output.standardError
-            #expect(said.contains("it goes on once anna signs in"), "\(action): \(output)")
+            #expect(said.contains("continues once anna signs in"), "\(action): \(output)")
         }
         #expect(home.named(by: "ben").isEmpty)
         try home.agent.drop("ben.mp4", .mp4, size: 2000)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A session that the server refuses", .agents)
 struct RefusedSessionTests {
-    private static let said = "the server wants another token"
+    private static let said = "the server requires another token"
 
     @Test("is said once, probed once per retry_interval, also over a restart, and costs no progress")
     func refused() async throws {

@@ -67,7 +67,7 @@ struct ControlWalkTests {
 
         #expect(output.code == 0, "\(output)")
         for word in [
-            "\"state\":\"paused\"", "dot.gif", "\"A walk\"", "event: source", "outbox_files{", "\"refusal\":\"it",
+            "\"state\":\"paused\"", "dot.gif", "\"A walk\"", "event: source", "outbox_files{", "\"refusal\":\"the post",
         ] {
             #expect(output.standardOutput.contains(word), "\(word) in \(output)")
         }

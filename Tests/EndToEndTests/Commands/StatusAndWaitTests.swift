@@ -161,7 +161,7 @@ struct StatusAndWaitTests {
         #expect(one.contains("\n") && one.contains(message))
 
         #expect(agent.said("warning", "a file failed", "path=z.jpg").count == 1)
-        #expect(agent.said("notice", "a file is not taken", "path=words.jpg").count == 1)
+        #expect(agent.said("notice", "a file is rejected", "path=words.jpg").count == 1)
         #expect(agent.said("info", "a file is done", "path=a.jpg").count == 1)
     }
 

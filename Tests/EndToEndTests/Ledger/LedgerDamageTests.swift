@@ -113,7 +113,7 @@ struct LedgerDamageTests {
         let mark = try String(contentsOfFile: agent.state + "/ledger-mark", encoding: .utf8)
         #expect(mark.hasPrefix("crashed "))
         try await agent.start()
-        try await agent.hasSaid("warning", "the last run crashed", "the ledger was looked through and is sound")
+        try await agent.hasSaid("warning", "the last run crashed", "the agent checked the ledger, and it is sound")
         try await agent.kill()
         #expect(try String(contentsOfFile: agent.state + "/ledger-mark", encoding: .utf8).hasPrefix("running "))
     }

@@ -100,7 +100,7 @@ struct SourceStopTests {
         #expect(
             server.store.posts.posts.values.map { $0.files.map(\.md5) } == [[Digest.md5(large), Digest.md5(small)]])
         #expect(server.store.violations == [])
-        #expect(try ask(agent, "cancel", id) != nil, "it is done already")
+        #expect(try ask(agent, "cancel", id) != nil, "the post is already done")
     }
 
     @Test("first moves one to the head of the queue", arguments: [true, false])

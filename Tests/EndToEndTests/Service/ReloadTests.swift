@@ -70,14 +70,14 @@ struct ReloadTests {
         #expect(before == [0, 0, 0])
 
         try await reload(agent, ["log.level": "info"], heardBy: listener)
-        try await agent.hasSaid("notice", "configuration is read again")
+        try await agent.hasSaid("notice", "configuration is reloaded")
         try await reload(agent, ["log.level": "critical"], heardBy: listener)
         try agent.drop("b.jpg", .jpeg, size: 2000)
         try await agent.reached("b.jpg", .waiting)
         try await reload(agent, ["log.level": "debug"], heardBy: listener)
-        try await agent.hasSaid("notice", "configuration is read again", atLeast: 2)
+        try await agent.hasSaid("notice", "configuration is reloaded", atLeast: 2)
 
-        #expect(agent.said("configuration is read again").count == 2)
+        #expect(agent.said("configuration is reloaded").count == 2)
     }
 
     @Test("takes a token from a file of another name")
@@ -131,10 +131,10 @@ struct ReloadTests {
     private func expectGoingOn(_ agent: Agent, _ server: FaultServer, mended good: String) async throws {
         var keys = [try agent.drop("a.jpg", .jpeg, size: 2000)]
         try await agent.reached("a.jpg", .done)
-        #expect(agent.said("configuration is read again") == [])
+        #expect(agent.said("configuration is reloaded") == [])
         try good.write(toFile: agent.config, atomically: true, encoding: .utf8)
         agent.program?.kill(SIGHUP)
-        try await agent.hasSaid("configuration is read again")
+        try await agent.hasSaid("configuration is reloaded")
         keys.append(try agent.drop("b.jpg", .jpeg, size: 2000))
         try await agent.reached("b.jpg", .done)
         expectClean(server, finished: keys)

@@ -36,7 +36,7 @@ struct StopTests {
     /// s.
     private func expectEnd(of agent: Agent) async throws {
         #expect(try await agent.stop(timeout: .seconds(60)) == .exited(0))
-        #expect(agent.said("is cut off") == [])
+        #expect(agent.said("is killed") == [])
         #expect(agent.said("outbox has ended").count == 1)
     }
 

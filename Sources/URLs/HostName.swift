@@ -51,17 +51,17 @@ package enum HostName {
     }
 
     private static func label(_ part: Substring.UnicodeScalarView.SubSequence) throws(URLRefusal) -> String {
-        if part.isEmpty { throw URLRefusal("its host is empty or has a part that is") }
+        if part.isEmpty { throw URLRefusal("its host is empty, or has an empty part") }
         let label = String(part).lowercased()
         var encoded = label
         if label.utf8.contains(where: { $0 >= 0x80 }) {
             guard label.unicodeScalars.allSatisfy(isAllowed), let punycode = Punycode.encode(label) else {
-                throw URLRefusal("its host can't be encoded; write it in its ASCII form (xn--)")
+                throw URLRefusal("its host can't be encoded; write it in ASCII (xn--…)")
             }
             encoded = "xn--" + punycode
         }
         guard encoded.utf8.allSatisfy(isAllowed) else {
-            throw URLRefusal("its host holds a character that no name has")
+            throw URLRefusal("its host holds a character that host names do not allow")
         }
         if encoded.utf8.count > longestLabel { throw URLRefusal("a part of its host is over \(longestLabel) bytes") }
         return encoded

@@ -152,6 +152,7 @@ struct ServerFactsTests {
         #expect(proxy("server", encrypted: true, ["HTTPS_PROXY": "p:1"])?.variable == "HTTPS_PROXY")
         #expect(proxy("server", ["ALL_PROXY": "p:1"])?.variable == "ALL_PROXY")
         #expect(proxy("server", ["HTTP_PROXY": "p:1"]) == nil, "libcurl does not look at it")
+        #expect(proxy("server", ["http_proxy": "p:1", "no_proxy": "", "NO_PROXY": "server"]) == nil)
     }
 
     @Test(

@@ -10,7 +10,6 @@ import LedgerCare
 import LinuxSystem
 import Logging
 import NetworkWatch
-import Portrait
 import Remotes
 import ServiceLifecycle
 import Session
@@ -134,7 +133,6 @@ struct RunningAgent: Service {
         uploader.run { uploader in
             uploader.process([.setLimits(UploadLimits(upload))])
             uploader.credentialsChanged()
-            uploader.parts.portrait?.service.setRetryInterval(upload.retryInterval)
         }
     }
 
@@ -271,7 +269,7 @@ struct RunningAgent: Service {
                             goneAddresses: Set(change.goneAddresses.map(\.description)),
                             returnedAddresses: Set(change.returnedAddresses.map(\.description)))
                     }
-                    uploader.run { $0.networkChanged() }
+                    uploader.run { $0.process([.networkChanged]) }
                     pictures.networkChanged()
                 })
         } catch {

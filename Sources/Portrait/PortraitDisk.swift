@@ -1,20 +1,20 @@
 import Glibc
-package import LinuxSystem
-package import SystemPackage
+import LinuxSystem
+import SystemPackage
 
 /// The file operations of the portrait. Each takes effect completely or not at all, as seen by a reader.
 ///
 /// Calls `step` with a description before each system call that changes the disk. A test can throw there to simulate a
 /// kill.
-package struct PortraitDisk: Sendable {
+struct PortraitDisk: Sendable {
     /// Called with the name of the next step.
-    package var step: @Sendable (String) throws(Errno) -> Void = { _ in }
+    var step: @Sendable (String) throws(Errno) -> Void = { _ in }
 
     /// Prefix of the names of unfinished files.
-    package static let unfinished = ".new-"
+    static let unfinished = ".new-"
 
     /// Creates a directory and its missing parents.
-    package func makeDirectory(_ path: String) throws(Errno) {
+    func makeDirectory(_ path: String) throws(Errno) {
         if (try? FileStatus(path: path))?.kind == .directory { return }
         try step("make \(path)")
         try Directory.create(path)
@@ -22,7 +22,7 @@ package struct PortraitDisk: Sendable {
     }
 
     /// Replaces or creates a file atomically. Durable on return.
-    package func replace(_ name: String, with bytes: [UInt8], in directory: Directory) throws(Errno) {
+    func replace(_ name: String, with bytes: [UInt8], in directory: Directory) throws(Errno) {
         let temporary = Self.unfinished + name
         try unlink(temporary, in: directory)
         try step("create \(temporary)")
@@ -37,7 +37,7 @@ package struct PortraitDisk: Sendable {
     }
 
     /// Replaces a name by a symbolic link to `target`, atomically.
-    package func link(_ name: String, to target: String, in directory: Directory) throws(Errno) {
+    func link(_ name: String, to target: String, in directory: Directory) throws(Errno) {
         if Self.target(of: name, in: directory) == target { return }
         let temporary = Self.unfinished + name
         try unlink(temporary, in: directory)
@@ -48,7 +48,7 @@ package struct PortraitDisk: Sendable {
     }
 
     /// Returns the target of a symbolic link; nil if the name is not a symbolic link.
-    package static func target(of name: String, in directory: Directory) -> String? {
+    static func target(of name: String, in directory: Directory) -> String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = buffer.withUnsafeMutableBytes { space in
             space.baseAddress.map { readlinkat(directory.rawValue, name, $0, space.count) } ?? -1
@@ -57,7 +57,7 @@ package struct PortraitDisk: Sendable {
     }
 
     /// Removes a name. A missing name is no error.
-    package func unlink(_ name: String, in directory: Directory) throws(Errno) {
+    func unlink(_ name: String, in directory: Directory) throws(Errno) {
         guard (try? directory.status(Array(name.utf8))) != nil else { return }
         try step("unlink \(name)")
         do throws(Errno) {
@@ -68,7 +68,7 @@ package struct PortraitDisk: Sendable {
     }
 
     /// Removes a directory and the files in it.
-    package func removeDirectory(_ name: String, in directory: Directory) throws(Errno) {
+    func removeDirectory(_ name: String, in directory: Directory) throws(Errno) {
         let inner = try directory.directory(Array(name.utf8))
         for entry in try inner.entries() {
             try unlink(String(decoding: entry.name, as: UTF8.self), in: inner)
@@ -84,7 +84,7 @@ package struct PortraitDisk: Sendable {
     }
 
     /// Reads a whole file of at most 1 MiB; nil if the file is missing.
-    package static func read(_ name: String, in directory: Directory) throws(Errno) -> [UInt8]? {
+    static func read(_ name: String, in directory: Directory) throws(Errno) -> [UInt8]? {
         do throws(Errno) {
             let file = SharedDescriptor(try directory.open(Array(name.utf8), flags: O_RDONLY | O_NOFOLLOW))
             var bytes = [UInt8](repeating: 0, count: 1 << 20)

@@ -20,7 +20,7 @@ import UploadCore
 /// two JSON files are authoritative. The links are derived from them and repaired at every start.
 ///
 /// All functions block.
-package struct PortraitFiles: Sendable {
+struct PortraitFiles: Sendable {
     /// The stored records: restored by `open` and updated by each write.
     struct Kept: Equatable, Sendable {
         var record: PortraitRecord?
@@ -64,9 +64,7 @@ package struct PortraitFiles: Sendable {
         let directory = try Directory(path: portrait)
         kept = Kept(
             record: try PortraitDisk.read("newest.json", in: directory).flatMap(PortraitRecord.init(json:)),
-            profile: try PortraitDisk.read("profile.json", in: try Directory(path: state)).flatMap { bytes in
-                try? JSONDecoder().decode(Profile.self, from: Data(bytes))
-            })
+            profile: try Profile.read(from: state))
         let generations = try self.generations(in: directory)
         kept.lastID = ([kept.record?.id, kept.profile?.portrait] + generations).compactMap(\.self).max() ?? 0
         if var record = kept.record, record.fate == .pending {

@@ -72,11 +72,10 @@ extension PortraitRecord {
         let identity = FileIdentity(
             device: file.device, inode: file.inode, size: file.size, modified: file.modified, changed: file.changed,
             born: file.born)
-        id = stored.portrait
-        drop = PortraitDrop(
+        let drop = PortraitDrop(
             path: path, key: key, identity: identity, type: MediaType(kind: kind, mime: stored.type),
             acceptedAt: WallTime(milliseconds: stored.acceptedAt), isPaused: stored.isPaused)
-        account = stored.account
+        self.init(id: stored.portrait, drop: drop, account: stored.account)
         fate = stored.fate
         attempts = stored.attempts
         startedAt = stored.startedAt.map(WallTime.init)

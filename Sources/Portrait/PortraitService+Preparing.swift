@@ -10,7 +10,7 @@ extension PortraitService {
     /// Side of the thumbnail, in pixels.
     private static let thumbnailSide = 150
 
-    package func prepare(_ id: UInt64, _ drop: PortraitDrop) {
+    func prepare(_ id: UInt64, _ drop: PortraitDrop) {
         preparation = Task {
             let event = await self.draw(id, drop)
             self.process(event)

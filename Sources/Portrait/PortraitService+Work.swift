@@ -4,12 +4,12 @@ import Logging
 import MediaTools
 import PictureJobs
 import Remotes
-package import SystemPackage
-package import UploadCore
+import SystemPackage
+import UploadCore
 
 // Performs the machine's actions.
 extension PortraitService {
-    package func perform(_ action: PortraitMachine.Action) {
+    func perform(_ action: PortraitMachine.Action) {
         switch action {
         case .prepare(let id, let drop): prepare(id, drop)
         case .scrap(let id):
@@ -43,7 +43,7 @@ extension PortraitService {
         process(.stored(record.id))
     }
 
-    package func storage(_ error: Errno) -> FileError {
+    func storage(_ error: Errno) -> FileError {
         let message = "the profile picture can't be stored in \(parts.state)/portrait: \(error); free some space there"
         return FileError(code: "storage", message: message, retryable: true)
     }
@@ -66,7 +66,7 @@ extension PortraitService {
 
     // MARK: Sending
 
-    private func upload(_ request: PortraitMachine.RequestID, _ id: UInt64) {
+    private func upload(_ request: RequestID, _ id: UInt64) {
         let (remote, body): (any PortraitRemote, FileBody)
         do throws(RemoteFailure) {
             (remote, body) = try open(id)
@@ -87,7 +87,7 @@ extension PortraitService {
 
     /// Returns the remote and the bytes of the newest picture.
     private func open(_ id: UInt64) throws(RemoteFailure) -> (any PortraitRemote, FileBody) {
-        guard let remote = parts.remote else { throw .permanent(Self.noPortraits) }
+        guard let remote = parts.remote else { throw .permanent(PortraitMachine.unsupported) }
         do throws(Errno) {
             return (remote, try FileBody(try files.picture(id)))
         } catch {
@@ -99,7 +99,7 @@ extension PortraitService {
         }
     }
 
-    private func ended(_ request: PortraitMachine.RequestID, _ event: PortraitMachine.Event) {
+    private func ended(_ request: RequestID, _ event: PortraitMachine.Event) {
         requests[request] = nil
         if case .failed(_, .signedOut(let error)) = event { outlets.sessionRefused(error) }
         if case .failed(_, .temporary(let error, _, _)) = event {

@@ -101,22 +101,22 @@ package actor PortraitService {
     private let thread = SerialThread(name: "portrait")
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    package let parts: Parts
-    package var files: PortraitFiles
-    package var machine: PortraitMachine
+    let parts: Parts
+    var files: PortraitFiles
+    var machine: PortraitMachine
     var outlets = PortraitOutlets()
-    package var requests: [PortraitMachine.RequestID: Task<Void, Never>] = [:]
+    var requests: [RequestID: Task<Void, Never>] = [:]
     var preparation: Task<Void, Never>?
-    package var hasStopped = false
+    var hasStopped = false
     private let seed: UInt64
     private var events: [PortraitMachine.Event] = []
     private var alarm = Alarm()
 
     /// Creates a service that does nothing before `start`.
-    package init(_ parts: Parts, disk: PortraitDisk = PortraitDisk(), seed: UInt64 = .random(in: .min ... .max)) {
+    package init(_ parts: Parts, seed: UInt64 = .random(in: .min ... .max)) {
         self.parts = parts
         self.seed = seed
-        files = PortraitFiles(state: parts.state, avatars: parts.avatars, disk: disk)
+        files = PortraitFiles(state: parts.state, avatars: parts.avatars)
         machine = PortraitMachine(restoring: nil, lastID: 0, retryInterval: parts.retryInterval, seed: seed)
     }
 
@@ -131,78 +131,14 @@ package actor PortraitService {
         run { $0.begin(outlets, isAllPaused) }
     }
 
-    /// Reports a hashed file of the portrait folder that is a new drop for its path.
-    package nonisolated func dropped(_ drop: PortraitDrop, _ order: DropOrder) {
-        run { $0.take(drop, order) }
-    }
-
-    /// Reports that a file was removed from the portrait folder or moved out of it. A report with its final state
-    /// always follows.
-    package nonisolated func removed(_ path: RelativePath, _ key: ContentKey) {
-        takeBack(path, key, "removed", "the file was removed before it was the profile picture on the server")
-    }
-
-    /// Reports that the user cancelled a file. A report with its final state always follows.
-    package nonisolated func cancelled(_ path: RelativePath, _ key: ContentKey) {
-        takeBack(path, key, "cancelled", "cancelled by the user")
-    }
-
-    private nonisolated func takeBack(_ path: RelativePath, _ key: ContentKey, _ code: String, _ message: String) {
-        run { $0.process(.takenBack(path, key, FileError(code: code, message: message, retryable: false))) }
-    }
-
-    /// Reports that a file was renamed within the portrait folder.
-    package nonisolated func renamed(_ old: RelativePath, to new: RelativePath) {
-        run { $0.process(.renamed(old, new)) }
-    }
-
-    /// Reports that the user paused or resumed a file.
-    package nonisolated func setPaused(_ isPaused: Bool, _ path: RelativePath) {
-        run { $0.process(.paused(path, isPaused)) }
-    }
-
-    /// Reports that the user paused or resumed everything.
-    package nonisolated func setAllPaused(_ isPaused: Bool) {
-        run { $0.process(.allPaused(isPaused)) }
-    }
-
-    /// Retries a file before its pause ends.
-    package nonisolated func retry(_ path: RelativePath) {
-        run { $0.process(.retried(path)) }
+    /// Passes on an event: a drop, what became of its file, a user's wish, or news that concern every request.
+    package nonisolated func handle(_ event: PortraitMachine.Event) {
+        run { $0.process(event) }
     }
 
     /// Reports that the credentials may have changed: same account, or the first account that signs in.
     package nonisolated func credentialsChanged() {
         run { $0.process(.credentialsChanged(account: $0.parts.account())) }
-    }
-
-    /// Reports that the server refused the session of another request.
-    package nonisolated func sessionRefused(_ error: FileError) {
-        run { $0.process(.sessionRefused(error)) }
-    }
-
-    /// Reports that the server accepts requests of the session.
-    package nonisolated func sessionWorks() {
-        run { $0.process(.sessionWorks) }
-    }
-
-    /// The user signed out.
-    package nonisolated func signedOut() {
-        run { service in
-            service.process(.signedOut)
-            // A token that `login` did not store may remain, such as one from the environment.
-            if let account = service.parts.account() { service.process(.credentialsChanged(account: account)) }
-        }
-    }
-
-    /// Reports that a network became available.
-    package nonisolated func networkChanged() {
-        run { $0.process(.networkChanged) }
-    }
-
-    /// Applies a changed `upload.retry_interval`.
-    package nonisolated func setRetryInterval(_ interval: Duration) {
-        run { $0.machine.setRetryInterval(interval) }
     }
 
     /// The current answer for `GET /v1/profile`.
@@ -222,7 +158,7 @@ package actor PortraitService {
     // MARK: Lifetime
 
     /// Runs work on the service's thread, after the work already queued.
-    package nonisolated func run(_ work: @escaping @Sendable (isolated PortraitService) -> Void) {
+    nonisolated func run(_ work: @escaping @Sendable (isolated PortraitService) -> Void) {
         thread.run { self.assumeIsolated { work($0) } }
     }
 
@@ -236,7 +172,8 @@ package actor PortraitService {
                 metadata: ["path": "\(parts.state)/portrait", "reason": "\(error)"])
         }
         machine = PortraitMachine(
-            restoring: files.kept.record, lastID: files.kept.lastID, retryInterval: parts.retryInterval, seed: seed)
+            restoring: files.kept.record, lastID: files.kept.lastID, isSupported: parts.remote != nil,
+            retryInterval: parts.retryInterval, seed: seed)
         if let profile = files.kept.profile { pin(profile) }
         process(.started(account: parts.account(), isAllPaused: isAllPaused))
     }
@@ -258,29 +195,10 @@ package actor PortraitService {
         }
     }
 
-    static let noPortraits = FileError(
-        code: "no_portrait", message: "this server's protocol has no profile pictures; use fileSection",
-        retryable: false)
-
-    private func take(_ drop: PortraitDrop, _ order: DropOrder) {
-        var report = PortraitReport(path: drop.path, key: drop.key, state: .failed, finishedAt: parts.clock.now.wall)
-        if parts.remote == nil {
-            report.error = Self.noPortraits
-        } else if drop.type.kind != .image {
-            report.state = .rejected
-            report.error = FileError(
-                code: "unsupported_type",
-                message: "a profile picture must be a picture; drop videos elsewhere in the outbox", retryable: false)
-        } else {
-            return process(.dropped(drop, order))
-        }
-        outlets.report(report)
-    }
-
     /// Passes an event to the machine and performs its actions.
     ///
     /// Events caused by these actions wait until all actions are performed.
-    package func process(_ event: PortraitMachine.Event) {
+    func process(_ event: PortraitMachine.Event) {
         events.append(event)
         if events.count > 1 { return }
         while let event = events.first {
@@ -305,7 +223,7 @@ package actor PortraitService {
     }
 
     /// Logs that `current.jpg` can't be updated. Everything else continues.
-    package func note(trouble: (any Error)?) {
+    func note(trouble: (any Error)?) {
         guard let trouble else { return }
         parts.logger.warning(
             "the profile picture can't be shown",

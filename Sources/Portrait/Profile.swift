@@ -1,6 +1,8 @@
 import AgentSupport
 import FoundationEssentials
+import LinuxSystem
 import Reports
+package import SystemPackage
 import UploadCore
 
 /// The picture the server confirmed last: `<state>/profile.json`.
@@ -8,22 +10,28 @@ import UploadCore
 /// The file is written atomically. After any kind of exit, it decides whether a picture was confirmed.
 package struct Profile: Codable, Equatable, Sendable {
     /// Changes only when a field changes its meaning.
-    package var version = 1
+    var version = 1
     /// The picture's URL, unchanged from the server's answer.
     package var portraitURL: String
     /// When the server confirmed the picture, in the sidecars' time format.
-    package var updatedAt: String
+    var updatedAt: String
     /// The account whose session sent the picture; nil if nobody was signed in.
-    package var account: String?
+    var account: String?
     /// The dropped file, relative to the outbox, in the sidecars' path format.
-    package var path: String
+    var path: String
     /// MD5 of the dropped file.
-    package var key: String
+    var key: String
     /// Absolute path of the picture on this machine: in the avatar cache, or in the state directory if the cache could
     /// not store it.
-    package var picture: String
+    var picture: String
     /// The number of the picture; counts all stored pictures.
-    package var portrait: UInt64
+    var portrait: UInt64
+
+    /// Reads the file in a state directory; nil if it is missing or damaged.
+    package static func read(from state: String) throws(Errno) -> Profile? {
+        guard let bytes = try PortraitDisk.read("profile.json", in: try Directory(path: state)) else { return nil }
+        return try? JSONDecoder().decode(Profile.self, from: Data(bytes))
+    }
 
     /// The picture's URL in the avatar cache: cut at the last `!`, because the server appends the size after it.
     package static func cacheURL(of url: String) -> String {

@@ -65,7 +65,11 @@ struct PortraitFilesTests {
     }
 
     private static func record(_ id: UInt64) -> PortraitRecord {
-        PortraitRecord(id: id, drop: PortraitLife.drop("\(id).jpg", content: id), account: "anna")
+        let drop = PortraitDrop(
+            path: PortraitStage.path("\(id).jpg"), key: ContentKey(high: 0, low: id),
+            identity: FileIdentity(device: 1, inode: id, size: 1000, modified: 0, changed: 0, born: 0),
+            type: MediaType(kind: .image, mime: "image/jpeg"), acceptedAt: WallTime(milliseconds: 0))
+        return PortraitRecord(id: id, drop: drop, account: "anna")
     }
 
     private static func draw(_ id: UInt64, with files: inout PortraitFiles) throws {

@@ -21,7 +21,7 @@ struct PortraitServiceTests {
     }
 
     private func take(_ service: PortraitService, _ name: String, _ content: String) throws {
-        service.dropped(try stage.drop(name, content), stage.arrive())
+        service.handle(.dropped(try stage.drop(name, content), stage.arrive()))
     }
 
     @Test("a dropped picture is shown, sent, and kept in the cache under the URL cut at its last !")
@@ -52,7 +52,7 @@ struct PortraitServiceTests {
         #expect(stage.text(stage.portrait + "/pending-150.jpg") == "thumbnail of jpeg of A")
         #expect(await service.profile().pending?.error == down)
         stage.state.withLock { $0.reply = .url("http://h/u/1.jpg") }
-        service.networkChanged()
+        service.handle(.networkChanged)
         try await expect("a.jpg", .done)
         await service.stop()
     }
@@ -135,7 +135,7 @@ struct PortraitServiceTests {
         try take(service, "a.jpg", "A")
         try await expect("a.jpg", .uploading)
         stage.state.withLock { $0.account = nil }
-        service.signedOut()
+        service.handle(.signedOut)
         try await expect("a.jpg", .cancelled)
         try take(service, "b.jpg", "B")
         try await expect("b.jpg", .signedOut)
@@ -160,10 +160,10 @@ struct PortraitServiceTests {
     @Test("a session that works again takes what waited for a login")
     func sessionWorks() async throws {
         let service = stage.service()
-        service.sessionRefused(FileError(code: "signed_out", message: "401", retryable: true))
+        service.handle(.serverTrouble(FileError(code: "signed_out", message: "401", retryable: true)))
         try take(service, "a.jpg", "A")
         try await expect("a.jpg", .signedOut)
-        service.sessionWorks()
+        service.handle(.serverTrouble(nil))
         try await expect("a.jpg", .done)
         await service.stop()
     }
@@ -232,7 +232,7 @@ struct PortraitServiceTests {
         let service = stage.service()
         try take(service, "a.jpg", "A")
         try await expect("a.jpg", .waiting)
-        service.retry(PortraitLife.path("a.jpg"))
+        service.handle(.retried(PortraitStage.path("a.jpg")))
         try await expect("a.jpg", times == 1 ? .done : .failed)
         #expect(stage.report("a.jpg")?.error?.code == (times == 1 ? nil : "damaged"))
         await service.stop()
@@ -246,7 +246,7 @@ struct PortraitServiceTests {
         try await expect("a.jpg", .waiting)
         stage.state.withLock { $0.verdict = .draws }
         stage.clock.advance(by: .seconds(2))
-        service.retry(PortraitLife.path("a.jpg"))
+        service.handle(.retried(PortraitStage.path("a.jpg")))
         try await expect("a.jpg", .done)
         await service.stop()
     }
@@ -275,13 +275,13 @@ struct PortraitServiceTests {
         try FileManager.default.moveItem(atPath: picture, toPath: aside)
         if comesBack { try FileManager.default.createSymbolicLink(atPath: picture, withDestinationPath: aside) }
         stage.state.withLock { $0.reply = .url("http://h/u/1.jpg") }
-        service.networkChanged()
+        service.handle(.networkChanged)
         if comesBack {
             try await stage.wait(for: "the trouble") { stage.report("a.jpg")?.error?.code == "storage" }
             #expect(stage.report("a.jpg")?.state == .waiting)
             try FileManager.default.removeItem(atPath: picture)
             try FileManager.default.moveItem(atPath: aside, toPath: picture)
-            service.networkChanged()
+            service.handle(.networkChanged)
             try await expect("a.jpg", .done)
         } else {
             try await expect("a.jpg", .failed)
@@ -319,9 +319,9 @@ struct PortraitServiceTests {
         let service = stage.service()
         try take(service, "a.jpg", "A")
         try await expect("a.jpg", .waiting)
-        service.setPaused(true, PortraitLife.path("a.jpg"))
+        service.handle(.paused(PortraitStage.path("a.jpg"), true))
         try await expect("a.jpg", .paused)
-        service.renamed(PortraitLife.path("a.jpg"), to: PortraitLife.path("b.jpg"))
+        service.handle(.renamed(PortraitStage.path("a.jpg"), PortraitStage.path("b.jpg")))
         let now = String(decoding: await service.profile().json, as: UTF8.self)
         #expect(now.contains("portrait/b.jpg") && now.contains("paused"))
         #expect(stage.state.withLock(\.profiles.last) == now)
@@ -334,7 +334,7 @@ struct PortraitServiceTests {
         let service = stage.service()
         let drop = try stage.drop("a.jpg", "A")
         try Data("other content".utf8).write(to: URL(filePath: stage.outbox + "/portrait/a.jpg"))
-        service.dropped(drop, stage.arrive())
+        service.handle(.dropped(drop, stage.arrive()))
         try await stage.wait(for: "another look") { stage.state.withLock(\.reconsidered) == [drop.path] }
         #expect(stage.current == nil)
         await service.stop()
@@ -345,9 +345,9 @@ struct PortraitServiceTests {
         stage.state.withLock { $0.reply = .hang }
         let service = stage.service()
         let drop = try stage.drop("a.jpg", "A")
-        service.dropped(drop, stage.arrive())
+        service.handle(.dropped(drop, stage.arrive()))
         try await expect("a.jpg", .uploading)
-        service.removed(drop.path, drop.key)
+        service.handle(.takenBack(drop.path, drop.key, PortraitMachine.removed))
         try await expect("a.jpg", .cancelled)
         #expect(stage.report("a.jpg")?.error?.code == "removed")
         #expect(stage.current == nil)
@@ -357,12 +357,12 @@ struct PortraitServiceTests {
     @Test("a video is rejected, and so is everything where the protocol has no portraits")
     func notTaken() async throws {
         let service = stage.service()
-        service.dropped(
-            try stage.drop("a.mp4", "A", type: MediaType(kind: .video, mime: "video/mp4")), stage.arrive())
+        let video = try stage.drop("a.mp4", "A", type: MediaType(kind: .video, mime: "video/mp4"))
+        service.handle(.dropped(video, stage.arrive()))
         try await expect("a.mp4", .rejected)
         await service.stop()
         let other = stage.service(hasRemote: false)
-        other.dropped(try stage.drop("b.jpg", "B"), stage.arrive())
+        other.handle(.dropped(try stage.drop("b.jpg", "B"), stage.arrive()))
         try await expect("b.jpg", .failed)
         #expect(stage.report("b.jpg")?.error?.code == "no_portrait")
         await other.stop()

@@ -122,7 +122,7 @@ final class PortraitStage: Sendable {
     /// A file as the uploader tells of it.
     func drop(_ name: String, _ content: String, type: MediaType? = nil) throws -> PortraitDrop {
         try Data(content.utf8).write(to: URL(filePath: outbox + "/portrait/" + name))
-        let path = PortraitLife.path(name)
+        let path = Self.path(name)
         let status = try OutboxFiles(root: outbox).status(of: path)
         return PortraitDrop(
             path: path, key: ContentKey(high: 0, low: UInt64(content.hashValue.magnitude)),
@@ -130,8 +130,10 @@ final class PortraitStage: Sendable {
             acceptedAt: clock.now.wall)
     }
 
+    static func path(_ name: String) -> RelativePath { RelativePath("portrait/\(name)") ?? .root }
+
     func report(_ name: String) -> PortraitReport? {
-        state.withLock { $0.reports.last { $0.path == PortraitLife.path(name) } }
+        state.withLock { $0.reports.last { $0.path == Self.path(name) } }
     }
 
     func text(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }

@@ -2,8 +2,6 @@ package import AgentConfiguration
 import AgentSupport
 import Avatars
 package import ControlAPI
-import FoundationEssentials
-import LinuxSystem
 import Logging
 import MediaTools
 import Portrait
@@ -52,10 +50,7 @@ package final class OwnAvatars: Sendable {
 
     /// `current.jpg` may show a pending picture. Pin the confirmed picture, so that it isn't lost meanwhile.
     private static func confirmedPortrait(state: String) -> AvatarAddress? {
-        guard let directory = try? Directory(path: state),
-            let text = try? PortraitDisk.read("profile.json", in: directory),
-            let profile = try? JSONDecoder().decode(Profile.self, from: Data(text))
-        else { return nil }
+        guard let profile = try? Profile.read(from: state) else { return nil }
         return try? AvatarAddress(Profile.cacheURL(of: profile.portraitURL))
     }
 

@@ -1,7 +1,6 @@
 import Ledger
 import LedgerCare
 import LinuxSystem
-import Portrait
 import Reports
 import UploadCore
 
@@ -81,7 +80,6 @@ extension Uploader {
 
     private func setAll(_ action: FileAction) {
         if action == .pause || action == .resume { parts.pauseMark?.set(action == .pause) }
-        if action == .pause || action == .resume { parts.portrait?.service.setAllPaused(action == .pause) }
         switch action {
         case .pause: process([.setAllPaused(true)], writes: [.setting(LedgerSetting.allPaused, [1])])
         case .resume: process([.setAllPaused(false)], writes: [.setting(LedgerSetting.allPaused, nil)])

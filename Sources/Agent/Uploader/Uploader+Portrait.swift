@@ -30,12 +30,26 @@ extension Uploader {
                     uploader.send(record, to: service, job.map(DropOrder.arrived) ?? .found)
                 }
             }
-        case .removed(let path, let key): service.removed(path, key)
-        case .renamed(let old, let new): service.renamed(old, to: new)
-        case .setPaused(let path, let isPaused): service.setPaused(isPaused, path)
-        case .cancelled(let path, let key): service.cancelled(path, key)
-        case .retry(let path): service.retry(path)
+        case .removed(let path, let key): service.handle(.takenBack(path, key, PortraitMachine.removed))
+        case .renamed(let old, let new): service.handle(.renamed(old, new))
+        case .setPaused(let path, let isPaused): service.handle(.paused(path, isPaused))
+        case .cancelled(let path, let key): service.handle(.takenBack(path, key, .cancelledByUser))
+        case .retry(let path): service.handle(.retried(path))
         case .forgetReport: break
+        }
+    }
+
+    /// Passes on what concerns all requests, those of the upload machine and the profile picture's.
+    func tellPortrait(_ events: [MachineEvent]) {
+        guard let service = parts.portrait?.service else { return }
+        for event in events {
+            switch event {
+            case .setAllPaused(let isPaused): service.handle(.allPaused(isPaused))
+            case .setLimits(let limits): service.handle(.setRetryInterval(limits.retryInterval))
+            case .networkChanged: service.handle(.networkChanged)
+            case .credentialsChanged: service.credentialsChanged()
+            default: break
+            }
         }
     }
 
@@ -49,10 +63,10 @@ extension Uploader {
 
     private func send(_ record: DropRecord, to service: PortraitService, _ order: DropOrder) {
         guard let key = record.key, let identity = record.identity else { return }
-        service.dropped(
-            PortraitDrop(
-                path: record.path, key: key, identity: identity, type: record.type ?? .other,
-                acceptedAt: record.acceptedAt, isPaused: record.state == .paused), order)
+        let drop = PortraitDrop(
+            path: record.path, key: key, identity: identity, type: record.type ?? .other,
+            acceptedAt: record.acceptedAt, isPaused: record.state == .paused)
+        service.handle(.dropped(drop, order))
     }
 
     private func take(_ told: PortraitReport) {

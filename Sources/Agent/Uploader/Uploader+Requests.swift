@@ -79,19 +79,17 @@ extension Uploader {
 
     private func serverTrouble(_ error: FileError?) {
         status.problems[.server] = error?.message
+        parts.portrait?.service.handle(.serverTrouble(error))
         if error?.code != "signed_out" {
             tokenPoll?.cancel()
             tokenPoll = nil
         }
         guard let error else {
-            parts.portrait?.service.sessionWorks()
-            parts.portrait?.service.networkChanged()
             parts.logger.notice("the server is back")
             return
         }
         let metadata: Logger.Metadata = ["code": "\(error.code)", "reason": "\(error.message)"]
         if error.code == "signed_out" {
-            parts.portrait?.service.sessionRefused(error)
             parts.logger.warning(
                 "the server requires another token: run `outbox login`, or write it to remote.token_file; uploads then continue",
                 metadata: metadata)
@@ -100,12 +98,6 @@ extension Uploader {
             parts.logger.warning(
                 "the server has a problem; uploads continue by themselves once it recovers", metadata: metadata)
         }
-    }
-
-    /// Retries all waiting uploads at once, because the network or the outbox is back.
-    func networkChanged() {
-        process([.networkChanged])
-        parts.portrait?.service.networkChanged()
     }
 
     // MARK: Requests

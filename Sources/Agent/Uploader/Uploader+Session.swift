@@ -56,8 +56,9 @@ extension Uploader {
             throw error
         }
         if hadOne { parts.logger.notice("the stored token is discarded") }
+        // Before the next event, which may bring a token that `login` did not store, such as one from the environment.
+        if isInUse { parts.portrait?.service.handle(.signedOut) }
         credentialsChanged()
-        if isInUse { parts.portrait?.service.signedOut() }
     }
 
     /// Handles new, changed or removed credentials.
@@ -75,7 +76,6 @@ extension Uploader {
             tokenPoll?.cancel()
             tokenPoll = nil
         }
-        parts.portrait?.service.credentialsChanged()
     }
 
     /// Logs once that nothing is sent, and starts polling for a token.

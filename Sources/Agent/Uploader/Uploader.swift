@@ -168,6 +168,7 @@ package actor Uploader {
         let actions = machine.handle(events, now: now)
         var writes = writes
         for event in events { writes += parked.take(event) }
+        tellPortrait(events)
         for action in actions {
             switch action {
             case .write(let write): writes.append(write)

@@ -61,10 +61,12 @@ struct Errand: Equatable, Sendable {
     /// - Returns: whether there was a pause.
     mutating func hurry() -> Bool {
         guard pause != nil else { return false }
-        failures = 0
-        pause = nil
+        reset()
         return true
     }
+
+    /// Forgets all failures. A request that was given up may still be in flight.
+    mutating func reset() { (failures, pause) = (0, nil) }
 
     /// Ends the pause if it is over.
     ///

@@ -1,5 +1,3 @@
-import UploadCore
-
 // From the picture shown to the picture on the server.
 extension PortraitMachine {
     mutating func start(_ account: String?, _ isAllPaused: Bool, now: Now) {
@@ -10,7 +8,7 @@ extension PortraitMachine {
             let why = account.map { "\($0) signed in instead of \(owner)" } ?? "\(owner) is not signed in any more"
             settle(.cancelled, Self.ended(why), now: now)
         } else {
-            phase = .ready
+            phase = .pending
             actions.append(.announce(.pending(newest.drop.path, newest.drop.key)))
             reportNewest()
         }
@@ -24,40 +22,38 @@ extension PortraitMachine {
     }
 
     mutating func sendNext(now: Now) {
-        guard case .ready = phase, request == nil, !isHeld, var record = newest else { return }
-        let id = nextRequest()
+        guard phase == .pending, errand.isReady, !isHeld, var record = newest else { return }
         record.attempts += 1
         record.startedAt = record.startedAt ?? now.wall
         newest = record
-        request = Request(id: id, portrait: record.id)
-        phase = .sending
+        lastRequest += 1
+        errand.begin(lastRequest)
         actions.append(.note(record))
-        actions.append(.upload(id, record.id))
+        actions.append(.upload(lastRequest, record.id))
         reportNewest()
     }
 
     mutating func uploaded(_ id: RequestID, url: String, now: Now) {
-        guard let request, request.id == id else { return }
-        self.request = nil
+        guard errand.request == id else { return }
+        errand.end()
         // A picture that reached the server just before its request was cancelled counts only while no other picture
-        // replaced it. Otherwise the replacement is sent next.
-        guard isPending, request.portrait == newest?.id else { return }
+        // replaced it. The replacement, of which no attempt began yet, is sent next.
+        guard isPending, let newest, newest.attempts > 0 else { return }
         refusal = nil
         settle(.done, url: url, now: now)
     }
 
     mutating func failed(_ id: RequestID, _ failure: RemoteFailure, now: Now) {
-        guard let request, request.id == id else { return }
-        self.request = nil
-        if request.isGivenUp { return }
+        guard errand.request == id else { return }
+        let isGivenUp = errand.isGivenUp
+        errand.end()
+        if isGivenUp { return }
         switch failure {
-        case .temporary(let error, let retryAfter, let outlook):
-            wait(error, retryAfter, slow: outlook == .lasting, now: now)
-        case .forgotten: wait(Self.interrupted, now: now)
-        case .cancelled: wait(Self.interrupted, now: now)
+        case .temporary(let error, _, _): wait(error, pause: backoff.pause(askedBy: failure), now: now)
+        case .forgotten, .cancelled: wait(Self.interrupted, now: now)
         case .source(let problem): settle(.failed, Self.unreadable(problem), now: now)
         case .permanent(let error): settle(.failed, error, now: now)
-        case .signedOut where request.hasOldCredentials: phase = .ready
+        case .signedOut where id <= lastWithOldCredentials: break
         case .signedOut(let error): sessionRefused(error, now: now)
         }
     }
@@ -71,13 +67,8 @@ extension PortraitMachine {
         return FileError(code: "unreadable", message: message, retryable: false)
     }
 
-    private mutating func wait(_ error: FileError, _ retryAfter: Duration? = nil, slow: Bool = false, now: Now) {
-        let failures = countFailure()
-        // A requested pause shorter than the first backoff pause is ignored.
-        let asked = retryAfter.flatMap { $0 < Backoff.first ? nil : $0 }
-        phase = .waiting(
-            slow && asked == nil
-                ? makeLongPause(error, now: now) : makePause(after: failures, error, asked: asked, now: now))
+    private mutating func wait(_ error: FileError, pause: Duration? = nil, now: Now) {
+        errand.fail(error, pause: pause, backoff: &backoff, now: now)
         // A picture without an account was sent with this account's login, and belongs to this account from now on.
         if newest?.account == nil, refusal == nil, let account { newest?.account = account }
         if let newest { actions.append(.note(newest)) }
@@ -86,9 +77,7 @@ extension PortraitMachine {
 
     /// Cancels the request in progress, if any. The next request waits for its end.
     mutating func giveUpRequest() {
-        guard let current = request, !current.isGivenUp else { return }
-        request?.isGivenUp = true
-        actions.append(.cancel(current.id))
+        if let id = errand.giveUp() { actions.append(.cancel(id)) }
     }
 
     // MARK: Ending
@@ -99,17 +88,18 @@ extension PortraitMachine {
     ) {
         guard var record = newest, record.fate == .pending else { return }
         giveUpRequest()
+        errand.reset()
         record.fate = fate
         record.error = error
         record.url = url
         record.finishedAt = now.wall
-        phase = .settling(record, retryAt: nil)
+        phase = .settling(record)
         actions.append(.settle(record))
         if fate == .done { reportNewest() }
     }
 
     mutating func settled() {
-        guard case .settling(let record, _) = phase else { return }
+        guard case .settling(let record) = phase else { return }
         newest = record
         phase = .idle
         let (path, key) = (record.drop.path, record.drop.key)
@@ -122,11 +112,15 @@ extension PortraitMachine {
     }
 
     mutating func unsettled(_ error: FileError, now: Now) {
-        guard case .settling(let record, _) = phase else { return }
-        phase = .settling(record, retryAt: makePause(after: countFailure(), error, now: now).until)
+        if case .settling = phase { errand.fail(error, backoff: &backoff, now: now) }
     }
 
     // MARK: User actions
+
+    /// The error of a picture whose file was removed.
+    package static let removed = FileError(
+        code: "removed", message: "the file was removed before it was the profile picture on the server",
+        retryable: false)
 
     mutating func takenBack(_ path: RelativePath, _ key: ContentKey, _ error: FileError, now: Now) {
         var isKnown = false
@@ -144,21 +138,13 @@ extension PortraitMachine {
             .report(PortraitReport(path: path, key: key, state: .cancelled, error: error, finishedAt: now.wall)))
     }
 
-    /// Whether a newest picture exists whose fate is still pending.
-    var isPending: Bool {
-        switch phase {
-        case .idle, .settling: false
-        case .ready, .sending, .waiting, .signedOut: true
-        }
-    }
-
     mutating func renamed(_ old: RelativePath, to new: RelativePath) {
         for index in candidates.indices where candidates[index].drop.path == old { candidates[index].drop.path = new }
         guard newest?.drop.path == old else { return }
         newest?.drop.path = new
-        if case .settling(var record, let retryAt) = phase {
+        if case .settling(var record) = phase {
             record.drop.path = new
-            phase = .settling(record, retryAt: retryAt)
+            phase = .settling(record)
         }
         if let newest { actions.append(.note(newest)) }
     }
@@ -182,16 +168,15 @@ extension PortraitMachine {
     }
 
     private mutating func holdOrRelease() {
-        if isHeld, phase == .sending {
-            giveUpRequest()
-            phase = .ready
-        }
+        if isHeld { giveUpRequest() }
         reportNewest()
     }
 
     mutating func retry(_ path: RelativePath) {
-        for index in candidates.indices where candidates[index].drop.path == path { candidates[index].pause = nil }
-        if newest?.drop.path == path { hurry(evenSignedOut: true) }
+        for index in candidates.indices where candidates[index].drop.path == path {
+            _ = candidates[index].work.hurry()
+        }
+        if newest?.drop.path == path { hurry() }
     }
 
     // MARK: Sessions, networks, time
@@ -199,23 +184,32 @@ extension PortraitMachine {
     mutating func credentialsChanged(_ account: String?) {
         self.account = account
         refusal = nil
-        request?.hasOldCredentials = true
-        hurry(evenSignedOut: true)
+        lastWithOldCredentials = lastRequest
+        hurry()
     }
 
-    mutating func sessionRefused(_ error: FileError, now: Now) {
+    mutating func serverTrouble(_ error: FileError?, now: Now) {
+        if let error {
+            if error.code == "signed_out" { sessionRefused(error, now: now) }
+        } else {
+            refusal = nil
+            hurry()
+        }
+    }
+
+    private mutating func sessionRefused(_ error: FileError, now: Now) {
         refusal = error
         endSession(Self.ended(error.message), now: now)
         guard isPending, newest?.account == nil else { return }
         giveUpRequest()
-        if case .signedOut = phase, request == nil { return }
-        phase = .signedOut(makeLongPause(error, now: now))
+        if phase == .signedOut { return }
+        waitForLogin(error, now: now)
         reportNewest()
     }
 
-    mutating func sessionWorks() {
-        refusal = nil
-        if case .signedOut = phase { hurry(evenSignedOut: true) }
+    mutating func waitForLogin(_ error: FileError, now: Now) {
+        phase = .signedOut
+        errand.wait(backoff.ceiling, error, now: now)
     }
 
     mutating func signedOut(now: Now) {
@@ -235,28 +229,19 @@ extension PortraitMachine {
     }
 
     /// Retries a waiting picture at once.
-    mutating func hurry(evenSignedOut: Bool = false) {
-        switch phase {
-        case .signedOut where evenSignedOut, .waiting:
-            forgetFailures()
-            phase = .ready
-            reportNewest()
-        case .signedOut, .idle, .ready, .sending, .settling: break
-        }
+    mutating func hurry() {
+        guard isPending, errand.hurry() else { return }
+        phase = .pending
+        reportNewest()
     }
 
-    mutating func tick(_ time: MonotonicTime) {
-        for index in candidates.indices {
-            if let pause = candidates[index].pause, pause.until <= time { candidates[index].pause = nil }
-        }
+    mutating func tick(now: Now) {
+        for index in candidates.indices { _ = candidates[index].work.passDeadline(now: now) }
+        if isPending && isHeld || !errand.passDeadline(now: now) { return }
         switch phase {
-        case .waiting(let pause) where pause.until <= time && !isHeld,
-            .signedOut(let pause) where pause.until <= time && !isHeld:
-            phase = .ready
-        case .settling(let record, .some(let retryAt)) where retryAt <= time:
-            phase = .settling(record, retryAt: nil)
-            actions.append(.settle(record))
-        case .waiting, .signedOut, .settling, .idle, .ready, .sending: break
+        case .signedOut: phase = .pending
+        case .settling(let record): actions.append(.settle(record))
+        case .idle, .pending: break
         }
     }
 }

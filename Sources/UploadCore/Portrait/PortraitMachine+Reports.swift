@@ -1,5 +1,3 @@
-import UploadCore
-
 // Reports about dropped files.
 extension PortraitMachine {
     /// Whether a picture is the last drop under its path. Earlier drops of the same path are no longer reported.
@@ -16,13 +14,13 @@ extension PortraitMachine {
     }
 
     /// A report of the newest picture while its fate is pending; nil otherwise.
-    var pending: PortraitReport? { newest.flatMap { $0.fate == .pending ? report(of: $0) : nil } }
+    package var pending: PortraitReport? { newest.flatMap { $0.fate == .pending ? report(of: $0) : nil } }
 
     /// Announces a changed pending picture, unless another action of this event announces something already.
     mutating func announceChange(since before: PortraitReport?) {
         guard let pending, pending != before else { return }
         // The final state is announced after it is durable.
-        if case .settling(let record, _) = phase, record.fate != .done { return }
+        if case .settling(let record) = phase, record.fate != .done { return }
         let isTold = actions.contains { if case .announce = $0 { true } else { false } }
         if !isTold { actions.append(.announce(.changed(pending.path, pending.key, pending.state))) }
     }
@@ -33,10 +31,10 @@ extension PortraitMachine {
         var report = PortraitReport(path: drop.path, key: drop.key, state: .queued)
         if isAllPaused || drop.isPaused {
             report.state = .paused
-        } else if let pause = candidate.pause {
+        } else if let pause = candidate.work.pause {
             report.state = .waiting
             report.error = pause.error
-            report.nextAttemptAt = pause.shown
+            report.nextAttemptAt = pause.nextAttemptAt
         }
         actions.append(.report(report))
     }
@@ -73,20 +71,15 @@ extension PortraitMachine {
         case .pending: break
         }
         var report = describe(record, isHeld ? .paused : .queued)
-        switch phase {
-        case .idle, .ready: break
-        case .sending: report.state = .uploading
-        case .settling: report.state = .verifying
-        case .waiting(let pause):
+        if case .settling = phase {
+            report.state = .verifying
+        } else if errand.isUnderWay {
+            report.state = .uploading
+        } else if let pause = errand.pause {
             report.error = pause.error
-            if isHeld { break }
-            report.state = .waiting
-            report.nextAttemptAt = pause.shown
-        case .signedOut(let pause):
-            report.error = pause.error
-            if isHeld { break }
-            report.state = .signedOut
-            report.nextAttemptAt = pause.shown
+            if isHeld { return report }
+            report.state = phase == .signedOut ? .signedOut : .waiting
+            report.nextAttemptAt = pause.nextAttemptAt
         }
         return report
     }

@@ -1,7 +1,6 @@
 import Testing
-import UploadCore
 
-@testable import Portrait
+@testable import UploadCore
 
 @Suite("The life of a profile picture")
 struct PortraitMachineTests {
@@ -189,6 +188,16 @@ struct PortraitMachineTests {
         #expect(PortraitLife.words(life(.settled)) == "done: a.jpg u, a.jpg done, store 2")
     }
 
+    @Test("an end that interrupts a pause is made durable once")
+    func settledOnce() {
+        var life = PortraitLife()
+        life.take("a.jpg")
+        life(.failed(life.request, .temporary(PortraitLife.trouble)))
+        #expect(PortraitLife.words(life(.signedOut)) == "settle 1 cancelled")
+        life.milliseconds += 200_000
+        #expect(life(.tick).isEmpty)
+    }
+
     // MARK: Sessions
 
     @Test("a session that is refused discards what was dropped in it")
@@ -204,7 +213,7 @@ struct PortraitMachineTests {
     @Test("dropped while the session is known to be refused, it waits for the next login")
     func waitsForLogin() {
         var life = PortraitLife()
-        life(.sessionRefused(PortraitLife.refusal))
+        life(.serverTrouble(PortraitLife.refusal))
         life.take("a.jpg")
         #expect(life.report("a.jpg")?.state == .signedOut)
         life(.credentialsChanged(account: "anna"))
@@ -214,7 +223,7 @@ struct PortraitMachineTests {
     @Test("it waits over a restart, and whoever signs in takes it")
     func waitsOverRestart() {
         var life = PortraitLife()
-        life(.sessionRefused(PortraitLife.refusal))
+        life(.serverTrouble(PortraitLife.refusal))
         life.take("a.jpg")
         var next = PortraitLife(restoring: life.machine.newest, account: "bert")
         #expect(next.report("a.jpg")?.state == .uploading)
@@ -225,7 +234,7 @@ struct PortraitMachineTests {
     @Test("only the newest of those that waited is taken")
     func newestWaits() {
         var life = PortraitLife(account: nil)
-        life(.sessionRefused(PortraitLife.refusal))
+        life(.serverTrouble(PortraitLife.refusal))
         life.take("a.jpg")
         life.take("b.jpg", content: 2)
         life(.credentialsChanged(account: "anna"))
@@ -259,21 +268,13 @@ struct PortraitMachineTests {
     @Test("a session that works after all takes what waited for a login, and what is dropped then")
     func sessionWorks() {
         var life = PortraitLife()
-        life(.sessionRefused(PortraitLife.refusal))
+        life(.serverTrouble(PortraitLife.refusal))
         life.take("a.jpg")
-        life(.sessionWorks)
+        life(.serverTrouble(nil))
         #expect(life.report("a.jpg")?.state == .uploading)
         life.take("b.jpg", content: 2)
         #expect(life.report("b.jpg")?.state == .queued)
         #expect(life.machine.newest?.account == "anna")
-    }
-
-    @Test("a session that works shortens no other pause")
-    func sessionWorksAnyway() {
-        var life = PortraitLife()
-        life.take("a.jpg")
-        life(.failed(life.request, .temporary(PortraitLife.trouble)))
-        #expect(life(.sessionWorks).isEmpty)
     }
 
     @Test("signing out discards it, whoever's it was")
@@ -318,7 +319,7 @@ struct PortraitMachineTests {
         life(.paused(PortraitLife.path("a.jpg"), true))
         #expect(life.report("a.jpg")?.state == .paused)
         life(.failed(life.request, .cancelled))
-        #expect(life.machine.request == nil)
+        #expect(life.machine.errand.request == nil)
         var next = PortraitLife(restoring: life.machine.newest)
         #expect(next.report("a.jpg")?.state == .paused)
         next(.paused(PortraitLife.path("a.jpg"), false))
@@ -330,7 +331,7 @@ struct PortraitMachineTests {
         var life = PortraitLife()
         life.take("a.jpg")
         var next = PortraitLife(restoring: life.machine.newest, isAllPaused: true)
-        #expect(next.machine.request == nil)
+        #expect(next.machine.errand.request == nil)
         #expect(next.report("a.jpg")?.state == .paused)
         next(.allPaused(false))
         #expect(next.report("a.jpg")?.state == .uploading)
@@ -350,7 +351,7 @@ struct PortraitMachineTests {
     func removed() {
         var life = PortraitLife()
         life.take("a.jpg")
-        let error = FileError(code: "removed", message: "", retryable: false)
+        let error = PortraitLife.removal
         life(.takenBack(PortraitLife.path("a.jpg"), PortraitLife.drop("a.jpg").key, error))
         life(.settled)
         #expect(life.report("a.jpg")?.state == .cancelled)
@@ -360,7 +361,7 @@ struct PortraitMachineTests {
     @Test("taken back when nothing is known of it, it is cancelled all the same")
     func takenBackUnknown() {
         var life = PortraitLife()
-        let error = FileError(code: "removed", message: "", retryable: false)
+        let error = PortraitLife.removal
         let (path, key) = (PortraitLife.path("a.jpg"), ContentKey(high: 0, low: 9))
         #expect(PortraitLife.words(life(.takenBack(path, key, error))) == "a.jpg cancelled (removed)")
         life.take("a.jpg")
@@ -376,7 +377,7 @@ struct PortraitMachineTests {
         var life = PortraitLife()
         life.take("a.jpg")
         life(.uploaded(life.request, url: "u"))
-        let error = FileError(code: "removed", message: "", retryable: false)
+        let error = PortraitLife.removal
         #expect(life(.takenBack(PortraitLife.path("a.jpg"), PortraitLife.drop("a.jpg").key, error)).isEmpty)
         life(.settled)
         #expect(life.report("a.jpg")?.state == .done)

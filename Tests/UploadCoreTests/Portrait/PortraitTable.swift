@@ -39,6 +39,7 @@ extension PortraitTableTests {
           retried → sending: a.jpg queued, note 1, upload 1 as #2, a.jpg uploading, now: a.jpg uploading
           new credentials → sending: a.jpg queued, note 1, upload 1 as #2, a.jpg uploading, now: a.jpg uploading
           session refused → settling cancelled: settle 1 cancelled
+          session works → sending: a.jpg queued, note 1, upload 1 as #2, a.jpg uploading, now: a.jpg uploading
           signed out → settling cancelled: settle 1 cancelled
           network → sending: a.jpg queued, note 1, upload 1 as #2, a.jpg uploading, now: a.jpg uploading
           time → sending: note 1, upload 1 as #2, a.jpg uploading, now: a.jpg uploading

@@ -1,5 +1,3 @@
-package import UploadCore
-
 /// A picture dropped in the portrait folder, after it was hashed.
 package struct PortraitDrop: Equatable, Sendable {
     /// The file's path, relative to the outbox.
@@ -13,8 +11,9 @@ package struct PortraitDrop: Equatable, Sendable {
     /// When the path was first seen.
     package var acceptedAt: WallTime
     /// Whether the user paused the file.
-    package var isPaused = false
+    package var isPaused: Bool
 
+    /// Describes a hashed file of the portrait folder.
     package init(
         path: RelativePath, key: ContentKey, identity: FileIdentity, type: MediaType, acceptedAt: WallTime,
         isPaused: Bool = false

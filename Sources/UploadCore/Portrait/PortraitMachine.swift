@@ -1,5 +1,3 @@
-package import UploadCore
-
 /// The life of the profile picture, as a state machine and a value: events in, actions out.
 ///
 /// At most one picture is stored and waits for the server: the *newest*. Dropped pictures that are not stored yet are
@@ -48,14 +46,14 @@ package struct PortraitMachine: Equatable, Sendable {
         case retried(RelativePath)
         /// The credentials may have changed: same account, or the first account.
         case credentialsChanged(account: String?)
-        /// Another request learned that the server refuses the session.
-        case sessionRefused(FileError)
-        /// Another request learned that the server accepts the session.
-        case sessionWorks
+        /// Another request learned that the server is in trouble or refuses the session, or works again (nil).
+        case serverTrouble(FileError?)
         /// The user signed out.
         case signedOut
         /// A network became available.
         case networkChanged
+        /// A reload changed `upload.retry_interval`.
+        case setRetryInterval(Duration)
         /// Time passed.
         case tick
     }
@@ -70,7 +68,7 @@ package struct PortraitMachine: Equatable, Sendable {
         case store(PortraitRecord)
         /// Store changed details of the newest picture. Nothing depends on their durability.
         case note(PortraitRecord)
-        /// Send the newest picture; ends in `uploaded` or `failed`.
+        /// Send the newest picture, whose number is given; ends in `uploaded` or `failed`.
         case upload(RequestID, UInt64)
         /// Cancel a request, which still ends in `uploaded` or `failed`.
         case cancel(RequestID)
@@ -83,36 +81,16 @@ package struct PortraitMachine: Equatable, Sendable {
         case announce(PortraitEvent)
     }
 
-    /// Identifies a request.
-    package struct RequestID: Hashable, Sendable {
-        /// Counts up.
-        var number: UInt64
-    }
-
-    /// Progress of the newest picture.
+    /// Progress of the newest picture. The errand to send it holds the request and the pauses.
     enum Phase: Equatable, Sendable {
         /// No newest picture exists, or its fate is final.
         case idle
-        /// Ready to send as soon as nothing holds the picture back.
-        case ready
-        /// A request is in progress.
-        case sending
-        /// A temporary failure happened; the retry comes after the pause.
-        case waiting(Pause)
+        /// The picture is sent as soon as nothing holds it back.
+        case pending
         /// Nobody is signed in, or the server refuses the session; one attempt follows after the pause.
-        case signedOut(Pause)
-        /// The fate is decided and being made durable. After a failure, the next attempt is due at `retryAt`.
-        case settling(PortraitRecord, retryAt: MonotonicTime?)
-    }
-
-    /// A pause and its reason.
-    struct Pause: Equatable, Sendable {
-        /// End of the pause.
-        var until: MonotonicTime
-        /// End of the pause as wall time, for display.
-        var shown: WallTime
-        /// The reason for the pause.
-        var error: FileError
+        case signedOut
+        /// The fate is decided and being made durable. After a failure, the next attempt follows after the pause.
+        case settling(PortraitRecord)
     }
 
     struct Candidate: Equatable, Sendable {
@@ -125,65 +103,59 @@ package struct PortraitMachine: Equatable, Sendable {
         var isPrepared = false
         /// Whether the picture worker died once while it drew this candidate.
         var hasKilledWorker = false
-        var failures = 0
-        var pause: Pause?
+        /// The attempts to prepare and store the candidate. They need no request.
+        var work = Errand()
     }
 
-    struct Request: Equatable, Sendable {
-        var id: RequestID
-        /// The picture being sent.
-        var portrait: UInt64
-        /// Whether the request was cancelled. The next request waits for its end.
-        var isGivenUp = false
-        /// Whether new credentials came after the request began.
-        var hasOldCredentials = false
-    }
-
-    var newest: PortraitRecord?
+    /// The newest picture.
+    package internal(set) var newest: PortraitRecord?
     var phase = Phase.idle
+    /// The attempts to send the newest picture, then to make its fate durable. A request that was given up may still
+    /// carry the picture before.
+    var errand = Errand()
     /// From the oldest to the newest.
     var candidates: [Candidate] = []
     /// Arrived pictures up to this number are all stored or superseded.
     var latestArrival: UInt64 = 0
     /// The candidate being prepared.
     var preparing: UInt64?
-    var request: Request?
     var isAllPaused = false
     var account: String?
     /// Why the server refuses this session.
     var refusal: FileError?
+    let isSupported: Bool
+    var backoff: Backoff
+    var lastRequest: RequestID = 0
+    /// The last request sent with older credentials.
+    var lastWithOldCredentials: RequestID = 0
     var actions: [Action] = []
-
-    private var backoff: Backoff
-    private var failures = 0
     private var lastID: UInt64
-    private var lastRequest: UInt64 = 0
 
     /// The longest pause between two attempts, even if `upload.retry_interval` is longer.
-    static let longestPause = Duration.seconds(120)
+    private static let longestPause = Duration.seconds(120)
 
     /// Restores a machine from a stored record. The event `started` sets it in motion.
     ///
     /// - Parameters:
     ///   - record: The stored record of the newest picture.
     ///   - lastID: The largest number ever given to a picture.
+    ///   - isSupported: Whether the protocol has profile pictures.
     ///   - retryInterval: `upload.retry_interval`.
     ///   - seed: Seed of the pauses' jitter.
-    init(restoring record: PortraitRecord?, lastID: UInt64, retryInterval: Duration, seed: UInt64) {
+    package init(
+        restoring record: PortraitRecord?, lastID: UInt64, isSupported: Bool = true, retryInterval: Duration,
+        seed: UInt64
+    ) {
         newest = record
         self.lastID = max(lastID, record?.id ?? 0)
+        self.isSupported = isSupported
         backoff = Backoff(ceiling: min(retryInterval, Self.longestPause), seed: seed)
-    }
-
-    /// Applies a changed `upload.retry_interval`.
-    mutating func setRetryInterval(_ interval: Duration) {
-        backoff.ceiling = min(interval, Self.longestPause)
     }
 
     /// Handles an event.
     ///
     /// - Returns: Actions to perform, in this order.
-    mutating func handle(_ event: Event, now: Now) -> [Action] {
+    package mutating func handle(_ event: Event, now: Now) -> [Action] {
         let before = pending
         switch event {
         case .started(let account, let isAllPaused): start(account, isAllPaused, now: now)
@@ -204,11 +176,11 @@ package struct PortraitMachine: Equatable, Sendable {
         case .allPaused(let isPaused): pauseAll(isPaused)
         case .retried(let path): retry(path)
         case .credentialsChanged(let account): credentialsChanged(account)
-        case .sessionRefused(let error): sessionRefused(error, now: now)
-        case .sessionWorks: sessionWorks()
+        case .serverTrouble(let error): serverTrouble(error, now: now)
         case .signedOut: signedOut(now: now)
-        case .networkChanged: hurry()
-        case .tick: tick(now.monotonic)
+        case .networkChanged: if phase != .signedOut { hurry() }
+        case .setRetryInterval(let interval): backoff.ceiling = min(interval, Self.longestPause)
+        case .tick: tick(now: now)
         }
         prepareNext()
         // A picture about to be superseded is not sent.
@@ -219,51 +191,19 @@ package struct PortraitMachine: Equatable, Sendable {
     }
 
     /// When `tick` is due next; nil if no deadline is set.
-    var nextDeadline: MonotonicTime? {
-        let own: MonotonicTime? =
-            switch phase {
-            case .waiting(let pause), .signedOut(let pause): isHeld ? nil : pause.until
-            case .settling(_, let retryAt): retryAt
-            case .idle, .ready, .sending: nil
-            }
-        return ([own] + candidates.map(\.pause?.until)).compactMap(\.self).min()
+    package var nextDeadline: MonotonicTime? {
+        let own = isPending && isHeld ? nil : errand.pause
+        return ([own] + candidates.map(\.work.pause)).compactMap { $0?.until }.min()
     }
 
     /// Whether the user holds the newest picture back.
     var isHeld: Bool { isAllPaused || newest?.drop.isPaused == true }
 
-    // MARK: Helpers
+    /// Whether a newest picture exists whose fate is still undecided.
+    var isPending: Bool { phase == .pending || phase == .signedOut }
 
     mutating func nextID() -> UInt64 {
         lastID += 1
         return lastID
     }
-
-    mutating func nextRequest() -> RequestID {
-        lastRequest += 1
-        return RequestID(number: lastRequest)
-    }
-
-    /// A pause after `failures` failures in a row, or of the length the server asked for.
-    mutating func makePause(after failures: Int, _ error: FileError, asked: Duration? = nil, now: Now) -> Pause {
-        makePause(of: asked ?? backoff.pause(afterFailures: failures), error, now: now)
-    }
-
-    /// A pause of the maximum length.
-    mutating func makeLongPause(_ error: FileError, now: Now) -> Pause {
-        makePause(of: backoff.ceiling, error, now: now)
-    }
-
-    private func makePause(of duration: Duration, _ error: FileError, now: Now) -> Pause {
-        Pause(until: now.monotonic + duration, shown: now.wall.advanced(by: duration), error: error)
-    }
-
-    /// Counts one more failure in a row of sending.
-    mutating func countFailure() -> Int {
-        failures += 1
-        return failures
-    }
-
-    /// Resets the backoff.
-    mutating func forgetFailures() { failures = 0 }
 }

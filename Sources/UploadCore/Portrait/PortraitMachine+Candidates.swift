@@ -1,12 +1,21 @@
-import UploadCore
-
 // From a dropped picture to the picture shown.
 extension PortraitMachine {
     /// The error of every picture but the newest.
     static let superseded = FileError(
         code: "superseded", message: "a newer profile picture was dropped", retryable: false)
 
+    /// The error of every picture if the protocol has no profile pictures.
+    package static let unsupported = FileError(
+        code: "no_portrait", message: "this server's protocol has no profile pictures; use fileSection",
+        retryable: false)
+
+    private static let noPicture = FileError(
+        code: "unsupported_type", message: "a profile picture must be a picture; drop videos elsewhere in the outbox",
+        retryable: false)
+
     mutating func dropped(_ drop: PortraitDrop, _ order: DropOrder, now: Now) {
+        if !isSupported { return report(drop, ended: .failed, Self.unsupported, now: now) }
+        if drop.type.kind != .image { return report(drop, ended: .rejected, Self.noPicture, now: now) }
         let newer: Int?
         var arrival: UInt64 = 0
         switch order {
@@ -65,7 +74,6 @@ extension PortraitMachine {
         preparing = nil
         guard let index = candidates.firstIndex(where: { $0.id == id }) else { return actions.append(.scrap(id)) }
         candidates[index].isPrepared = true
-        candidates[index].pause = nil
     }
 
     mutating func unfit(_ id: UInt64, _ state: FileState, _ error: FileError, now: Now) {
@@ -89,8 +97,7 @@ extension PortraitMachine {
         guard let index = candidates.firstIndex(where: { $0.id == id }) else { return actions.append(.scrap(id)) }
         // The retry draws the picture again, so a partial draft is useless.
         if !candidates[index].isPrepared { actions.append(.scrap(id)) }
-        candidates[index].failures += 1
-        candidates[index].pause = makePause(after: candidates[index].failures, error, now: now)
+        candidates[index].work.fail(error, backoff: &backoff, now: now)
         report(candidates[index])
     }
 
@@ -109,11 +116,12 @@ extension PortraitMachine {
         candidates.removeSubrange(...index)
         newest = record(of: taken)
         latestArrival = max(latestArrival, taken.arrival)
-        forgetFailures()
         giveUpRequest()
+        errand.reset()
         for candidate in older { drop(candidate, as: .cancelled, Self.superseded, now: now) }
         if let before, before.fate == .pending { report(before, ended: .cancelled, Self.superseded, now: now) }
-        phase = refusal.map { .signedOut(makeLongPause($0, now: now)) } ?? .ready
+        phase = .pending
+        if let refusal { waitForLogin(refusal, now: now) }
         actions.append(.announce(.pending(taken.drop.path, taken.drop.key)))
         reportNewest()
     }
@@ -124,7 +132,7 @@ extension PortraitMachine {
 
     /// Prepares the newest candidate. Older candidates only matter if the newest turns out to be unfit.
     mutating func prepareNext() {
-        guard preparing == nil, let candidate = candidates.last, !candidate.isPrepared, candidate.pause == nil else {
+        guard preparing == nil, let candidate = candidates.last, !candidate.isPrepared, candidate.work.isReady else {
             return
         }
         preparing = candidate.id
@@ -136,7 +144,7 @@ extension PortraitMachine {
     /// - Returns: Whether a `store` action was added.
     mutating func storeNext() -> Bool {
         if case .settling = phase { return false }
-        guard let candidate = candidates.last(where: { $0.isPrepared && $0.pause == nil }) else { return false }
+        guard let candidate = candidates.last(where: { $0.isPrepared && $0.work.isReady }) else { return false }
         actions.append(.store(record(of: candidate)))
         return true
     }

@@ -1,7 +1,6 @@
 import Testing
-import UploadCore
 
-@testable import Portrait
+@testable import UploadCore
 
 @Suite("Which of several pictures is the newest")
 struct PortraitOrderTests {

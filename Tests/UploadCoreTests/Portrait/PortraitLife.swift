@@ -1,11 +1,8 @@
-import UploadCore
-
-@testable import Portrait
+@testable import UploadCore
 
 /// A machine in the hands of a test, and what it decided so far.
 struct PortraitLife {
     typealias Event = PortraitMachine.Event
-    typealias RequestID = PortraitMachine.RequestID
 
     var machine: PortraitMachine
     var log: [PortraitMachine.Action] = []
@@ -13,6 +10,7 @@ struct PortraitLife {
 
     static let trouble = FileError(code: "server_error", message: "500", retryable: true)
     static let refusal = FileError(code: "signed_out", message: "401", retryable: true)
+    static let removal = FileError(code: "removed", message: "", retryable: false)
     static let objection = FileError(code: "refused", message: "415", retryable: false)
 
     init(
@@ -51,7 +49,7 @@ struct PortraitLife {
     var nextArrival: UInt64 { max(machine.latestArrival, machine.candidates.map(\.arrival).max() ?? 0) + 1 }
 
     /// The request that is under way.
-    var request: RequestID { machine.request?.id ?? RequestID(number: 0) }
+    var request: RequestID { machine.errand.request ?? 0 }
 
     /// The last thing that was told of a file.
     func report(_ name: String) -> PortraitReport? {
@@ -87,8 +85,8 @@ struct PortraitLife {
         case .scrap(let id): return "scrap \(id)"
         case .store(let record): return "store \(record.id)"
         case .note(let record): return "note \(record.id)"
-        case .upload(let request, let id): return "upload \(id) as #\(request.number)"
-        case .cancel(let request): return "cancel #\(request.number)"
+        case .upload(let request, let id): return "upload \(id) as #\(request)"
+        case .cancel(let request): return "cancel #\(request)"
         case .settle(let record): return "settle \(record.id) \(record.fate)"
         case .report(let report):
             return "\(name(report.path)) \(report.state)" + (report.error.map { " (\($0.code))" } ?? "")
@@ -101,15 +99,14 @@ struct PortraitLife {
 
     /// The phase in a word.
     var phase: String {
+        let errand = machine.errand
         let word =
             switch machine.phase {
             case .idle: "idle"
-            case .ready: "ready"
-            case .sending: "sending"
-            case .waiting: "waiting"
+            case .pending: errand.isUnderWay ? "sending" : errand.pause == nil ? "ready" : "waiting"
             case .signedOut: "signed out"
-            case .settling(let record, _): "settling \(record.fate)"
+            case .settling(let record): "settling \(record.fate)"
             }
-        return machine.request?.isGivenUp == true ? word + ", stopping" : word
+        return errand.isGivenUp ? word + ", stopping" : word
     }
 }

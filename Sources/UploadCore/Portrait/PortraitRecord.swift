@@ -1,9 +1,7 @@
-import UploadCore
-
 /// The newest picture ever stored and its fate. Written to disk, and sufficient to continue after a restart.
 package struct PortraitRecord: Equatable, Sendable {
     /// The outcome of a stored picture.
-    enum Fate: String, Codable, Sendable {
+    package enum Fate: String, Codable, Sendable {
         /// The picture waits for its upload or is being sent.
         case pending
         /// The server has the picture.
@@ -15,22 +13,29 @@ package struct PortraitRecord: Equatable, Sendable {
     }
 
     /// Counts the stored pictures; also names the directory of the picture.
-    var id: UInt64
+    package var id: UInt64
     /// The dropped file.
-    var drop: PortraitDrop
+    package var drop: PortraitDrop
     /// The account signed in at the time of the drop. Nil if nobody was signed in or the session was known to be
     /// refused: the picture then belongs to the next account that signs in.
-    var account: String?
+    package var account: String?
     /// The picture's outcome.
-    var fate = Fate.pending
+    package var fate = Fate.pending
     /// Number of upload attempts begun.
-    var attempts = 0
+    package var attempts = 0
     /// When the first upload attempt began.
-    var startedAt: WallTime?
+    package var startedAt: WallTime?
     /// When the picture reached its final state.
-    var finishedAt: WallTime?
+    package var finishedAt: WallTime?
     /// Why the picture failed or was cancelled.
-    var error: FileError?
+    package var error: FileError?
     /// The picture's URL, unchanged from the server's answer.
-    var url: String?
+    package var url: String?
+
+    /// Creates the record of a pending picture.
+    package init(id: UInt64, drop: PortraitDrop, account: String?) {
+        self.id = id
+        self.drop = drop
+        self.account = account
+    }
 }

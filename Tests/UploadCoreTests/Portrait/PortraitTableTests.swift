@@ -1,80 +1,39 @@
 import Testing
-import UploadCore
 
-@testable import Portrait
+@testable import UploadCore
 
 /// Every state of a picture that was taken, and everything that can happen to it.
 @Suite("The portrait's table")
 struct PortraitTableTests {
     private typealias Event = PortraitMachine.Event
 
-    /// What there is to start from: `a.jpg` is picture 1, in each of the states it can be in.
-    private static let states: [(name: String, make: @Sendable () -> PortraitLife)] = [
-        ("nothing", { PortraitLife() }),
-        ("preparing", { with { $0(.dropped(PortraitLife.drop("a.jpg"), .arrived(1))) } }),
-        ("sending", { with { $0.take("a.jpg") } }),
-        (
-            "waiting",
-            {
-                with {
-                    $0.take("a.jpg"); $0(.failed($0.request, .temporary(PortraitLife.trouble)))
-                }
-            }
-        ),
-        (
-            "paused",
-            {
-                with {
-                    $0.take("a.jpg"); $0(.paused(PortraitLife.path("a.jpg"), true)); $0(.failed($0.request, .cancelled))
-                }
-            }
-        ),
-        (
-            "stopping",
-            {
-                with {
-                    $0.take("a.jpg"); $0(.paused(PortraitLife.path("a.jpg"), true));
-                    $0(.paused(PortraitLife.path("a.jpg"), false))
-                }
-            }
-        ),
-        (
-            "signed out",
-            {
-                with {
-                    $0(.sessionRefused(PortraitLife.refusal)); $0.take("a.jpg")
-                }
-            }
-        ),
-        (
-            "confirming",
-            {
-                with {
-                    $0.take("a.jpg"); $0(.uploaded($0.request, url: "u"))
-                }
-            }
-        ),
-        (
-            "done",
-            {
-                with {
-                    $0.take("a.jpg"); $0(.uploaded($0.request, url: "u")); $0(.settled)
-                }
-            }
-        ),
-        (
-            "refused",
-            {
-                with {
-                    $0.take("a.jpg"); $0(.failed($0.request, .permanent(PortraitLife.objection))); $0(.settled)
-                }
-            }
-        ),
+    private static let states = [
+        "nothing", "preparing", "sending", "waiting", "paused", "stopping", "signed out", "confirming", "done",
+        "refused",
     ]
 
-    private static func with(_ body: (inout PortraitLife) -> Void) -> PortraitLife {
+    /// Brings `a.jpg`, which is picture 1, into a state.
+    private static func life(_ state: String) -> PortraitLife {
         var life = PortraitLife()
-        body(&life)
+        switch state {
+        case "nothing": return life
+        case "preparing":
+            life(.dropped(PortraitLife.drop("a.jpg"), .arrived(1)))
+            return life
+        case "signed out": life(.serverTrouble(PortraitLife.refusal))
+        default: break
+        }
+        life.take("a.jpg")
+        switch state {
+        case "waiting": life(.failed(life.request, .temporary(PortraitLife.trouble)))
+        case "paused", "stopping":
+            life(.paused(PortraitLife.path("a.jpg"), true))
+            life(state == "paused" ? .failed(life.request, .cancelled) : .paused(PortraitLife.path("a.jpg"), false))
+        case "confirming", "done": life(.uploaded(life.request, url: "u"))
+        case "refused": life(.failed(life.request, .permanent(PortraitLife.objection)))
+        default: break
+        }
+        if state == "done" || state == "refused" { life(.settled) }
         return life
     }
 
@@ -90,11 +49,7 @@ struct PortraitTableTests {
         ("the disk fails", { _ in .unsettled(PortraitLife.trouble) }),
         (
             "removed",
-            { _ in
-                .takenBack(
-                    PortraitLife.path("a.jpg"), PortraitLife.drop("a.jpg").key,
-                    FileError(code: "removed", message: "", retryable: false))
-            }
+            { _ in .takenBack(PortraitLife.path("a.jpg"), PortraitLife.drop("a.jpg").key, PortraitLife.removal) }
         ),
         ("renamed", { _ in .renamed(PortraitLife.path("a.jpg"), PortraitLife.path("c.jpg")) }),
         ("paused", { _ in .paused(PortraitLife.path("a.jpg"), true) }),
@@ -102,8 +57,9 @@ struct PortraitTableTests {
         ("all paused", { _ in .allPaused(true) }),
         ("retried", { _ in .retried(PortraitLife.path("a.jpg")) }),
         ("new credentials", { _ in .credentialsChanged(account: "anna") }),
-        ("session refused", { _ in .sessionRefused(PortraitLife.refusal) }),
-        ("session works", { _ in .sessionWorks }),
+        ("session refused", { _ in .serverTrouble(PortraitLife.refusal) }),
+        ("server trouble", { _ in .serverTrouble(PortraitLife.trouble) }),
+        ("session works", { _ in .serverTrouble(nil) }),
         ("signed out", { _ in .signedOut }),
         ("network", { _ in .networkChanged }),
         ("time", { _ in .tick }),
@@ -114,9 +70,9 @@ struct PortraitTableTests {
     func table() {
         var lines: [String] = []
         for state in Self.states {
-            lines.append("\(state.name):")
+            lines.append("\(state):")
             for (name, event) in Self.events {
-                var life = state.make()
+                var life = Self.life(state)
                 if name == "another is taken" {
                     life(.dropped(PortraitLife.drop("b.jpg", content: 2), .arrived(2)))
                     if let first = life.machine.preparing, first != life.machine.candidates.last?.id {
@@ -131,7 +87,6 @@ struct PortraitTableTests {
                 if before != life.phase || !words.isEmpty { lines.append("  \(name) → \(life.phase): \(words)") }
             }
         }
-        print(lines.joined(separator: "\n"))
         #expect(lines == Self.expected.split(separator: "\n").map(String.init))
     }
 }

@@ -48,13 +48,13 @@ package struct FilesSummary: Equatable, Sendable {
         speed > 0 && bytesLeft > 0 ? bytesLeft / speed : nil
     }
 
-    /// One line: `3 uploading, 2 queued, 120 done — 12.3 MB/s, 2 min left`; with sources, `2 sources: 1 uploading, 1
+    /// One line: `3 uploading, 2 queued, 120 done — 12.3 MB/s, 2 min left`; with posts, `2 posts: 1 uploading, 1
     /// draft; files: 3 uploading, …`.
     package func line(_ look: ConsoleLook) -> String {
         let files = Self.listed(counts)
         var text = files.isEmpty ? "no files yet" : files
         if !sources.isEmpty {
-            let number = SourceEntry.count(sources.values.reduce(0, +), "source")
+            let number = SourceEntry.count(sources.values.reduce(0, +), "post")
             text = "\(number): \(Self.listed(sources))" + (files.isEmpty ? "" : "; files: " + files)
         }
         var pace: [String] = []

@@ -88,8 +88,8 @@ struct SourceConsoleTests {
     func summary() throws {
         let sources = [try source("sea", "uploading"), try source("wood", "draft")]
         let summary = FilesSummary([try entry("a", "queued")], sources: sources)
-        #expect(summary.line(.plain) == "2 sources: 1 uploading, 1 draft; files: 1 queued")
-        #expect(FilesSummary([], sources: [sources[1]]).line(.plain) == "1 source: 1 draft")
+        #expect(summary.line(.plain) == "2 posts: 1 uploading, 1 draft; files: 1 queued")
+        #expect(FilesSummary([], sources: [sources[1]]).line(.plain) == "1 post: 1 draft")
     }
 
     // MARK: status --watch

@@ -76,7 +76,7 @@ struct AgentStatus: Sendable {
 
     private func uptime(at now: MonotonicTime) -> Duration { now - startedAt }
 
-    // MARK: What happens
+    // MARK: Recording
 
     /// Records that changes can't be made durable, or can be again (`nil`).
     mutating func recordLedgerTrouble(_ message: String?) {

@@ -2,87 +2,148 @@ import AgentSupport
 package import Reports
 package import UploadCore
 
-/// The result of an action on all named files and sources, as `--json` prints it.
+/// The result of an action on all named files and posts, as `--json` prints it.
 package struct ActionReport: Encodable, Equatable, Sendable {
-    /// Files whose state or position changed.
-    package private(set) var changed: [FileEntry] = []
-    /// Files already in the wanted state.
-    package private(set) var unchanged: [ActionOutcome.Unchanged] = []
-    /// Files not in the wanted state, with the reason.
-    package private(set) var failed: [ActionOutcome.Unchanged] = []
+    /// Results for the named files, and for all files of named directories.
+    package private(set) var files = ActionTally<FileEntry>()
+    /// Results for the named posts; nil if no post was named.
+    package private(set) var sources: ActionTally<SourceEntry>?
 
-    /// Results for the named sources; nil if no source was named.
-    package private(set) var sources: SourceActionReport?
-
-    private let action: FileAction
-
-    private enum CodingKeys: CodingKey {
-        case changed, unchanged, failed, sources
-    }
+    private let action: UserAction
 
     /// Longer lists of files are cut and counted.
     private static let longestList = 20
 
     /// Creates an empty report.
-    package init(_ action: FileAction) {
+    package init(_ action: UserAction) {
         self.action = action
     }
 
-    /// Adds the agent's answer.
+    private enum CodingKeys: CodingKey {
+        case sources
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try files.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(sources, forKey: .sources)
+    }
+
+    /// Adds the agent's answer for files.
     ///
     /// - Parameter isNamed: Whether the user named each file individually. In a group, a file that the action does not
     ///   concern is no failure: `pause` of a directory skips finished files.
-    package mutating func add(_ outcome: ActionOutcome, isNamed: Bool) {
-        changed += outcome.changed
-        for file in outcome.unchanged {
-            let state = FileState(rawValue: file.file.state)
+    package mutating func add(_ outcomes: [ActionOutcome<FileEntry>], isNamed: Bool) {
+        for outcome in outcomes {
+            let state = FileState(rawValue: outcome.subject.state)
             let isFine = state.map { action.isFulfilled(by: $0) || (!isNamed && !action.concerns($0)) } ?? false
-            if isFine { unchanged.append(file) } else { failed.append(file) }
+            files.add(outcome, isFine: isFine)
         }
     }
 
-    /// Adds the agent's answer for a source.
-    package mutating func add(_ outcome: SourceOutcome) {
-        var report = sources ?? SourceActionReport(SourceWish(action))
-        report.add(outcome)
-        sources = report
+    /// Adds the agent's answer for a post.
+    package mutating func add(_ outcome: ActionOutcome<SourceEntry>) {
+        var outcome = outcome
+        let post = outcome.subject
+        // The submitted post was rejected or failed at once.
+        if outcome.refusal == nil, action == .submit, post.isFinal, !post.isDone {
+            outcome.refusal = post.error?.message ?? "the post is \(post.state)"
+        }
+        let isFine = action.isFulfilled(by: post) && post.error?.code != "other_account"
+        sources = sources ?? ActionTally()
+        sources?.add(outcome, isFine: isFine)
     }
 
     /// Whether everything named is in the wanted state.
-    package var isFulfilled: Bool { failed.isEmpty && sources?.isFulfilled ?? true }
+    package var isFulfilled: Bool { files.failed.isEmpty && sources?.failed.isEmpty ?? true }
+
+    /// Whether the action changed nothing, and nothing was in the wanted state.
+    package var isEmpty: Bool { files.changed.isEmpty && files.unchanged.isEmpty && sources == nil }
 
     /// Success messages for the user.
     package func lines(_ look: ConsoleLook) -> [String] {
-        guard let sources else { return fileLines(look) }
-        let hasFiles = !(changed.isEmpty && unchanged.isEmpty && failed.isEmpty)
-        return sources.lines(look) + (hasFiles ? fileLines(look) : [])
+        let done = action.pastParticiple
+        let posts = sources?.lines(done, look) { post in
+            guard action == .submit else { return "" }
+            return ": \(SourceEntry.count(post.files.count, "file")), \(Quantity.size(post.size))"
+        }
+        guard files.isEmpty else { return (posts ?? []) + files.lines(done, look, longest: Self.longestList) }
+        return posts ?? [action.nothingToDo]
     }
 
-    private func fileLines(_ look: ConsoleLook) -> [String] {
-        let done = action.pastParticiple
-        guard !changed.isEmpty || !unchanged.isEmpty else { return failed.isEmpty ? [action.nothingToDo] : [] }
-        var lines: [String] = []
-        if changed.count <= Self.longestList {
-            lines = changed.map { look.paint(done, .green) + " " + $0.shownPath }
+    /// Error messages for the user, one line each.
+    package var complaints: [String] {
+        (sources?.complaints(action) ?? []) + files.complaints(action, longest: Self.longestList)
+    }
+
+    /// What happens next to each submitted post, one line each.
+    package var prospects: [String] {
+        guard action == .submit else { return [] }
+        return (sources?.changed ?? []).map(\.prospect)
+    }
+}
+
+/// The result of an action on several files, or on several posts.
+package struct ActionTally<Entry: SubjectEntry>: Encodable, Equatable, Sendable {
+    /// Files or posts that the action changed.
+    package private(set) var changed: [Entry] = []
+    /// Files or posts already in the wanted state, with the agent's reason.
+    package private(set) var unchanged: [ActionOutcome<Entry>] = []
+    /// Files or posts not in the wanted state, with the reason.
+    package private(set) var failed: [ActionOutcome<Entry>] = []
+
+    /// Creates an empty tally.
+    package init() {}
+
+    /// Adds an outcome.
+    ///
+    /// - Parameter isFine: Whether a refusal is no failure.
+    mutating func add(_ outcome: ActionOutcome<Entry>, isFine: Bool) {
+        if outcome.refusal == nil {
+            changed.append(outcome.subject)
+        } else if isFine {
+            unchanged.append(outcome)
         } else {
-            lines = ["\(changed.count) files \(done)"]
+            failed.append(outcome)
         }
-        if changed.isEmpty && unchanged.count > Self.longestList {
-            lines.append("\(unchanged.count) files are unchanged")
-        } else if unchanged.count <= Self.longestList {
-            lines += unchanged.map { look.paint("unchanged", .dim) + " \($0.file.shownPath): \(Self.shown($0.reason))" }
+    }
+
+    /// Whether there is no outcome at all.
+    var isEmpty: Bool { changed.isEmpty && unchanged.isEmpty && failed.isEmpty }
+
+    /// Success messages for the user.
+    ///
+    /// - Parameters:
+    ///   - done: The completed action: `paused`.
+    ///   - longest: Longer lists are counted.
+    ///   - remark: Text to append to a changed entry.
+    func lines(
+        _ done: String, _ look: ConsoleLook, longest: Int = .max, remark: (Entry) -> String = { _ in "" }
+    ) -> [String] {
+        var lines: [String] = []
+        if changed.count > longest {
+            lines.append("\(changed.count) \(Entry.shownNoun)s \(done)")
+        } else {
+            lines += changed.map { look.paint(done, .green) + " " + $0.shownPath + remark($0) }
+        }
+        if unchanged.count <= longest {
+            lines += unchanged.map { look.paint("unchanged", .dim) + " \($0.subject.shownPath): \($0.shownReason)" }
+        } else if changed.isEmpty {
+            lines.append("\(unchanged.count) \(Entry.shownNoun)s are unchanged")
         }
         return lines
     }
 
     /// Error messages for the user, one line each.
-    package var complaints: [String] {
-        let shown = failed.prefix(Self.longestList).map { file in
-            "cannot \(action) \(file.file.shownPath): \(Self.shown(file.reason))"
+    func complaints(_ action: UserAction, longest: Int = .max) -> [String] {
+        let shown = failed.prefix(longest).map { outcome in
+            "\(action.failure(outcome.subject.shownPath)): \(outcome.shownReason)"
         }
-        return (sources?.complaints ?? []) + shown
-            + (failed.count > shown.count ? ["and \(failed.count - shown.count) more files"] : [])
+        return shown
+            + (failed.count > shown.count ? ["and \(failed.count - shown.count) more \(Entry.shownNoun)s"] : [])
     }
+}
 
-    private static func shown(_ reason: String) -> String { DisplayText.escaped(reason) }
+extension ActionOutcome where Subject: SubjectEntry {
+    fileprivate var shownReason: String { DisplayText.escaped(refusal ?? "") }
 }

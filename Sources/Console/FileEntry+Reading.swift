@@ -14,12 +14,6 @@ extension FileEntry {
         [relativePath, droppedPath].contains { $0?.isWithin(directory) ?? false }
     }
 
-    /// Whether the state is final until the user acts. An unknown state of a newer agent is not final.
-    package var isFinal: Bool { FileState(rawValue: state)?.isFinal ?? false }
-
-    /// Whether the server confirmed the content.
-    package var isDone: Bool { state == FileState.done.rawValue }
-
     /// Share of the bytes to show, 0…1: `progress` plus the bytes in flight that the server already received.
     package var shareOnItsWay: Double {
         guard let bytes_in_flight, let size, size > 0 else { return progress }
@@ -43,9 +37,6 @@ extension FileEntry {
         guard state == FileState.hashing.rawValue, let hashed, let size, size > 0 else { return shareOnItsWay }
         return min(Double(hashed) / Double(size), 1)
     }
-
-    /// The path, escaped for display.
-    package var shownPath: String { DisplayText.escaped(path) }
 
     /// How urgently the file needs the user's attention, 0 most urgently; nil if it needs none. `status` lists these
     /// files first, with the reason.

@@ -1,11 +1,26 @@
 import AgentSupport
 import Reports
+import UploadCore
 
 extension SourceEntry {
     /// The outcome, with the post's URL: `done sea 4.8 MB https://…`, or `failed sea: why`.
     package func outcomeLine(_ look: ConsoleLook) -> String {
         let place = isDone ? url.map { " " + DisplayText.escaped($0) } ?? "" : ""
         return asFile.outcomeLine(look) + place
+    }
+
+    /// What happens next to the post after it was submitted.
+    var prospect: String {
+        let path = typedPath
+        switch FileState(rawValue: state) {
+        case .paused: return "the post is paused; run `outbox resume \(path)`"
+        case .signedOut: return "the post waits for a token; run `outbox login`"
+        case .waiting:
+            let reason = error.map { ": " + DisplayText.escaped($0.message) } ?? ""
+            return "the post waits for its next attempt\(reason); `outbox retry \(path)` tries at once"
+        default:
+            return "the agent takes the post once nothing in it changed for 2 s; `outbox wait \(path)` waits for it"
+        }
     }
 
     /// The remark beside the path: number of files done, pending changes, skipped files, and the title if it differs

@@ -7,15 +7,6 @@ extension SourceEntry {
     /// Whether the source is a draft, which is not uploaded until it is submitted.
     package var isDraft: Bool { state == SourceState.draft.word }
 
-    /// Whether the state is final until the user acts. An unknown state of a newer agent is not final.
-    package var isFinal: Bool { SourceState(word: state)?.isFinal ?? false }
-
-    /// Whether the server confirmed the post.
-    package var isDone: Bool { state == FileState.done.rawValue }
-
-    /// The directory, escaped for display.
-    package var shownPath: String { DisplayText.escaped(path) }
-
     /// The directory, quoted for a command line.
     package var typedPath: String { ShellWord.text(path) }
 

@@ -21,8 +21,9 @@ package protocol ControlBackend: Sendable {
 
     /// Performs an action on files. The result is durable on return.
     ///
-    /// - Returns: changed and unchanged paths; `nil` if no file has this id or key.
-    func perform(_ action: FileAction, on target: ActionTarget) async -> ActionAnswer?
+    /// - Returns: the outcome for each path, sorted by path; for `all`, only paths that should have changed. `nil` if no
+    ///   file has this id or key.
+    func perform(_ action: UserAction, on target: ActionTarget) async -> [ActionOutcome<FileReport>]?
 
     /// Removes sidecars and entries of vanished files after their retention. Confirmations stay.
     func prune() async -> PruneReport

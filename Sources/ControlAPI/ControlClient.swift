@@ -10,10 +10,6 @@ package struct ControlClient: Sendable {
     private let peers: ControlPeers
     private let thread = SerialThread(name: "control-client")
 
-    private struct FileList: Decodable {
-        var files: [FileEntry]
-    }
-
     /// Creates a client.
     ///
     /// - Parameters:
@@ -29,47 +25,102 @@ package struct ControlClient: Sendable {
         try await get("/v1/health")
     }
 
-    /// Returns the paths in one of the given states, or all paths if `nil`, sorted by path.
+    /// Returns the files in one of the given states, or all files if `nil`, sorted by path.
     package func files(in states: Set<FileState>? = nil) async throws(ControlError) -> [FileEntry] {
+        try await entries(in: states)
+    }
+
+    /// Returns the posts in one of the given states, or all posts if `nil`, sorted by directory.
+    package func sources(in states: Set<SourceState>? = nil) async throws(ControlError) -> [SourceEntry] {
+        try await entries(in: states)
+    }
+
+    /// Returns the files or posts in one of the given states, or all if `nil`, sorted by path.
+    package func entries<Entry: SubjectEntry>(in states: Set<Entry.State>?) async throws(ControlError) -> [Entry] {
         if let states, states.isEmpty { return [] }
-        let query = states.map { "?state=" + $0.map(\.rawValue).sorted().joined(separator: ",") } ?? ""
-        return try await get("/v1/files" + query, as: FileList.self).files
+        let query = states.map { "?state=" + $0.map(\.word).sorted().joined(separator: ",") } ?? ""
+        let collection = "\(Entry.noun)s"
+        return try list(collection, try await get("/v1/" + collection + query))
     }
 
     /// Returns the entry of a path; `nil` if the agent does not know the path.
     package func file(at path: RelativePath) async throws(ControlError) -> FileEntry? {
-        try await file(id: FileReport.id(of: path))
+        try await entry(id: FileReport.id(of: path))
     }
 
-    /// Returns the entry with an id; `nil` if the agent does not know the id.
-    package func file(id: String) async throws(ControlError) -> FileEntry? {
-        try await find("/v1/files/\(id)")
+    /// Returns the file or post with an id; `nil` if the agent knows none.
+    package func entry<Entry: SubjectEntry>(id: String) async throws(ControlError) -> Entry? {
+        try await find("/v1/\(Entry.noun)s/\(id)")
     }
 
     /// Returns every path with a content; none if the agent does not know the content.
     package func files(of key: ContentKey) async throws(ControlError) -> [FileEntry] {
-        let list: FileList? = try await find("/v1/uploads/\(key)")
-        return list?.files ?? []
+        guard let reply: [String: [FileEntry]] = try await find("/v1/uploads/\(key)") else { return [] }
+        return try list("files", reply)
+    }
+
+    private func list<Entry>(_ name: String, _ reply: [String: [Entry]]) throws(ControlError) -> [Entry] {
+        guard let entries = reply[name] else { throw .failed(reason: "the answer has no member \(name)") }
+        return entries
+    }
+
+    // MARK: Actions
+
+    /// The outcome for each file.
+    private struct FileAnswer: Decodable {
+        struct Unchanged: Decodable {
+            var file: FileEntry
+            var reason: String
+        }
+        var changed: [FileEntry]
+        var unchanged: [Unchanged]
+
+        var outcomes: [ActionOutcome<FileEntry>] {
+            changed.map { ActionOutcome($0) } + unchanged.map { ActionOutcome($0.file, refusal: $0.reason) }
+        }
+    }
+
+    /// The outcome for one post.
+    private struct PostAnswer: Decodable {
+        var source: SourceEntry
+        var refusal: String?
     }
 
     /// Performs an action on one path.
     ///
     /// - Parameter file: the id of its entry.
     /// - Returns: the outcome; `nil` if the agent no longer knows the path.
-    package func perform(_ action: FileAction, onFile file: String) async throws(ControlError) -> ActionOutcome? {
-        try await find("/v1/files/\(file)/\(action.rawValue)", method: "POST")
+    package func perform(
+        _ action: UserAction, onFile file: String
+    ) async throws(ControlError) -> [ActionOutcome<FileEntry>]? {
+        let answer: FileAnswer? = try await find("/v1/files/\(file)/\(action.rawValue)", method: "POST")
+        return answer?.outcomes
     }
 
     /// Performs an action on every path with a content.
     ///
-    /// - Returns: the outcome; `nil` if no path has this content any more.
-    package func perform(_ action: FileAction, onUpload key: ContentKey) async throws(ControlError) -> ActionOutcome? {
-        try await find("/v1/uploads/\(key)/\(action.rawValue)", method: "POST")
+    /// - Returns: the outcome for each path; `nil` if no path has this content any more.
+    package func perform(
+        _ action: UserAction, onUpload key: ContentKey
+    ) async throws(ControlError) -> [ActionOutcome<FileEntry>]? {
+        let answer: FileAnswer? = try await find("/v1/uploads/\(key)/\(action.rawValue)", method: "POST")
+        return answer?.outcomes
     }
 
     /// Performs an action on everything. `first` is not supported.
-    package func performOnAll(_ action: FileAction) async throws(ControlError) -> ActionOutcome {
-        try await get("/v1/\(action.rawValue)", method: "POST")
+    package func performOnAll(_ action: UserAction) async throws(ControlError) -> [ActionOutcome<FileEntry>] {
+        try await get("/v1/\(action.rawValue)", method: "POST", as: FileAnswer.self).outcomes
+    }
+
+    /// Performs an action on a post.
+    ///
+    /// - Parameter id: the id of its entry.
+    /// - Returns: the outcome; `nil` if the agent no longer knows the post.
+    package func perform(
+        _ action: UserAction, onSource id: String
+    ) async throws(ControlError) -> ActionOutcome<SourceEntry>? {
+        let answer: PostAnswer? = try await find("/v1/sources/\(id)/\(action.rawValue)", method: "POST")
+        return answer.map { ActionOutcome($0.source, refusal: $0.refusal) }
     }
 
     /// Makes the agent remove the sidecars and entries of vanished files.

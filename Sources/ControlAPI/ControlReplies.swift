@@ -8,9 +8,6 @@ import UploadCore
 
 /// Builds the replies of the control interface.
 enum ControlReply {
-    /// Number of paths per write. A list of a hundred thousand paths is never in memory as one text.
-    private static let chunk = 256
-
     /// A reply with JSON text and a line feed.
     static func json(_ text: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
         Response(
@@ -62,61 +59,67 @@ enum ControlReply {
         return json(text.bytes, status: status)
     }
 
-    /// `{"files":[…]}`, one file per line.
-    static func list(_ files: [FileReport]) -> Response {
-        Response(
-            status: .ok, headers: [.contentType: "application/json"],
-            body: ResponseBody { writer in
-                try await writer.write(ByteBuffer(string: "{\"files\":["))
-                for start in stride(from: 0, to: files.count, by: chunk) {
-                    var text = ByteBuffer()
-                    for index in start..<min(files.count, start + chunk) {
-                        text.writeString(index == 0 ? "\n" : ",\n")
-                        text.writeBytes(files[index].controlText())
-                    }
-                    try await writer.write(text)
-                }
-                try await writer.write(ByteBuffer(string: "\n]}\n"))
-                try await writer.finish(nil)
-            })
+    /// `{"files":[…]}` or `{"sources":[…]}`, one file or post per line.
+    static func list<Report: SubjectReport>(_ reports: [Report]) -> Response {
+        streamed { writer in
+            var text = ByteBuffer(string: "{\"\(Report.Entry.noun)s\":[")
+            try await write(reports, into: &text, to: &writer) { $0.controlText() }
+            text.writeString("\n]}\n")
+            try await writer.write(text)
+        }
     }
 
     /// `{"changed":[…],"unchanged":[{"file":…,"reason":…}]}`, one file per line.
-    static func answer(_ answer: ActionAnswer) -> Response {
+    static func outcomes(_ outcomes: [ActionOutcome<FileReport>]) -> Response {
+        streamed { writer in
+            var text = ByteBuffer(string: "{\"changed\":[")
+            try await write(outcomes.changed(), into: &text, to: &writer) { $0.controlText() }
+            text.writeString("],\"unchanged\":[")
+            let unchanged = outcomes.filter { $0.refusal != nil }
+            try await write(unchanged, into: &text, to: &writer) { $0.controlText(refusal: "reason") }
+            text.writeString("]}\n")
+            try await writer.write(text)
+        }
+    }
+
+    /// `{"source":…,"refusal":…}`
+    static func outcome(_ outcome: ActionOutcome<SourceReport>) -> Response {
+        json(outcome.controlText(refusal: "refusal"))
+    }
+
+    private static func streamed(
+        _ body: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void
+    ) -> Response {
         Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody { writer in
-                var text = ByteBuffer(string: "{\"changed\":[")
-                for (index, file) in answer.changed.enumerated() {
-                    text.writeString(index == 0 ? "\n" : ",\n")
-                    text.writeBytes(file.controlText())
-                    try await flush(&text, to: &writer)
-                }
-                text.writeString("],\"unchanged\":[")
-                for (index, file) in answer.unchanged.enumerated() {
-                    text.writeString(index == 0 ? "\n" : ",\n")
-                    text.writeBytes(file.controlText())
-                    try await flush(&text, to: &writer)
-                }
-                text.writeString("]}\n")
-                try await writer.write(text)
+                try await body(&writer)
                 try await writer.finish(nil)
             })
     }
 
-    private static func flush(_ text: inout ByteBuffer, to writer: inout any ResponseBodyWriter) async throws {
-        guard text.readableBytes >= 64 * 1024 else { return }
-        try await writer.write(text)
-        text.clear()
+    /// Writes the elements of a list, one per line. A list of a hundred thousand files is never in memory as one text.
+    private static func write<Element>(
+        _ elements: [Element], into text: inout ByteBuffer, to writer: inout any ResponseBodyWriter,
+        _ controlText: (Element) -> [UInt8]
+    ) async throws {
+        for (index, element) in elements.enumerated() {
+            text.writeString(index == 0 ? "\n" : ",\n")
+            text.writeBytes(controlText(element))
+            guard text.readableBytes >= 64 * 1024 else { continue }
+            try await writer.write(text)
+            text.clear()
+        }
     }
 }
 
-extension ActionAnswer.Unchanged {
-    /// `{"file":…,"reason":…}`
-    package func controlText() -> [UInt8] {
+extension ActionOutcome where Subject: SubjectReport {
+    /// `{"file":…,"reason":…}` or `{"source":…,"refusal":…}`: the subject, and why the action changed nothing.
+    fileprivate func controlText(refusal member: String) -> [UInt8] {
         var text = JSONText(layout: .line)
-        text.object { $0.member("reason", reason) }
-        return Array("{\"file\":".utf8) + file.controlText() + [UInt8(ascii: ",")] + text.bytes.dropFirst()
+        text.object { $0.member(member, refusal) }
+        let opening = Array("{\"\(Subject.Entry.noun)\":".utf8)
+        return opening + subject.controlText() + [UInt8(ascii: ",")] + text.bytes.dropFirst()
     }
 }
 

@@ -5,14 +5,16 @@ import NIOCore
 import Reports
 import UploadCore
 
-/// The routes for files, uploads, events and metrics (docs/control.md). Available on every address of the agent.
+/// The routes for files, posts, uploads, events and metrics (docs/control.md).
 struct ControlRoutes: Sendable {
     private let backend: any ControlBackend
+    private let sources: any SourceBackend
     private let avatars: (any AvatarBackend)?
 
     /// - Parameter avatars: provides the counters of the mirror; `nil` without a mirror.
-    init(backend: any ControlBackend, avatars: (any AvatarBackend)?) {
+    init(backend: any ControlBackend, sources: any SourceBackend, avatars: (any AvatarBackend)?) {
         self.backend = backend
+        self.sources = sources
         self.avatars = avatars
     }
 
@@ -22,14 +24,8 @@ struct ControlRoutes: Sendable {
         table.add(.get, "/v1/health") { [backend] _, _ in
             try ControlReply.encoded(await backend.health())
         }
-        table.add(.get, "/v1/files") { [backend] request, _ in
-            ControlReply.list(await backend.files(in: try Self.states(in: request)))
-        }
-        table.add(.get, "/v1/files/:id") { [backend] _, context in
-            let id = try context.parameters.require("id")
-            guard let file = await backend.file(id: id) else { throw Self.noSuchFile(id) }
-            return ControlReply.json(file.controlText())
-        }
+        files.add(to: table)
+        posts.add(to: table)
         table.add(.get, "/v1/uploads/:key") { [backend] _, context in
             let key = try Self.key(in: context)
             let files = await backend.files(of: key)
@@ -54,32 +50,42 @@ struct ControlRoutes: Sendable {
         table.close()
     }
 
+    private var files: SubjectRoutes<FileReport> {
+        SubjectRoutes(
+            actions: UserAction.onFiles,
+            list: { [backend] in await backend.files(in: $0) },
+            find: { [backend] in await backend.file(id: $0) },
+            perform: { [backend] action, id in
+                await backend.perform(action, on: .file(id: id)).map(ControlReply.outcomes)
+            })
+    }
+
+    private var posts: SubjectRoutes<SourceReport> {
+        SubjectRoutes(
+            actions: UserAction.allCases,
+            list: { [sources] states in await sources.sources().filter { states?.contains($0.state) ?? true } },
+            find: { [sources] in await sources.source(id: $0) },
+            perform: { [sources] action, id in
+                await sources.perform(action, onSource: id).map(ControlReply.outcome)
+            })
+    }
+
     private func addActions(to table: RouteTable) {
-        table.add(.post, "/v1/files/:id/:action") { [backend] _, context in
-            let id = try context.parameters.require("id")
-            let action = try Self.action(in: context)
-            guard let answer = await backend.perform(action, on: .file(id: id)) else { throw Self.noSuchFile(id) }
-            return ControlReply.answer(answer)
-        }
-        table.add(.post, "/v1/uploads/:key/:action") { [backend] _, context in
+        table.add(.post, "/v1/uploads/:key/:action") { [backend, files] _, context in
             let key = try Self.key(in: context)
-            let action = try Self.action(in: context)
-            guard let answer = await backend.perform(action, on: .upload(key)) else { throw Self.noSuchUpload(key) }
-            return ControlReply.answer(answer)
+            let action = try files.action(in: context)
+            guard let outcomes = await backend.perform(action, on: .upload(key)) else { throw Self.noSuchUpload(key) }
+            return ControlReply.outcomes(outcomes)
         }
         // There is no `first` for everything.
-        for action in FileAction.allCases where action != .first {
+        for action in UserAction.onFiles where action != .first {
             table.add(.post, "/v1/\(action.rawValue)") { [backend] _, _ in
-                ControlReply.answer(await backend.perform(action, on: .all) ?? ActionAnswer())
+                ControlReply.outcomes(await backend.perform(action, on: .all) ?? [])
             }
         }
     }
 
     // MARK: Reading requests
-
-    private static func noSuchFile(_ id: String) -> ControlRefusal {
-        ControlRefusal(.notFound, "no_such_file", "no file has the id \(id)")
-    }
 
     private static func noSuchUpload(_ key: ContentKey) -> ControlRefusal {
         ControlRefusal(.notFound, "no_such_upload", "no file has the key \(key)")
@@ -91,27 +97,5 @@ struct ControlRoutes: Sendable {
             throw ControlRefusal(.badRequest, "malformed_key", "\(text) is not a key; a key is 32 hexadecimal digits")
         }
         return key
-    }
-
-    private static func action(in context: ControlContext) throws -> FileAction {
-        let text = try context.parameters.require("action")
-        guard let action = FileAction(rawValue: text) else {
-            let known = FileAction.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ControlRefusal(.notFound, "no_such_action", "unknown action \(text); the actions are \(known)")
-        }
-        return action
-    }
-
-    private static func states(in request: Request) throws -> Set<FileState>? {
-        guard let list = request.uri.queryParameters.get("state"), !list.isEmpty else { return nil }
-        var states: Set<FileState> = []
-        for name in list.split(separator: ",") {
-            guard let state = FileState(rawValue: String(name)) else {
-                let known = FileState.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ControlRefusal(.badRequest, "unknown_state", "unknown state \(name); the states are \(known)")
-            }
-            states.insert(state)
-        }
-        return states
     }
 }

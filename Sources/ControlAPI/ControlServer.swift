@@ -76,8 +76,7 @@ package struct ControlServer: Service {
         let router = Router(context: ControlContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: ControlErrors())
         router.add(middleware: Readiness(of: readiness))
-        ControlRoutes(backend: backend, avatars: pictures.avatars).add(to: router)
-        SourceRoutes(backend: sources).add(to: router)
+        ControlRoutes(backend: backend, sources: sources, avatars: pictures.avatars).add(to: router)
         AvatarRoutes(backend: pictures.avatars, placeholder: pictures.placeholder).add(to: router)
         if let profile = pictures.profile { ProfileRoutes(backend: profile).add(to: router) }
         SessionRoutes(backend: backend).add(to: router)

@@ -45,7 +45,9 @@ package final class EventHub: Sendable {
 
     private struct State {
         var ring: EventRing
-        var pacing = EventPacing()
+        var files = EventPacing<FileReport>(generation: 4096)
+        /// Reports of posts are larger and fewer.
+        var posts = EventPacing<SourceReport>(generation: 512)
         var readers: [UInt64: AsyncStream<Signal>.Continuation] = [:]
         var lastReader: UInt64 = 0
     }
@@ -81,9 +83,9 @@ package final class EventHub: Sendable {
         let now = clock.now.monotonic
         var isNewState = false
         update { state in
-            guard let content = state.pacing.content(for: report, now: now) else { return false }
-            if case .state = content { isNewState = true }
-            state.ring.add(content)
+            guard let news = state.files.news(in: report, now: now) else { return false }
+            isNewState = news == .state
+            state.ring.add(isNewState ? .state(report) : .progress(report))
             return true
         }
         return isNewState
@@ -92,7 +94,7 @@ package final class EventHub: Sendable {
     /// Publishes that a path is no longer listed.
     package func publish(gone path: RelativePath) {
         update { state in
-            state.pacing.forget(path)
+            state.files.forget(path)
             state.ring.add(.gone(path))
             return true
         }
@@ -102,7 +104,7 @@ package final class EventHub: Sendable {
     package func publish(source report: SourceReport) {
         let now = clock.now.monotonic
         update { state in
-            guard state.pacing.isNews(report, now: now) else { return false }
+            guard state.posts.news(in: report, now: now) != nil else { return false }
             state.ring.add(.source(report))
             return true
         }
@@ -115,7 +117,7 @@ package final class EventHub: Sendable {
     ///   - directory: the source's last directory.
     package func publish(sourceGone id: String, _ directory: RelativePath) {
         update { state in
-            state.pacing.forget(source: id)
+            state.posts.forget(id)
             state.ring.add(.sourceGone(id: id, directory))
             return true
         }

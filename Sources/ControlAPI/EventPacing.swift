@@ -1,108 +1,127 @@
 import Reports
 import UploadCore
 
-/// Decides which reports become events: changes of state at once, progress in steps.
+/// Decides which reports of files, or of posts, become events: changes of state at once, progress in steps.
 ///
 /// The memory is bounded. A forgotten report is published again, which is harmless.
-struct EventPacing: Sendable {
-    /// The last published report of a path.
+struct EventPacing<Report: PacedReport>: Sendable {
+    /// Why a report becomes an event.
+    enum News: Equatable, Sendable {
+        /// The state, or a detail of the state, changed.
+        case state
+        /// The subject made progress.
+        case progress
+    }
+
+    /// The last published report of a subject.
     private struct Told {
-        var state: FileState
-        var key: ContentKey?
-        var error: FileError?
-        var nextAttemptAt: WallTime?
-        var progress: Double
+        var headline: Report.Headline
+        var details: Report.Details
+        var step: Double
         var at: MonotonicTime
     }
 
-    /// The last published report of a source.
-    private struct ToldSource {
-        var report: SourceReport
-        var at: MonotonicTime
-    }
-
-    /// Minimum time between two progress events of a path.
-    static let pause = Duration.seconds(1)
+    /// Minimum time between two progress events of a subject.
+    private static var pause: Duration { .seconds(1) }
     /// After this time, progress of less than 1 % is published too, so that users see activity.
-    static let longest = Duration.seconds(5)
+    private static var longest: Duration { .seconds(5) }
 
-    private var files: RecentTable<RelativePath, Told>
-    private var sources: RecentTable<String, ToldSource>
+    private var told: RecentTable<Report.PacingKey, Told>
 
-    /// - Parameter generation: number of remembered paths, at least this many and at most twice as many. For sources,
-    ///   which are larger and fewer, an eighth of this number.
-    init(generation: Int = 4096) {
-        files = RecentTable(generation: generation)
-        sources = RecentTable(generation: max(1, generation / 8))
+    /// - Parameter generation: number of remembered subjects, at least this many and at most twice as many.
+    init(generation: Int) {
+        told = RecentTable(generation: generation)
     }
 
-    /// Number of remembered paths.
-    var count: Int { files.count }
+    /// Number of remembered subjects.
+    var count: Int { told.count }
 
-    /// Returns the event for a report; `nil` if the report contains no news.
-    mutating func content(for report: FileReport, now: MonotonicTime) -> EventHub.Content? {
-        let new = Told(
-            state: report.state, key: report.key, error: report.error, nextAttemptAt: report.nextAttemptAt,
-            progress: report.shownStep, at: now)
-        guard let last = files[report.path], Self.isSameState(last, new) else {
-            files[report.path] = new
-            return .state(report)
+    /// Returns what is new in a report; `nil` if there is nothing to publish.
+    mutating func news(in report: Report, now: MonotonicTime) -> News? {
+        let new = Told(headline: report.headline, details: report.details, step: report.step, at: now)
+        guard let last = told[report.pacingKey], last.headline == new.headline else {
+            told[report.pacingKey] = new
+            return .state
         }
-        guard Self.isStep(from: last.progress, to: new.progress, after: new.at - last.at) else { return nil }
-        files[report.path] = new
-        return .progress(report)
+        guard Self.isStep(from: last, to: new) else { return nil }
+        told[report.pacingKey] = new
+        return .progress
     }
 
-    mutating func forget(_ path: RelativePath) { files[path] = nil }
+    mutating func forget(_ key: Report.PacingKey) { told[key] = nil }
 
-    /// Whether to publish a report of a source.
-    ///
-    /// Changes of its files alone are paced like progress: the files have their own events, and a source may have
-    /// fifty files.
-    mutating func isNews(_ report: SourceReport, now: MonotonicTime) -> Bool {
-        if let last = sources[report.id], Self.isSameState(last.report, report) {
-            let time = now - last.at
-            let isStep = Self.isStep(from: last.report.progress, to: report.progress, after: time)
-            guard isStep || (Self.haveMoved(last.report.files, report.files) && time >= Self.pause) else {
-                return false
-            }
-        }
-        sources[report.id] = ToldSource(report: report, at: now)
-        return true
-    }
-
-    mutating func forget(source id: String) { sources[id] = nil }
-
-    private static func isSameState(_ last: Told, _ new: Told) -> Bool {
-        last.state == new.state && last.key == new.key && last.error == new.error
-            && last.nextAttemptAt == new.nextAttemptAt
-    }
-
-    /// Whether two reports of a source agree except for files, progress and time.
-    private static func isSameState(_ last: SourceReport, _ new: SourceReport) -> Bool {
-        var last = last
-        last.files = new.files
-        last.size = new.size
-        last.progress = new.progress
-        last.updatedAt = new.updatedAt
-        return last == new
-    }
-
-    private static func haveMoved(_ last: [FileReport], _ new: [FileReport]) -> Bool {
-        !last.elementsEqual(new) { $0.path == $1.path && $0.state == $1.state && $0.error == $1.error }
-    }
-
-    private static func isStep(from last: Double, to new: Double, after time: Duration) -> Bool {
-        guard new != last, time >= pause else { return false }
-        let percent = { (progress: Double) in (progress * 100).rounded(.down) }
-        return percent(new) != percent(last) || time >= longest
+    private static func isStep(from last: Told, to new: Told) -> Bool {
+        let time = new.at - last.at
+        guard time >= pause else { return false }
+        if last.details != new.details { return true }
+        let percent = { (step: Double) in (step * 100).rounded(.down) }
+        return new.step != last.step && (percent(new.step) != percent(last.step) || time >= longest)
     }
 }
 
-extension FileReport {
-    /// Progress of a file under way: first the hashed share, then the sent share.
-    fileprivate var shownStep: Double {
+/// A report that `EventPacing` compares with the last published one.
+protocol PacedReport: Sendable {
+    associatedtype PacingKey: Hashable & Sendable
+    associatedtype Headline: Equatable & Sendable
+    associatedtype Details: Equatable & Sendable
+
+    /// Identifies the subject.
+    var pacingKey: PacingKey { get }
+    /// Changes of the headline are published at once.
+    var headline: Headline { get }
+    /// Changes of the details are published like progress.
+    var details: Details { get }
+    /// Progress, 0…1, published in steps.
+    var step: Double { get }
+}
+
+/// The part of a file's report whose changes readers want at once.
+struct FileHeadline: Equatable, Sendable {
+    var state: FileState
+    var key: ContentKey?
+    var error: FileError?
+    var nextAttemptAt: WallTime?
+}
+
+extension FileReport: PacedReport {
+    var pacingKey: RelativePath { path }
+
+    var headline: FileHeadline {
+        FileHeadline(state: state, key: key, error: error, nextAttemptAt: nextAttemptAt)
+    }
+
+    /// Each change of a file is in its headline or its step.
+    var details: Never? { nil }
+
+    /// First the hashed share, then the sent share.
+    var step: Double {
         guard let hashed, let size, size > 0 else { return shareOnItsWay }
         return Double(hashed) / Double(size)
     }
+}
+
+extension SourceReport: PacedReport {
+    /// A file of the post.
+    struct FileDetail: Equatable, Sendable {
+        var path: RelativePath
+        var state: FileState
+        var error: FileError?
+    }
+
+    var pacingKey: String { id }
+
+    /// The report without files, progress and time.
+    var headline: SourceReport {
+        var report = self
+        report.files = []
+        report.size = 0
+        report.progress = 0
+        report.updatedAt = WallTime(milliseconds: 0)
+        return report
+    }
+
+    /// The states of the files. The files have their own events, and a post may have fifty files.
+    var details: [FileDetail] { files.map { FileDetail(path: $0.path, state: $0.state, error: $0.error) } }
+
+    var step: Double { progress }
 }

@@ -1,20 +1,44 @@
-/// The agent's answer to an action.
-package struct ActionOutcome: Codable, Equatable, Sendable {
-    /// A path that the action did not change.
-    package struct Unchanged: Codable, Equatable, Sendable {
-        /// The path's entry.
-        package var file: FileEntry
-        /// The reason, for people.
-        package var reason: String
+/// The outcome of an action for one file or post.
+package struct ActionOutcome<Subject: Equatable & Sendable>: Equatable, Sendable {
+    /// The file or post after the action.
+    package var subject: Subject
+    /// Why the action changed nothing, for people: `it is done already`; `nil` if the action was carried out.
+    package var refusal: String?
 
-        package init(file: FileEntry, reason: String) {
-            self.file = file
-            self.reason = reason
-        }
+    /// Creates an outcome.
+    package init(_ subject: Subject, refusal: String? = nil) {
+        self.subject = subject
+        self.refusal = refusal
+    }
+}
+
+extension ActionOutcome: Encodable where Subject: SubjectEntry {
+    /// The name of a member that depends on the kind of subject.
+    private struct Member: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+
+        init?(intValue: Int) { nil }
     }
 
-    /// Paths whose state or place changed.
-    package var changed: [FileEntry]
-    /// Paths of the target that the action did not change.
-    package var unchanged: [Unchanged]
+    /// `{"file":…,"reason":…}` or `{"source":…,"reason":…}`
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Member.self)
+        try container.encode(subject, forKey: Member(stringValue: Subject.noun))
+        try container.encodeIfPresent(refusal, forKey: Member(stringValue: "reason"))
+    }
+}
+
+extension Sequence {
+    /// The files or posts that an action changed.
+    package func changed<Subject>() -> [Subject] where Element == ActionOutcome<Subject> {
+        compactMap { $0.refusal == nil ? $0.subject : nil }
+    }
+
+    /// The files or posts that an action did not change, with the reason.
+    package func unchanged<Subject>() -> [(subject: Subject, reason: String)] where Element == ActionOutcome<Subject> {
+        compactMap { outcome in outcome.refusal.map { (outcome.subject, $0) } }
+    }
 }

@@ -1,5 +1,4 @@
 import AgentSupport
-import FoundationEssentials
 import Ledger
 package import UploadCore
 
@@ -76,7 +75,7 @@ extension FileReport {
 
     private func write(into text: inout JSONText) {
         Self.writeHead(path, into: &text)
-        if !path.isUTF8 { text.member("path_bytes", Data(path.bytes).base64EncodedString()) }
+        if let bytes = path.base64IfNotUTF8 { text.member("path_bytes", bytes) }
         text.member("key", key?.description)
         text.member("state", state.rawValue)
         text.member("kind", type?.kind.rawValue)
@@ -127,7 +126,7 @@ extension JSONText {
     /// Writes a path as text, and also its bytes if it is not UTF-8.
     package mutating func path(_ path: RelativePath) {
         member("path", path.description)
-        if !path.isUTF8 { member("path_bytes", Data(path.bytes).base64EncodedString()) }
+        if let bytes = path.base64IfNotUTF8 { member("path_bytes", bytes) }
     }
 
     /// Writes the error of a file or source.

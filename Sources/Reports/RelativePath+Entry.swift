@@ -1,13 +1,8 @@
 import FoundationEssentials
 package import UploadCore
 
-extension FileEntry {
+extension SubjectEntry {
     /// The path in the outbox; nil if the entry contains no valid path.
-    package var relativePath: RelativePath? { RelativePath(entryPath: path, bytes: path_bytes) }
-}
-
-extension SourceEntry {
-    /// The directory in the outbox; nil if the entry contains no valid path.
     package var relativePath: RelativePath? { RelativePath(entryPath: path, bytes: path_bytes) }
 }
 

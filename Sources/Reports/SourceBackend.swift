@@ -1,31 +1,14 @@
-import UploadCore
+package import UploadCore
 
-/// User actions on a source.
-package enum SourceWish: String, CaseIterable, Sendable {
-    /// Upload a draft, or upload the changes since the last revision.
-    case submit
-    /// Stop sending and keep the bytes that the server has. The pause survives restarts.
-    case pause
-    /// End a pause.
-    case resume
-    /// Give up for good. Delete everything on the server that no other path needs.
-    case cancel
-    /// Retry now whatever waits or failed.
-    case retry
-    /// Move to the head of the queue.
-    case first
-}
+/// An action on a source.
+package typealias SourceWish = UserAction
 
-/// Result of a user action.
-package struct SourceAnswer: Sendable {
-    /// The source after the action.
-    package var source: SourceReport
-    /// Why there was nothing to do, for people: `it is done already`; `nil` if the action was carried out.
-    package var refusal: String?
+/// The outcome of an action on a source.
+package typealias SourceAnswer = ActionOutcome<SourceReport>
 
+extension ActionOutcome<SourceReport> {
     package init(source: SourceReport, refusal: String? = nil) {
-        self.source = source
-        self.refusal = refusal
+        self.init(source, refusal: refusal)
     }
 }
 
@@ -39,6 +22,6 @@ package protocol SourceBackend: Sendable {
 
     /// Performs an action on a source. The result is durable on return.
     ///
-    /// - Returns: the result; `nil` if no source has this id.
+    /// - Returns: the outcome; `nil` if no source has this id.
     func perform(_ wish: SourceWish, onSource id: String) async -> SourceAnswer?
 }

@@ -82,11 +82,3 @@ package struct SourceEntry: Codable, Equatable, Sendable {
     /// Bytes of fragments in flight that the peer acknowledged. Not part of `progress`.
     package var bytes_in_flight: UInt64?
 }
-
-/// The agent's answer to an action on a source.
-package struct SourceOutcome: Codable, Equatable, Sendable {
-    /// The source after the action.
-    package var source: SourceEntry
-    /// Why there was nothing to do, for people; `nil` if the action was carried out.
-    package var refusal: String?
-}

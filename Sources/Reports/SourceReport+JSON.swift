@@ -1,5 +1,4 @@
 import AgentSupport
-import FoundationEssentials
 import UploadCore
 
 extension SourceReport {
@@ -43,6 +42,9 @@ extension SourceReport {
         return (left - min(left, bytesInFlight ?? 0)) / speed
     }
 
+    /// The progress in sidecars and answers.
+    var shownProgress: Double { FileReport.shown(progress, isDone: state == .file(.done)) }
+
     private func write(into text: inout JSONText) {
         text.member("version", 1)
         text.member("id", id)
@@ -52,7 +54,7 @@ extension SourceReport {
         text.member("state", state.word)
         text.member("revision", revision)
         text.member("url", url)
-        text.member("progress", FileReport.shown(progress, isDone: state == .file(.done)))
+        text.member("progress", shownProgress)
         text.member("size", size)
         text.objects("files", files) { file, text in write(file, into: &text) }
         text.strings("skipped", skipped.map(\.description))
@@ -77,7 +79,7 @@ extension SourceReport {
     }
 
     /// The file's path relative to the directory, also after `intake.after_upload` has moved it elsewhere.
-    private func name(of file: FileReport) -> RelativePath {
+    func name(of file: FileReport) -> RelativePath {
         file.path.relative(to: directory) ?? file.movedFrom?.relative(to: directory) ?? file.path
     }
 }

@@ -1,7 +1,7 @@
 package import UploadCore
 
 /// The state of a source in its sidecar: a file's state, or `draft`.
-package enum SourceState: Hashable, CaseIterable, Sendable {
+package enum SourceState: StateWord {
     /// Editable; not uploaded until the user submits it.
     case draft
     /// As for files. `verifying` includes the commit of the post; `done` means that the server has confirmed the

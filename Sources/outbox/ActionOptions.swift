@@ -27,7 +27,7 @@ struct ActionOptions: ParsableArguments {
     /// Performs the action and reports the result.
     ///
     /// - Throws: `CommandFailure.answerIsNo` if a target is not in the wanted state.
-    func run(_ action: FileAction) async throws {
+    func run(_ action: UserAction) async throws {
         let link = try AgentLink(common)
         var report = ActionReport(action)
         if all {
@@ -66,7 +66,7 @@ struct ActionOptions: ParsableArguments {
         }
     }
 
-    private func actOnAll(_ action: FileAction, _ link: AgentLink, _ report: inout ActionReport) async throws {
+    private func actOnAll(_ action: UserAction, _ link: AgentLink, _ report: inout ActionReport) async throws {
         if action == .first {
             // Moving everything to the front changes nothing; only check that the agent answers.
             _ = try await link.client.health()
@@ -76,7 +76,7 @@ struct ActionOptions: ParsableArguments {
     }
 
     private func act(
-        _ action: FileAction, on target: FileFinder.Found, _ finder: inout FileFinder, _ link: AgentLink,
+        _ action: UserAction, on target: FileFinder.Found, _ finder: inout FileFinder, _ link: AgentLink,
         _ done: inout Set<String>, _ report: inout ActionReport
     ) async throws {
         switch target {
@@ -99,7 +99,7 @@ struct ActionOptions: ParsableArguments {
         case .below(let directory):
             // A source is one unit: the action does not apply to its files individually.
             let groups = SourceGroups(try await finder.sources())
-            let sources = try await finder.sourcesBelow(directory).filter(SourceWish(action).concerns)
+            let sources = try await finder.sourcesBelow(directory).filter(action.concerns)
             for source in action == .first ? sources.reversed() : sources {
                 try await act(action, on: source, link, &done, &report)
             }
@@ -116,24 +116,23 @@ struct ActionOptions: ParsableArguments {
     }
 
     private func act(
-        _ action: FileAction, on source: SourceEntry, _ link: AgentLink, _ done: inout Set<String>,
+        _ action: UserAction, on source: SourceEntry, _ link: AgentLink, _ done: inout Set<String>,
         _ report: inout ActionReport
     ) async throws {
         guard done.insert(source.id).inserted else { return }
-        guard let outcome = try await link.client.perform(SourceWish(action), onSource: source.id) else {
+        guard let outcome = try await link.client.perform(action, onSource: source.id) else {
             throw CommandFailure.noSuchFile(name: source.path, reason: "the post was removed a moment ago")
         }
         report.add(outcome)
     }
 
-    private func tell(_ action: FileAction, _ report: ActionReport, _ link: AgentLink) throws {
+    private func tell(_ action: UserAction, _ report: ActionReport, _ link: AgentLink) throws {
         let environment = link.surroundings.environment
         if json {
             try Output.standard.write(json: report)
         } else {
             let standing = all ? action.standing.map { [$0] } : nil
-            let isEmpty = report.changed.isEmpty && report.unchanged.isEmpty && report.sources == nil
-            let lines = isEmpty && standing != nil ? [] : report.lines(Output.standard.look(environment))
+            let lines = report.isEmpty && standing != nil ? [] : report.lines(Output.standard.look(environment))
             try Output.standard.write(lines: lines + (standing ?? []))
         }
         for complaint in report.complaints { Output.error.attempt("outbox: \(complaint)") }

@@ -10,8 +10,8 @@ struct StatusWatch {
     private let names: [String]
     private let json: Bool
     private var display: ProgressDisplay
-    private var follower: FileFollower
-    private var sources: SourceFollower
+    private var fileFollower: Follower<FileEntry>
+    private var postFollower: Follower<SourceEntry>
     private var states: [String: String]?
     private var lastReport: StatusReport?
     /// Whether earlier failures were already printed.
@@ -26,8 +26,8 @@ struct StatusWatch {
         self.names = names
         self.json = json
         display = ProgressDisplay(output: json ? nil : .standard, environment: link.surroundings.environment)
-        follower = FileFollower(link.client)
-        sources = SourceFollower(link.client)
+        fileFollower = Follower(filesOf: link.client)
+        postFollower = Follower(link.client)
     }
 
     /// Runs until Ctrl-C.
@@ -52,15 +52,15 @@ struct StatusWatch {
 
     /// Requests only active files. The number of ended files comes from the agent's own counts.
     private mutating func lookAtAll() async throws {
-        let news = try await follower.readActive()
-        let posts = try await sources.readActive()
+        let news = try await fileFollower.readActive()
+        let posts = try await postFollower.readActive().ended
         let health = try await link.client.health()
-        let files = follower.mirror.activeFiles
+        let files = fileFollower.mirror.active
         let look = display.look
         var ended =
             try await earlierFailures() + news.ended.map { $0.outcomeLine(look) } + posts.map { $0.outcomeLine(look) }
         if news.uncounted > 0 { ended.append("and \(news.uncounted) more finished") }
-        let active = sources.activeSources
+        let active = postFollower.mirror.active
         let summary = FilesSummary(files, sources: active, counts: health.files)
         try show(files, active, ended: ended, problems: health.problems, summary: summary)
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Console
 import ControlAPI
 import Reports
+import UploadCore
 
 struct SubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -40,7 +41,7 @@ struct SubmitCommand: AsyncParsableCommand {
         // Resolve all words before acting, so that a typing error does not leave the action half done.
         var sources: [SourceEntry] = []
         for directory in directories { sources.append(try await finder.source(named: directory)) }
-        var report = SourceActionReport(.submit)
+        var report = ActionReport(.submit)
         var done: Set<String> = []
         for source in sources where done.insert(source.id).inserted {
             guard let outcome = try await link.client.perform(.submit, onSource: source.id) else {
@@ -49,7 +50,7 @@ struct SubmitCommand: AsyncParsableCommand {
             report.add(outcome)
         }
         if json {
-            try Output.standard.write(json: report)
+            try Output.standard.write(json: report.sources ?? ActionTally())
         } else {
             let look = Output.standard.look(link.surroundings.environment)
             let prospects = Set(report.prospects).count == 1 ? Array(report.prospects.prefix(1)) : report.prospects

@@ -12,8 +12,8 @@ struct Waiting {
     private let named: [RelativePath]?
     /// The directories of the named sources.
     private let namedSources: Set<RelativePath>
-    private var follower: FileFollower
-    private var sources: SourceFollower
+    private var fileFollower: Follower<FileEntry>
+    private var postFollower: Follower<SourceEntry>
     private var hasReadAll = false
     private var display: ProgressDisplay
     /// Paths whose failure was already printed.
@@ -35,8 +35,8 @@ struct Waiting {
         namedSources = Set(targets.compactMap { if case .source(let path) = $0 { path } else { nil } })
         let isShort = files.count + namedSources.count == targets.count && files.count <= Self.mostQuestions
         named = isShort ? files : nil
-        follower = FileFollower(link.client)
-        sources = SourceFollower(link.client)
+        fileFollower = Follower(filesOf: link.client)
+        postFollower = Follower(link.client)
     }
 
     /// Waits.
@@ -93,10 +93,10 @@ struct Waiting {
             try await readAll()
             return everything
         }
-        _ = try await follower.readActive()
-        _ = try await sources.readActive()
+        _ = try await fileFollower.readActive()
+        _ = try await postFollower.readActive()
         for path in course.unknown.prefix(Self.mostQuestions) where !namedSources.contains(path) {
-            if let file = try await link.client.file(at: path) { follower.note(file) }
+            if let file = try await link.client.file(at: path) { fileFollower.note(file) }
         }
         return everything
     }
@@ -107,27 +107,28 @@ struct Waiting {
             if let file = try await link.client.file(at: path) { files.append(file) }
         }
         guard !namedSources.isEmpty else { return files }
-        try await sources.readAll()
-        return files + sources.sources.filter { $0.relativePath.map(namedSources.contains) ?? false }.map(\.asFile)
+        try await postFollower.readAll()
+        return files
+            + postFollower.mirror.entries.filter { $0.relativePath.map(namedSources.contains) ?? false }.map(\.asFile)
     }
 
     private mutating func readAll() async throws {
         // Read sources first: a source taken in between must not hide its files.
-        try await sources.readAll()
-        try await follower.readAll()
+        try await postFollower.readAll()
+        try await fileFollower.readAll()
         hasReadAll = true
     }
 
     /// Waited-for files and sources. Excludes drafts unless the user named them, all files of drafts, and unfinished
     /// files of sources that are final themselves.
     private var everything: [FileEntry] {
-        let groups = SourceGroups(sources.sources)
+        let groups = SourceGroups(postFollower.mirror.entries)
         let isWaitedFor = { (source: SourceEntry) in
             !source.isDraft || source.relativePath.map(namedSources.contains) ?? false
         }
         let atRest = Set(groups.sources.filter { $0.isDraft || $0.isFinal }.map(\.id))
         let drafts = Set(groups.sources.filter(\.isDraft).map(\.id))
-        return follower.mirror.files.filter { file in
+        return fileFollower.mirror.entries.filter { file in
             guard let owner = groups.owner(of: file) else { return true }
             return file.isFinal ? !drafts.contains(owner) : !atRest.contains(owner)
         }
@@ -142,7 +143,7 @@ struct Waiting {
 
     /// Separates files from sources that were converted to file entries.
     private func split(_ entries: [FileEntry]) -> (files: [FileEntry], sources: [SourceEntry]) {
-        let byID = Dictionary(sources.sources.map { ($0.id, $0) }) { $1 }
+        let byID = Dictionary(postFollower.mirror.entries.map { ($0.id, $0) }) { $1 }
         return (entries.filter { byID[$0.id] == nil }, entries.compactMap { byID[$0.id] })
     }
 

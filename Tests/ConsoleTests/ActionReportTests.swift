@@ -1,15 +1,18 @@
+import AgentTestSupport
+import Foundation
+import Reports
 import Testing
 import UploadCore
 
 @testable import Console
-@testable import Reports
 
 @Suite("What is said of an action")
 struct ActionReportTests {
-    private func outcome(changed: [String] = [], unchanged: [(String, String, String)] = []) throws -> ActionOutcome {
-        ActionOutcome(
-            changed: try changed.map { try entry($0, "paused") },
-            unchanged: try unchanged.map { .init(file: try entry($0.0, $0.1), reason: $0.2) })
+    private func outcome(
+        changed: [String] = [], unchanged: [(String, String, String)] = []
+    ) throws -> [ActionOutcome<FileEntry>] {
+        try changed.map { ActionOutcome(try entry($0, "paused")) }
+            + unchanged.map { ActionOutcome(try entry($0.0, $0.1), refusal: $0.2) }
     }
 
     @Test("Files that changed are listed")
@@ -62,6 +65,26 @@ struct ActionReportTests {
         #expect(bad.complaints.last == "and 480 more files")
     }
 
+    @Test("As JSON, files and posts are lists of what changed, what is as it was and what failed")
+    func json() throws {
+        func text(_ value: some Encodable) throws -> String {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys]
+            return String(decoding: try encoder.encode(value), as: UTF8.self)
+        }
+        let file = try entry("a.jpg", "paused")
+        var report = ActionReport(.pause)
+        #expect(try text(report) == #"{"changed":[],"failed":[],"unchanged":[]}"#)
+        report.add([ActionOutcome(file, refusal: "it is \"paused\"")], isNamed: true)
+        let told = #"{"file":\#(try text(file)),"reason":"it is \"paused\""}"#
+        #expect(try text(report) == #"{"changed":[],"failed":[],"unchanged":[\#(told)]}"#)
+        let post = SourceEntry(try SourceReport.sample("sea", .file(.done)))
+        report.add(ActionOutcome(post, refusal: "it is done already"))
+        let failed = #"{"reason":"it is done already","source":\#(try text(post))}"#
+        let posts = #"{"changed":[],"failed":[\#(failed)],"unchanged":[]}"#
+        #expect(try text(report) == #"{"changed":[],"failed":[],"sources":\#(posts),"unchanged":[\#(told)]}"#)
+    }
+
     @Test("Names and reasons can't steer a terminal")
     func escapes() throws {
         var report = ActionReport(.cancel)
@@ -69,8 +92,8 @@ struct ActionReportTests {
         #expect(report.complaints == ["cannot cancel a\\u{1B}[2J: b\\nc"])
     }
 
-    @Test("Which states an action is about", arguments: FileAction.allCases)
-    func states(action: FileAction) {
+    @Test("Which states an action is about", arguments: UserAction.allCases)
+    func states(action: UserAction) {
         for state in FileState.allCases {
             // What an action is about is not as asked already.
             #expect(!(action.concerns(state) && action.isFulfilled(by: state) && action != .first), "\(state)")

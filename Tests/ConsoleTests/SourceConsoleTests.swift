@@ -113,15 +113,13 @@ struct SourceConsoleTests {
 
     // MARK: submit and the like
 
-    private func outcome(_ source: SourceEntry, refusal: String? = nil) throws -> SourceOutcome {
-        var text = Data("{\"refusal\":".utf8) + (try JSONEncoder().encode(refusal)) + Data(",\"source\":".utf8)
-        text += try JSONEncoder().encode(source) + Data("}".utf8)
-        return try JSONDecoder().decode(SourceOutcome.self, from: text)
+    private func outcome(_ source: SourceEntry, refusal: String? = nil) -> ActionOutcome<SourceEntry> {
+        ActionOutcome(source, refusal: refusal)
     }
 
     @Test("What was submitted is told with what happens next")
     func submitted() throws {
-        var report = SourceActionReport(.submit)
+        var report = ActionReport(.submit)
         report.add(try outcome(source("A day", "queued", files: [("b.jpg", "queued")])))
         #expect(report.isFulfilled)
         #expect(report.lines(.plain) == ["submitted A day: 1 file, 3.0 kB"])
@@ -135,16 +133,16 @@ struct SourceConsoleTests {
             ("rejected", [], false),
         ] as [(String, [String], Bool)])
     func refused(state: String, pending: [String], isFine: Bool) throws {
-        var report = SourceActionReport(.submit)
+        var report = ActionReport(.submit)
         report.add(try outcome(source("sea", state, pending: pending), refusal: "no"))
         #expect(report.isFulfilled == isFine)
         #expect(report.complaints == (isFine ? [] : ["cannot submit sea: no"]))
-        #expect(report.changed.isEmpty)
+        #expect(report.sources?.changed.isEmpty == true)
     }
 
     @Test("A source that is rejected as it is submitted is a failure with the reason")
     func rejected() throws {
-        var report = SourceActionReport(.submit)
+        var report = ActionReport(.submit)
         report.add(try outcome(source("sea", "rejected", error: "too_many_files")))
         #expect(report.complaints == ["cannot submit sea: because of too_many_files"])
     }

@@ -47,19 +47,19 @@ struct ControlRoutesTests {
         #expect(try await bench.serving { try await bench.client.files(of: key) }.map(\.path) == ["a.jpg"])
     }
 
-    @Test("Each action reaches the backend for a file, for an upload and for all", arguments: FileAction.allCases)
-    func actions(action: FileAction) async throws {
+    @Test("Each action reaches the backend for a file, for an upload and for all", arguments: UserAction.onFiles)
+    func actions(action: UserAction) async throws {
         let file = try FileReport.sample("a.jpg", .queued, key: Self.key)
         let bench = try bench(file)
         let key = try #require(ContentKey(hexadecimal: Self.key))
         try await bench.serving {
             let byFile = try await bench.client.perform(action, onFile: file.id)
-            #expect(byFile?.changed.map(\.path) == ["a.jpg"])
+            #expect(byFile?.changed().map(\.path) == ["a.jpg"])
             let byKey = try await bench.client.perform(action, onUpload: key)
-            #expect(byKey?.changed.count == 1)
+            #expect(byKey?.changed().count == 1)
             guard action != .first else { return }
             let all = try await bench.client.performOnAll(action)
-            #expect(all.changed.count == 1)
+            #expect(all.changed().count == 1)
         }
         let targets: [ActionTarget] = [.file(id: file.id), .upload(key)] + (action == .first ? [] : [.all])
         bench.backend.state.withLock { state in
@@ -73,9 +73,8 @@ struct ControlRoutesTests {
         let file = try FileReport.sample("a.jpg", .done)
         let bench = try bench(file)
         let outcome = try await bench.serving { try await bench.client.perform(.pause, onFile: file.id) }
-        #expect(outcome?.changed == [])
-        #expect(outcome?.unchanged.map(\.reason) == ["it is \"over\" already"])
-        #expect(outcome?.unchanged.first?.file.path == "a.jpg")
+        #expect(outcome?.map(\.refusal) == ["it is \"over\" already"])
+        #expect(outcome?.first?.subject.path == "a.jpg")
     }
 
     @Test("An action on nothing known answers with nil")

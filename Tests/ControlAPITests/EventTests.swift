@@ -20,52 +20,52 @@ struct EventTests {
 
     @Test("A change of state is an event at once, the same state again is none")
     func states() throws {
-        var pacing = EventPacing()
+        var pacing = EventPacing<FileReport>(generation: 4096)
         let queued = try Self.report(.queued)
         let uploading = try Self.report(.uploading)
-        #expect(pacing.content(for: queued, now: start) == .state(queued))
-        #expect(pacing.content(for: queued, now: start) == nil)
-        #expect(pacing.content(for: uploading, now: start) == .state(uploading))
+        #expect(pacing.news(in: queued, now: start) == .state)
+        #expect(pacing.news(in: queued, now: start) == nil)
+        #expect(pacing.news(in: uploading, now: start) == .state)
     }
 
     @Test("Another error in the same state is an event")
     func errors() throws {
-        var pacing = EventPacing()
+        var pacing = EventPacing<FileReport>(generation: 4096)
         var report = try Self.report(.waiting)
-        _ = pacing.content(for: report, now: start)
+        _ = pacing.news(in: report, now: start)
         report.error = FileError(code: "server_error", message: "no", retryable: true)
-        #expect(pacing.content(for: report, now: start) == .state(report))
+        #expect(pacing.news(in: report, now: start) == .state)
     }
 
     @Test("Progress is told at most once a second and in steps of one per cent")
     func progress() throws {
-        var pacing = EventPacing()
-        _ = pacing.content(for: try Self.report(.uploading, progress: 0.1), now: start)
+        var pacing = EventPacing<FileReport>(generation: 4096)
+        _ = pacing.news(in: try Self.report(.uploading, progress: 0.1), now: start)
         let step = try Self.report(.uploading, progress: 0.2)
-        #expect(pacing.content(for: step, now: start + .milliseconds(900)) == nil)
-        #expect(pacing.content(for: step, now: start + .seconds(1)) == .progress(step))
+        #expect(pacing.news(in: step, now: start + .milliseconds(900)) == nil)
+        #expect(pacing.news(in: step, now: start + .seconds(1)) == .progress)
         let little = try Self.report(.uploading, progress: 0.2001)
-        #expect(pacing.content(for: little, now: start + .seconds(3)) == nil)
+        #expect(pacing.news(in: little, now: start + .seconds(3)) == nil)
     }
 
     @Test("Slow progress is told every five seconds")
     func slowProgress() throws {
-        var pacing = EventPacing()
-        _ = pacing.content(for: try Self.report(.uploading, progress: 0.2), now: start)
+        var pacing = EventPacing<FileReport>(generation: 4096)
+        _ = pacing.news(in: try Self.report(.uploading, progress: 0.2), now: start)
         let little = try Self.report(.uploading, progress: 0.2001)
-        #expect(pacing.content(for: little, now: start + .seconds(5)) == .progress(little))
-        #expect(pacing.content(for: little, now: start + .seconds(60)) == nil)
+        #expect(pacing.news(in: little, now: start + .seconds(5)) == .progress)
+        #expect(pacing.news(in: little, now: start + .seconds(60)) == nil)
     }
 
     @Test("What is remembered of paths is bounded")
     func bounded() throws {
-        var pacing = EventPacing(generation: 10)
+        var pacing = EventPacing<FileReport>(generation: 10)
         for index in 0..<1000 {
-            _ = pacing.content(for: try Self.report(.queued, path: "\(index).jpg"), now: start)
+            _ = pacing.news(in: try Self.report(.queued, path: "\(index).jpg"), now: start)
             #expect(pacing.count <= 20)
         }
         // The last ones are remembered.
-        #expect(pacing.content(for: try Self.report(.queued, path: "999.jpg"), now: start) == nil)
+        #expect(pacing.news(in: try Self.report(.queued, path: "999.jpg"), now: start) == nil)
     }
 
     // MARK: The ring

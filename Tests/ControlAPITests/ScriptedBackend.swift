@@ -11,7 +11,7 @@ final class ScriptedBackend: ControlBackend {
     struct State {
         var files: [FileReport] = []
         var metrics = AgentMetrics()
-        var performed: [(action: FileAction, target: ActionTarget)] = []
+        var performed: [(action: UserAction, target: ActionTarget)] = []
         var sessions: [StoredSession?] = []
         var sessionError: SessionError?
     }
@@ -46,7 +46,7 @@ final class ScriptedBackend: ControlBackend {
     }
 
     /// Changes what is not final and leaves the rest, saying so.
-    func perform(_ action: FileAction, on target: ActionTarget) async -> ActionAnswer? {
+    func perform(_ action: UserAction, on target: ActionTarget) async -> [ActionOutcome<FileReport>]? {
         state.withLock { state in
             state.performed.append((action, target))
             let named = state.files.indices.filter { index in
@@ -57,16 +57,13 @@ final class ScriptedBackend: ControlBackend {
                 }
             }
             if named.isEmpty, target != .all { return nil }
-            var answer = ActionAnswer()
-            for index in named {
-                if state.files[index].state.isFinal {
-                    answer.unchanged.append(.init(file: state.files[index], reason: "it is \"over\" already"))
-                } else {
-                    state.files[index].state = action == .pause ? .paused : .queued
-                    answer.changed.append(state.files[index])
+            return named.map { index in
+                guard !state.files[index].state.isFinal else {
+                    return ActionOutcome(state.files[index], refusal: "it is \"over\" already")
                 }
+                state.files[index].state = action == .pause ? .paused : .queued
+                return ActionOutcome(state.files[index])
             }
-            return answer
         }
     }
 

@@ -8,7 +8,7 @@ import UploadCore
 final class ScriptedSources: SourceBackend {
     struct State {
         var sources: [SourceReport] = []
-        var wishes: [SourceWish] = []
+        var wishes: [UserAction] = []
     }
 
     let state = Mutex(State())
@@ -18,15 +18,15 @@ final class ScriptedSources: SourceBackend {
     func source(id: String) async -> SourceReport? { state.withLock { state in state.sources.first { $0.id == id } } }
 
     /// Queues what is not final, and refuses the rest.
-    func perform(_ wish: SourceWish, onSource id: String) async -> SourceAnswer? {
+    func perform(_ wish: UserAction, onSource id: String) async -> ActionOutcome<SourceReport>? {
         state.withLock { state in
             state.wishes.append(wish)
             guard let index = state.sources.firstIndex(where: { $0.id == id }) else { return nil }
             guard !state.sources[index].state.isFinal else {
-                return SourceAnswer(source: state.sources[index], refusal: "it is \"over\" already")
+                return ActionOutcome(state.sources[index], refusal: "it is \"over\" already")
             }
             state.sources[index].state = .file(wish == .pause ? .paused : .queued)
-            return SourceAnswer(source: state.sources[index])
+            return ActionOutcome(state.sources[index])
         }
     }
 }

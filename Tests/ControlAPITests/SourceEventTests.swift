@@ -18,9 +18,9 @@ struct SourceEventTests {
 
     /// The pacing, behind a reference: expectations can't change values.
     private final class Pacer {
-        private var pacing = EventPacing()
+        private var pacing = EventPacing<SourceReport>(generation: 512)
 
-        func isNews(_ report: SourceReport, now: MonotonicTime) -> Bool { pacing.isNews(report, now: now) }
+        func isNews(_ report: SourceReport, now: MonotonicTime) -> Bool { pacing.news(in: report, now: now) != nil }
     }
 
     @Test("A change of state is told at once, the same again is not")

@@ -39,22 +39,26 @@ struct SourceRoutesTests {
         #expect(try await bench.serving { try await bench.client.sources() }.isEmpty)
     }
 
+    private func entry(_ id: String, _ bench: ControlBench) async throws -> SourceEntry? {
+        try await bench.client.entry(id: id)
+    }
+
     @Test("A source is found by its id")
     func source() async throws {
         let bench = try bench(.sample("sea", .draft))
         let (found, missing) = try await bench.serving {
-            (try await bench.client.source(Self.id), try await bench.client.source("0"))
+            (try await entry(Self.id, bench), try await entry("0", bench))
         }
         #expect(found?.path == "sea")
         #expect(missing == nil)
     }
 
-    @Test("Each wish reaches the backend and is answered with the source", arguments: SourceWish.allCases)
-    func wishes(wish: SourceWish) async throws {
+    @Test("Each wish reaches the backend and is answered with the source", arguments: UserAction.allCases)
+    func wishes(wish: UserAction) async throws {
         let bench = try bench(.sample("sea", .draft))
         let outcome = try await bench.serving { try await bench.client.perform(wish, onSource: Self.id) }
         #expect(bench.sources.state.withLock(\.wishes) == [wish])
-        #expect(outcome?.source.state == (wish == .pause ? "paused" : "queued"))
+        #expect(outcome?.subject.state == (wish == .pause ? "paused" : "queued"))
         #expect(outcome?.refusal == nil)
     }
 

@@ -136,6 +136,28 @@ struct FileReportTests {
         #expect(entry.eta == 10)
     }
 
+    @Test("for the control interface keeps the order of its members, and leaves out members of posts and moved files")
+    func controlMembers() throws {
+        var report = try sample("a.jpg")
+        let members = { (report: FileReport) in
+            String(decoding: report.controlText(), as: UTF8.self).matches(of: #/[{,]"(\w+)":/#).map { String($0.1) }
+        }
+        let inner = ["protocol", "id", "url"]
+        let sidecar =
+            [
+                "version", "path", "key", "state", "kind", "type", "size", "width", "height", "duration", "fragments",
+                "progress", "hashed", "remote",
+            ] + inner + [
+                "deduplicated", "attempts", "next_attempt_at", "error", "accepted_at", "started_at", "finished_at",
+                "updated_at",
+            ]
+        #expect(members(report) == ["id"] + sidecar + ["speed", "eta", "bytes_in_flight"])
+        report.source = "abc"
+        report.movedFrom = report.path
+        #expect(
+            members(report) == ["id"] + sidecar + ["source", "moved_from", "speed", "eta", "bytes_in_flight"])
+    }
+
     @Test(
         "knows its sidecars from foreign files, also after a directory was renamed",
         arguments: [

@@ -1,7 +1,6 @@
 package import AgentConfiguration
 package import AgentSupport
 import Console
-import FoundationEssentials
 import Glibc
 import Ledger
 import LedgerCare
@@ -69,12 +68,7 @@ package enum OfflineFiles {
                     return report
                 }
             }
-            return (
-                try reports.sorted { $0.path < $1.path }.map { report in
-                    try JSONDecoder().decode(FileEntry.self, from: Data(report.controlText()))
-                },
-                try sources.map { try JSONDecoder().decode(SourceEntry.self, from: Data($0.controlText())) }
-            )
+            return (reports.sorted { $0.path < $1.path }.map(FileEntry.init), sources.map(SourceEntry.init))
         } catch {
             throw .inputOutput(path: path, reason: "\(error)")
         }

@@ -6,34 +6,29 @@ import UploadCore
 
 // User actions on files: pause, resume, cancel, retry, first.
 extension Uploader {
-    func perform(_ action: FileAction, on target: ActionTarget) async -> ActionAnswer? {
+    func perform(_ action: UserAction, on target: ActionTarget) async -> [ActionOutcome<FileReport>]? {
         guard let paths = paths(of: target, for: action) else { return nil }
         if target == .all {
             setAll(action)
             actOnSources(action)
         }
-        var changed: [RelativePath] = []
-        var refused: [(path: RelativePath, reason: String)] = []
+        var outcomes: [(path: RelativePath, refusal: String?)] = []
         for path in paths {
             let isByName = if case .file = target { true } else { false }
             // The path may be the new name of a file whose upload is under way, and the file may belong to a post.
             if isByName { lookForSource(above: path) }
-            let reason = handle(.act(action, path, isByName: isByName))
-            if let reason { refused.append((path, reason)) } else { changed.append(path) }
+            outcomes.append((path, handle(.act(action, path, isByName: isByName))))
         }
         await parts.ledger.commit([])
-        var answer = ActionAnswer()
-        answer.changed = changed.compactMap(report(at:))
-        answer.unchanged = refused.compactMap { path, reason in
-            report(at: path).map { ActionAnswer.Unchanged(file: $0, reason: reason) }
+        return outcomes.compactMap { path, refusal in
+            report(at: path).map { ActionOutcome($0, refusal: refusal) }
         }
-        return answer
     }
 
     func report(at path: RelativePath) -> FileReport? { record(of: path).map(makeReport) }
 
     /// Returns the paths of a target, sorted; `nil` if no file has the id or key.
-    private func paths(of target: ActionTarget, for action: FileAction) -> [RelativePath]? {
+    private func paths(of target: ActionTarget, for action: UserAction) -> [RelativePath]? {
         switch target {
         case .file(let id):
             let former = { self.formerNames.path(withFormerID: id) { self.record(of: $0) != nil } }
@@ -59,7 +54,7 @@ extension Uploader {
     }
 
     /// Returns the paths that an action on everything changes. All other paths are in the wanted state already.
-    private func allPaths(for action: FileAction) -> [RelativePath] {
+    private func allPaths(for action: UserAction) -> [RelativePath] {
         switch action {
         case .cancel: return book.drops.values.filter { !isInDraft($0) }.map(\.path)
         case .resume: return book.drops.values.filter { book.isPaused($0) }.map(\.path)
@@ -74,16 +69,16 @@ extension Uploader {
             }
             return paths
         // Pausing everything is a separate setting. Moving everything to the head of the queue changes no order.
-        case .pause, .first: return []
+        case .pause, .first, .submit: return []
         }
     }
 
-    private func setAll(_ action: FileAction) {
+    private func setAll(_ action: UserAction) {
         if action == .pause || action == .resume { parts.pauseMark?.set(action == .pause) }
         switch action {
         case .pause: process([.setAllPaused(true)], writes: [.setting(LedgerSetting.allPaused, [1])])
         case .resume: process([.setAllPaused(false)], writes: [.setting(LedgerSetting.allPaused, nil)])
-        case .cancel, .retry, .first: break
+        case .cancel, .retry, .first, .submit: break
         }
     }
 }

@@ -61,7 +61,7 @@ extension Uploader: SourceBackend {
     }
 
     /// Performs an action on all sources. Drafts are not under way, so cancelling does not touch them.
-    func actOnSources(_ action: FileAction) {
+    func actOnSources(_ action: UserAction) {
         for directory in sources.directories {
             guard let record = sources[directory]?.record else { continue }
             switch (action, record.stage) {

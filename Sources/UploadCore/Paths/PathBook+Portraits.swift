@@ -100,7 +100,7 @@ extension PathBook {
     /// Applies a user action to a profile picture whose content is known.
     ///
     /// - Returns: why nothing happened; nil on success.
-    mutating func act(_ action: FileAction, onPortrait record: DropRecord) -> String? {
+    mutating func act(_ action: UserAction, onPortrait record: DropRecord) -> String? {
         switch action {
         case .pause, .resume:
             let isPaused = action == .pause
@@ -125,6 +125,7 @@ extension PathBook {
             store(ended)
             add(.reportWhenDurable(record.path))
         case .retry: add(.portrait(.retry(record.path)))
+        case .submit: return "only a post can be submitted"
         case .first: return "a profile picture is not in the queue: the agent sends it beside the uploads"
         }
         return nil

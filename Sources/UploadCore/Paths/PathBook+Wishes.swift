@@ -13,7 +13,7 @@ extension PathBook {
     /// Applies a user action to one path.
     ///
     /// - Returns: a message for the user if the action has no effect, or none yet; nil otherwise.
-    mutating func act(_ action: FileAction, on path: RelativePath) -> String? {
+    mutating func act(_ action: UserAction, on path: RelativePath) -> String? {
         guard let record = record(of: path) else { return "the file is gone" }
         if action == .retry || action == .first, let account = ownership.absentOwner(record.account) {
             return "the file belongs to \(account), and continues once \(account) signs in"
@@ -27,6 +27,7 @@ extension PathBook {
         case .cancel: return cancel(record)
         case .retry: return retry(record)
         case .first: return moveFirst(record)
+        case .submit: return "only a post can be submitted"
         }
     }
 

@@ -38,7 +38,7 @@ package enum PathEvent: Sendable {
     // MARK: From users and from the rest of the agent
 
     /// A user acts on a path. `isByName`: on this path alone, not on everything.
-    case act(FileAction, RelativePath, isByName: Bool)
+    case act(UserAction, RelativePath, isByName: Bool)
     /// Retry a path in a final state, whoever owns it.
     case retry(RelativePath)
     /// Hash the file again, because it changed since its hash or needs another check.
@@ -75,18 +75,4 @@ package enum PortraitOutcome: Sendable {
     case handedOver
     /// The picture reached a final state.
     case ended(FileState, FileError?, attempts: Int, startedAt: WallTime?, finishedAt: WallTime?, url: String?)
-}
-
-/// What a user can do about files.
-public enum FileAction: String, CaseIterable, Sendable {
-    /// Stop sending, keep the bytes already sent, and stay paused across restarts.
-    case pause
-    /// Continue after a pause.
-    case resume
-    /// Give up for good, and delete the upload on the server.
-    case cancel
-    /// Retry now: an upload waiting for its next attempt, or a failed or cancelled file.
-    case retry
-    /// Move to the head of the queue.
-    case first
 }

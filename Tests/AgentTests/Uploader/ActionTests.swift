@@ -34,13 +34,13 @@ struct ActionTests {
     func pause() async throws {
         let first = try await held()
         let answer = try #require(await first.uploader.perform(.pause, on: try target("a", first)))
-        #expect(answer.changed.map(\.state) == [.paused])
-        #expect(answer.unchanged.isEmpty)
+        #expect(answer.changed().map(\.state) == [.paused])
+        #expect(answer.unchanged().isEmpty)
         await first.kill()
         let bench = try await Bench(place: first.place)
         #expect(await bench.uploader.file(id: FileReport.id(of: try bench.path("a")))?.state == .paused)
         let again = try #require(await bench.uploader.perform(.pause, on: try target("a", bench)))
-        #expect(again.unchanged.map(\.reason) == ["the file is already paused"])
+        #expect(again.unchanged().map(\.reason) == ["the file is already paused"])
         _ = await bench.uploader.perform(.resume, on: try target("a", bench))
         try await bench.ends("a", .done)
     }
@@ -72,7 +72,7 @@ struct ActionTests {
         try await bench.drop("a", content(1))
         try await bench.until("a", is: .paused)
         let one = try #require(await bench.uploader.perform(.resume, on: try target("a", bench)))
-        #expect(one.unchanged.count == 1)
+        #expect(one.unchanged().count == 1)
         #expect(bench.remote.registered.isEmpty)
         _ = await bench.uploader.perform(.resume, on: .all)
         try await bench.ends("a", .done)
@@ -82,7 +82,7 @@ struct ActionTests {
     func cancel() async throws {
         let bench = try await held()
         let answer = try #require(await bench.uploader.perform(.cancel, on: try target("a", bench)))
-        #expect(answer.changed.map(\.state) == [.cancelled])
+        #expect(answer.changed().map(\.state) == [.cancelled])
         try await bench.ends("a", .cancelled)
         #expect((bench.sidecar("a")?["error"] as? [String: Any])?["code"] as? String == "cancelled")
         try await Poll.until("its end on the server") { bench.remote.removed == ["1"] }
@@ -136,8 +136,8 @@ struct ActionTests {
         try await bench.until("b", is: .uploading)
         let key = try #require(try await bench.record("b")?.key)
         let answer = try #require(await bench.uploader.perform(.pause, on: .upload(key)))
-        #expect(answer.changed.map(\.path) == [try bench.path("b")])
-        #expect(answer.unchanged.map(\.reason) == ["the file is already cancelled"])
+        #expect(answer.changed().map(\.path) == [try bench.path("b")])
+        #expect(answer.unchanged().map(\.reason) == ["the file is already cancelled"])
     }
 
     @Test("cancelling everything ends all that is under way")
@@ -145,7 +145,7 @@ struct ActionTests {
         let bench = try await held()
         try await bench.drop("b", content(2))
         let answer = try #require(await bench.uploader.perform(.cancel, on: .all))
-        #expect(answer.changed.count == 2)
+        #expect(answer.changed().count == 2)
         try await bench.ends("a", .cancelled)
         try await bench.ends("b", .cancelled)
     }
@@ -159,10 +159,10 @@ struct ActionTests {
         try await bench.until("a", is: .waiting)
         bench.remote.refuse(nil)
         let answer = try #require(await bench.uploader.perform(.retry, on: .all))
-        #expect(answer.changed.count == 1)
+        #expect(answer.changed().count == 1)
         try await bench.ends("a", .done)
         let done = try #require(await bench.uploader.perform(.retry, on: try target("a", bench)))
-        #expect(done.unchanged.map(\.reason) == ["the file is already done"])
+        #expect(done.unchanged().map(\.reason) == ["the file is already done"])
     }
 
     @Test("what is wanted first goes before what came before it")

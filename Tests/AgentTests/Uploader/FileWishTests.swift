@@ -36,14 +36,15 @@ struct FileWishTests {
     }
 
     @discardableResult
-    private func act(_ action: FileAction, on name: String, _ bench: Bench) async throws -> ActionAnswer {
+    private func act(_ action: UserAction, on name: String, _ bench: Bench) async throws -> [ActionOutcome<FileReport>]
+    {
         let answer = try #require(await bench.uploader.perform(action, on: try target(name, bench)))
-        #expect(answer.unchanged.map(\.reason) == [])
+        #expect(answer.unchanged().map(\.reason) == [])
         return answer
     }
 
     /// Drops a file and acts on it at a stage of its way.
-    private func act(_ action: FileAction, on name: String, at stage: Stage, _ bench: Bench) async throws {
+    private func act(_ action: UserAction, on name: String, at stage: Stage, _ bench: Bench) async throws {
         bench.remote.hold(.send)
         try bench.write(name, content(1))
         let path = try bench.path(name)
@@ -54,7 +55,7 @@ struct FileWishTests {
             // In one step, so that the hash can't be ready before.
             let answer = await bench.uploader.take(
                 [.ready(path, try bench.status(name))], thenPerform: action, on: try target(name, bench))
-            #expect(answer?.unchanged.map(\.reason) == [])
+            #expect(answer?.unchanged().map(\.reason) == [])
         case .uploading:
             try await bench.ready(name)
             try await bench.until(name, is: .uploading)
@@ -295,8 +296,8 @@ struct FileWishTests {
 
     // MARK: While an agent runs
 
-    @Test("an action on a new name follows a rename that was not seen as one", arguments: [FileAction.cancel, .pause])
-    func unrecognised(action: FileAction) async throws {
+    @Test("an action on a new name follows a rename that was not seen as one", arguments: [UserAction.cancel, .pause])
+    func unrecognised(action: UserAction) async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
         try await bench.drop("a", content(1))
@@ -324,7 +325,7 @@ struct FileWishTests {
         try await bench.rename("a", to: "b")
         try await bench.rename("b", to: "c")
         let answer = try #require(await bench.uploader.perform(.cancel, on: id))
-        #expect(answer.changed.map(\.path) == [try bench.path("c")])
+        #expect(answer.changed().map(\.path) == [try bench.path("c")])
         try await bench.ends("c", .cancelled)
     }
 }
@@ -332,8 +333,8 @@ struct FileWishTests {
 extension Uploader {
     /// Takes events in and acts before anything else can happen.
     fileprivate func take(
-        _ events: [WatchEvent], thenPerform action: FileAction, on target: ActionTarget
-    ) async -> ActionAnswer? {
+        _ events: [WatchEvent], thenPerform action: UserAction, on target: ActionTarget
+    ) async -> [ActionOutcome<FileReport>]? {
         take(events)
         return await perform(action, on: target)
     }

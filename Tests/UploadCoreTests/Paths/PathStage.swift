@@ -205,7 +205,7 @@ struct PathStage {
     mutating func tick() { handle(.tick) }
 
     @discardableResult
-    mutating func act(_ action: FileAction, on path: RelativePath) -> String? {
+    mutating func act(_ action: UserAction, on path: RelativePath) -> String? {
         handle(.act(action, path, isByName: true))
         for case .refuse(let reason) in actions { return reason }
         return nil

@@ -70,7 +70,7 @@ private struct PathWalk: RandomWalk {
 
     private mutating func act() {
         guard let path = stage.book.drops.keys.sorted().randomElement(using: &random) else { return }
-        let action = random.pick(FileAction.allCases)
+        let action = random.pick(UserAction.onFiles)
         let wasHashed = stage.record(path)?.key != nil && stage.record(path)?.state != .settling
         let before = stage.files[path]
         guard stage.act(action, on: path) == nil else { return }

@@ -1,6 +1,7 @@
+package import Reports
 package import UploadCore
 
-extension FileAction {
+extension UserAction {
     /// Whether the action has an effect on a path in this state. Used when the user names many paths at once, by a
     /// directory or a key.
     package func concerns(_ state: FileState) -> Bool {
@@ -10,7 +11,14 @@ extension FileAction {
         case .cancel: !state.isFinal
         case .retry: state == .failed || state == .waiting
         case .first: !state.isFinal && state != .uploading && state != .verifying
+        case .submit: false
         }
+    }
+
+    /// Whether the action has an effect on a post. Used when the user names a directory with several posts; drafts are
+    /// then skipped.
+    package func concerns(_ source: SourceEntry) -> Bool {
+        FileState(rawValue: source.state).map(concerns) ?? false
     }
 
     /// Whether a path in this state already is as the user wants. If so, it is no failure that the action did nothing.
@@ -20,7 +28,14 @@ extension FileAction {
         case .cancel: state == .cancelled
         case .resume, .first: state == .done || !(state.isFinal || state == .paused)
         case .retry: state == .done || !(state.isFinal || [.paused, .waiting, .signedOut].contains(state))
+        case .submit: state == .done || !state.isFinal
         }
+    }
+
+    /// Whether a post already is as the user wants. If so, it is no failure that the action did nothing.
+    package func isFulfilled(by source: SourceEntry) -> Bool {
+        guard let state = FileState(rawValue: source.state) else { return source.isDraft && self == .resume }
+        return isFulfilled(by: state) && (self != .submit || source.pending_changes.isEmpty)
     }
 
     /// The message if the action had nothing to do.
@@ -28,7 +43,7 @@ extension FileAction {
         switch self {
         case .first: "nothing to move to the front"
         case .retry: "no file failed or waits"
-        case .pause, .resume, .cancel: "nothing to \(rawValue)"
+        case .submit, .pause, .resume, .cancel: "nothing to \(rawValue)"
         }
     }
 
@@ -37,18 +52,24 @@ extension FileAction {
         switch self {
         case .pause: "everything is paused, new files included, until `outbox resume --all`"
         case .resume: "nothing is paused any more"
-        case .cancel, .retry, .first: nil
+        case .submit, .cancel, .retry, .first: nil
         }
     }
 
     /// The completed action: `paused`.
     package var pastParticiple: String {
         switch self {
+        case .submit: "submitted"
         case .pause: "paused"
         case .resume: "resumed"
         case .cancel: "cancelled"
         case .retry: "tried again"
         case .first: "moved to the front"
         }
+    }
+
+    /// The failed action on a path: `cannot pause beach.jpg`.
+    func failure(_ path: String) -> String {
+        self == .first ? "cannot move \(path) to the front" : "cannot \(rawValue) \(path)"
     }
 }

@@ -5,39 +5,39 @@ import UploadCore
 @testable import Console
 
 @Suite("A mirror of the agent's files")
-struct FileMirrorTests {
+struct MirrorTests {
     @Test("files that are under way no longer are told by their ids")
     func vanished() throws {
-        var mirror = FileMirror()
+        var mirror = Mirror<FileEntry>()
         #expect(mirror.replaceActive([try entry("a", "queued"), try entry("b", "uploading")]) == [])
         #expect(mirror.replaceActive([try entry("b", "uploading"), try entry("c", "queued")]) == ["id of a"])
-        #expect(mirror.activeFiles.map(\.path) == ["b", "c"])
+        #expect(mirror.active.map(\.path) == ["b", "c"])
     }
 
     @Test("what became of a file is kept")
     func ended() throws {
-        var mirror = FileMirror()
+        var mirror = Mirror<FileEntry>()
         _ = mirror.replaceActive([try entry("a", "queued"), try entry("b", "queued")])
         _ = mirror.replaceActive([])
         mirror.replace("id of a", with: try entry("a", "done"))
         mirror.replace("id of b", with: nil)
-        #expect(mirror.files.map(\.state) == ["done"])
-        #expect(mirror.activeFiles == [])
+        #expect(mirror.entries.map(\.state) == ["done"])
+        #expect(mirror.active == [])
         #expect(mirror.replaceActive([]) == [])
     }
 
     @Test("a whole list replaces what was known")
     func all() throws {
-        var mirror = FileMirror()
+        var mirror = Mirror<FileEntry>()
         _ = mirror.replaceActive([try entry("a", "queued")])
         mirror.replaceAll([try entry("b", "done"), try entry("c", "waiting")])
-        #expect(Set(mirror.files.map(\.path)) == ["b", "c"])
+        #expect(Set(mirror.entries.map(\.path)) == ["b", "c"])
         #expect(mirror.replaceActive([]) == ["id of c"])
     }
 
     @Test("the states asked for are those that are not final")
     func states() {
-        #expect(FileMirror.activeStates.allSatisfy { !$0.isFinal })
-        #expect(FileMirror.activeStates.count == 8)
+        #expect(Mirror<FileEntry>.activeStates.allSatisfy { !$0.isFinal })
+        #expect(Mirror<FileEntry>.activeStates.count == 8)
     }
 }

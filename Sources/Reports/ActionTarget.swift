@@ -11,31 +11,6 @@ package enum ActionTarget: Hashable, Sendable {
     case all
 }
 
-/// The result of an action.
-package struct ActionAnswer: Sendable {
-    /// A path that the action did not change.
-    package struct Unchanged: Sendable {
-        package var file: FileReport
-        /// The reason, for people: `it is done already`.
-        package var reason: String
-
-        package init(file: FileReport, reason: String) {
-            self.file = file
-            self.reason = reason
-        }
-    }
-
-    /// Paths whose state or place changed, in their new state; sorted by path.
-    package var changed: [FileReport] = []
-    /// Paths of the target that did not change; sorted by path. For `all`, only those that should have changed.
-    package var unchanged: [Unchanged] = []
-
-    package init(changed: [FileReport] = [], unchanged: [Unchanged] = []) {
-        self.changed = changed
-        self.unchanged = unchanged
-    }
-}
-
 /// The result of a clean-up.
 package struct PruneReport: Codable, Equatable, Sendable {
     /// Number of removed sidecars whose files are gone.

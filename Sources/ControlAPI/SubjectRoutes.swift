@@ -1,0 +1,64 @@
+import Hummingbird
+import Reports
+import UploadCore
+
+/// The routes of one kind of subject, files or posts: all of them, one of them, and the actions on one
+/// (docs/control.md).
+struct SubjectRoutes<Report: SubjectReport>: Sendable {
+    /// The actions on one subject.
+    let actions: [UserAction]
+    /// Returns the reports in one of the given states, or all reports if `nil`.
+    let list: @Sendable (Set<Report.Entry.State>?) async -> [Report]
+    /// Returns the report with an id; `nil` if there is none.
+    let find: @Sendable (_ id: String) async -> Report?
+    /// Performs an action and returns the reply; `nil` if nothing has this id.
+    let perform: @Sendable (UserAction, _ id: String) async -> Response?
+
+    private static var noun: String { Report.Entry.noun }
+
+    /// Adds the routes to a table.
+    func add(to table: RouteTable) {
+        let address = "/v1/\(Self.noun)s"
+        table.add(.get, address) { [list] request, _ in
+            ControlReply.list(await list(try Self.states(in: request)))
+        }
+        table.add(.get, address + "/:id") { [find] _, context in
+            let id = try context.parameters.require("id")
+            guard let report = await find(id) else { throw Self.noSubject(id) }
+            return ControlReply.json(report.controlText())
+        }
+        table.add(.post, address + "/:id/:action") { [self] _, context in
+            let id = try context.parameters.require("id")
+            guard let reply = await perform(try action(in: context), id) else { throw Self.noSubject(id) }
+            return reply
+        }
+    }
+
+    private static func noSubject(_ id: String) -> ControlRefusal {
+        ControlRefusal(.notFound, "no_such_\(noun)", "no \(Report.Entry.shownNoun) has the id \(id)")
+    }
+
+    /// Returns the action that a request names.
+    func action(in context: ControlContext) throws -> UserAction {
+        let text = try context.parameters.require("action")
+        guard let action = actions.first(where: { $0.rawValue == text }) else {
+            let known = actions.map(\.rawValue).joined(separator: ", ")
+            throw ControlRefusal(.notFound, "no_such_action", "unknown action \(text); the actions are \(known)")
+        }
+        return action
+    }
+
+    /// Returns the states that a request asks for; `nil` for all.
+    private static func states(in request: Request) throws -> Set<Report.Entry.State>? {
+        guard let list = request.uri.queryParameters.get("state"), !list.isEmpty else { return nil }
+        return Set(
+            try list.split(separator: ",").map { name in
+                guard let state = Report.Entry.State(word: String(name)) else {
+                    let known = Report.Entry.State.allCases.map(\.word).joined(separator: ", ")
+                    throw ControlRefusal(
+                        .badRequest, "unknown_state", "unknown state \(name); the states are \(known)")
+                }
+                return state
+            })
+    }
+}

@@ -82,7 +82,7 @@ import Testing
             catalog.add(upload)
             try journal.append([.opened(upload.id, Self.plan, at: 5), .block(upload.id, 1), .block(upload.id, 1)])
             let mark = (length: journal.length, lines: journal.lines)
-            let rewrite = try Journal.rewrite(catalog, in: folder)
+            let rewrite = try Journal.rewrite(catalog.forEachEntry, in: folder)
             // Comes in while the new one is being written.
             try journal.append([.block(upload.id, 0)])
             try journal.replace(by: rewrite, copyingFrom: mark.length, lines: journal.lines - mark.lines)
@@ -105,7 +105,7 @@ import Testing
             // A batch is in the journal and waits for syncfs; nobody may know of it before.
             catalog.unconfirmed = [.content(content), .finished(.random(), user: "a", content: content.token, at: 3)]
             try journal.append(catalog.unconfirmed)
-            let rewrite = try Journal.rewrite(catalog, in: folder)
+            let rewrite = try Journal.rewrite(catalog.forEachEntry, in: folder)
             try journal.replace(by: rewrite, copyingFrom: journal.length, lines: 0)
             var read: [JournalEntry] = []
             _ = try Journal.read(folder) { read.append($0) }

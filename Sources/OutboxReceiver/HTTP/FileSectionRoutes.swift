@@ -16,6 +16,7 @@ struct FileSectionRoutes {
 
     let store: Store
     let links: Links
+    private var log: RequestLog { RequestLog(store.logger) }
 
     // MARK: preLoad.do
 
@@ -30,7 +31,7 @@ struct FileSectionRoutes {
         }
         let plans = try files.map { try plan(for: try AnnouncedFile($0), user) }
         let opened = try await store.preLoad(plans, user: user)
-        store.requests.registered(plans, opened, user: user)
+        log.registered(plans, opened, user: user)
         let existing = opened.filter(\.isExisting).map { JSON.string($0.id.description) }
         let ids = JSON.array(opened.map { .string($0.id.description) })
         return .json(existing.isEmpty ? ["fileIds": ids] : ["fileIds": ids, "existing": .array(existing)])
@@ -78,12 +79,12 @@ struct FileSectionRoutes {
             let fragment = try Fragment.begin(Int(block.blockNo) - 1, of: upload, in: store)
         {
             try await receive(fragment, from: request, &parser)
-            store.requests.fragment(block, user: user, isNew: true)
+            log.fragment(block, user: user, isNew: true)
             store.advance(upload)
         } else {
             for try await chunk in request.body { _ = try parser.payload(in: chunk) }
             try parser.finish()
-            store.requests.fragment(block, user: user, isNew: false)
+            log.fragment(block, user: user, isNew: false)
         }
         return .json()
     }
@@ -144,7 +145,7 @@ struct FileSectionRoutes {
         }
         guard ids.isEmpty || unknown.count < ids.count else { throw Refusal.unknownID }
         let status: Int64 = failed.isEmpty ? (isAssembling ? 2 : 1) : 0
-        store.requests.asked(ids, user: user, status: status)
+        log.asked(ids, user: user, status: status)
         var reply = [
             JSON.Member(name: "finishStatus", value: .integer(status)),
             JSON.Member(name: "failFileIds", value: .string(failed.joined(separator: ","))),
@@ -179,7 +180,7 @@ struct FileSectionRoutes {
     func delete(_ request: Request, user: String) async throws -> Response {
         let ids = try await ids(in: request, atLeast: 1)
         let forgotten = try store.delete(ids.compactMap { Hex128($0) }, user: user)
-        store.requests.deleted(ids, user: user, forgotten: forgotten)
+        log.deleted(ids, user: user, forgotten: forgotten)
         return .json()
     }
 

@@ -8,6 +8,7 @@ struct PortraitRoutes {
 
     let store: Store
     let links: Links
+    private var log: RequestLog { RequestLog(store.logger) }
 
     func replace(_ request: Request, user: String) async throws -> Response {
         var parser = try SectionParser(contentType: request.headers[.contentType], name: "portrait", length: nil)
@@ -23,7 +24,7 @@ struct PortraitRoutes {
             throw error
         }
         try await store.recordPortrait(draft.token, user: user)
-        store.requests.portrait(md5: draft.md5, bytes: draft.size, user: user)
+        log.portrait(md5: draft.md5, bytes: draft.size, user: user)
         return .json(["userImg": .string(links.portrait(draft.token) + Self.style)])
     }
 

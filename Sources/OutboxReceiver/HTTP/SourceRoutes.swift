@@ -6,6 +6,7 @@ import NIOCore
 struct SourceRoutes {
     let store: Store
     let links: Links
+    private var log: RequestLog { RequestLog(store.logger) }
 
     // MARK: commit.do
 
@@ -30,7 +31,7 @@ struct SourceRoutes {
     private func reply(
         _ message: CommitMessage, _ user: String, _ commit: Commit, _ outcome: Store.CommitOutcome
     ) -> Response {
-        store.requests.committed(message, user: user, outcome: outcome, latest: commit.revision)
+        log.committed(message, user: user, outcome: outcome, latest: commit.revision)
         return .json(["url": .string(links.source(commit))])
     }
 

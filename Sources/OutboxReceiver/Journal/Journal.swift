@@ -108,15 +108,19 @@ struct Journal: ~Copyable {
         fileprivate let lines: Int
     }
 
-    /// Writes a compact journal with the contents of `catalog`. ``replace(by:copyingFrom:lines:)`` puts the new
-    /// journal into use; an unused one is overwritten by the next rewrite.
-    static func rewrite(_ catalog: Catalog, in folder: Folder) throws(Errno) -> Rewrite {
+    /// Writes a compact journal. ``replace(by:copyingFrom:lines:)`` puts the new journal into use; an unused one is
+    /// overwritten by the next rewrite.
+    ///
+    /// - Parameter forEachEntry: calls its argument for each entry of the new journal.
+    static func rewrite(
+        _ forEachEntry: ((JournalEntry) -> Void) -> Void, in folder: Folder
+    ) throws(Errno) -> Rewrite {
         try folder.remove(rewrittenName)
         let file = try folder.open(rewrittenName, O_RDWR | O_APPEND | O_CREAT | O_EXCL, mode: 0o600)
         var bytes: [UInt8] = []
         var lines = 0
         var outcome: Result<Void, Errno> = .success(())
-        catalog.forEachEntry { entry in
+        forEachEntry { entry in
             guard case .success = outcome else { return }
             JournalLine.append(entry, to: &bytes)
             lines += 1

@@ -17,7 +17,8 @@ struct Recovery {
         let wasCut = try checkData(&catalog)
         var journal = try Journal(appendingIn: root, lines: lines)
         if bad > 0 || wasCut || lines > 1000 && lines > catalog.entryCount * 5 / 4 {
-            try journal.replace(by: Journal.rewrite(catalog, in: root), copyingFrom: journal.length, lines: 0)
+            try journal.replace(
+                by: Journal.rewrite(catalog.forEachEntry, in: root), copyingFrom: journal.length, lines: 0)
         }
         return Store.Books(journal: journal, catalog: catalog)
     }

@@ -76,7 +76,7 @@ extension Store {
         let (catalog, length, lines) = withBooks { ($0.catalog, $0.journal.length, $0.journal.lines) }
         // Entries appended from now on are copied from the old journal. Some may already be in the new one, which is
         // harmless: replaying an entry twice, in order, gives the same result.
-        let rewrite = try Journal.rewrite(catalog, in: root)
+        let rewrite = try Journal.rewrite(catalog.forEachEntry, in: root)
         let outcome: Result<Int, Errno> = withBooks { books in
             do throws(Errno) {
                 try books.journal.replace(by: rewrite, copyingFrom: length, lines: books.journal.lines - lines)

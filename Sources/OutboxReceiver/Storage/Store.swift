@@ -48,7 +48,6 @@ final class Store: Sendable {
     let portraits: Folder
     let root: Folder
     let logger: Logger
-    let requests: RequestLog
     /// Seconds since 1970.
     let now: @Sendable () -> Int64
     /// Threads that read back blocks received out of order. Separate from the threads that serve requests, because a
@@ -81,7 +80,6 @@ final class Store: Sendable {
         self.limits = limits
         self.synchronizes = synchronizes
         self.logger = logger
-        requests = RequestLog(logger)
         self.now = now
         self.uptime = uptime
         measuredSpace = freeSpace

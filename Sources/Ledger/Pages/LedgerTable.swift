@@ -1,0 +1,26 @@
+/// The ledger's tables.
+public enum LedgerTable: String, CaseIterable, Sendable {
+    /// Drops, by a 128-bit hash of the path and an ordinal among paths of the same hash.
+    case drops
+    /// The paths of each content: by the content's key and the path's key in `drops`; no values.
+    case contents
+    /// Uploads, by content key.
+    case uploads
+    /// Pages of fragment states, by content key and big-endian page number.
+    case fragments
+    /// Pages of block digests, by content key and big-endian page number.
+    case digests
+    /// Confirmations, by content key and a 64-bit hash of the scope.
+    case confirmations
+    /// Settings, by name.
+    case settings
+    /// The ledger's own data: schema version and digest secret.
+    case meta
+    /// Sources, by id.
+    case sources
+    /// Uploads of other accounts with their fragment states, by content key and a 64-bit hash of the scope.
+    case parked
+    /// The children of each directory: by a 128-bit hash of the directory's path, and a child's key in `drops` or the
+    /// hash of a subdirectory. The values hold only a checksum.
+    case directories
+}

@@ -1,0 +1,45 @@
+/// A TCP address: `127.0.0.1:8787`, `[::1]:8787`, `localhost:0`.
+public struct ListenAddress: Sendable, Equatable {
+    /// A name or an address, without brackets.
+    public let host: String
+    /// The port; 0 for any free port.
+    public let port: Int
+
+    /// An address from its parts.
+    public init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Parses `host:port` or `[address]:port`. Returns nil if `text` has another form or no port.
+    public init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (0...65535).contains(port)
+        else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty else { return nil }
+        self.init(host: String(host), port: port)
+    }
+
+    /// Whether only this machine can reach the address.
+    var isLoopback: Bool {
+        if host == "localhost" || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+
+    /// Whether the address is a wildcard for all addresses of the machine.
+    var isWildcard: Bool { IPAddress.bytes(host)?.allSatisfy { $0 == 0 } ?? false }
+
+    var url: String { "http://\(self)" }
+}
+
+extension ListenAddress: CustomStringConvertible {
+    /// The address as text, an IPv6 address in brackets.
+    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

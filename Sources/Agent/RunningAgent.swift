@@ -241,7 +241,7 @@ struct RunningAgent: Service {
             isKnown: { path, status in
                 // If the record can't be read, examine the file again.
                 guard let record = try? ledger.drop(at: path) else { return false }
-                return record.isSettled(for: FileIdentity(status))
+                return record.isJudged(for: FileIdentity(status))
             })
         do {
             return try FileWatch(root: configuration.outbox, options: options) { events in
@@ -278,15 +278,6 @@ struct RunningAgent: Service {
     }
 
     private static func processorCount() -> Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
-}
-
-extension IntakeRules {
-    init(_ configuration: Configuration) {
-        let intake = configuration.intake
-        self.init(
-            mediaOnly: intake.mediaOnly, maxFileSize: intake.maxFileSize, ignore: intake.ignore,
-            moveTo: RelativePath(intake.moveTo))
-    }
 }
 
 extension UploadLimits {

@@ -14,6 +14,15 @@ package struct IntakeRules: Equatable, Sendable {
     /// Directory whose files are ignored (`intake.move_to`).
     package var moveTo: RelativePath?
 
+    /// The codes of rejections, explained in docs/errors.md.
+    enum Reason: String, CaseIterable {
+        case empty
+        case tooLarge = "too_large"
+        case unsupportedType = "unsupported_type"
+        case symlink
+        case notRegularFile = "not_regular_file"
+    }
+
     package init(mediaOnly: Bool, maxFileSize: UInt64, ignore: [GlobPattern], moveTo: RelativePath? = nil) {
         self.mediaOnly = mediaOnly
         self.maxFileSize = maxFileSize
@@ -23,6 +32,14 @@ package struct IntakeRules: Equatable, Sendable {
 
     /// The suffix of all sidecar names.
     static let sidecarSuffix = Array(".outbox.json".utf8)
+
+    /// The rules of a configuration.
+    package init(_ configuration: Configuration) {
+        let intake = configuration.intake
+        self.init(
+            mediaOnly: intake.mediaOnly, maxFileSize: intake.maxFileSize, ignore: intake.ignore,
+            moveTo: RelativePath(intake.moveTo))
+    }
 
     /// Whether a path is ignored: no sidecar, no upload.
     package func isIgnored(_ path: RelativePath) -> Bool {
@@ -41,11 +58,10 @@ package struct IntakeRules: Equatable, Sendable {
     /// Returns why a file of this size is rejected; `nil` if the size is accepted.
     package func objection(toSize size: UInt64) -> FileError? {
         if size == 0 {
-            return FileError(code: "empty", message: "the file is empty", retryable: false)
+            return Self.error(.empty, "the file is empty")
         }
         if size > maxFileSize {
-            let message = "\(size) bytes are more than intake.max_file_size allows (\(maxFileSize))"
-            return FileError(code: "too_large", message: message, retryable: false)
+            return Self.error(.tooLarge, "\(size) bytes are more than intake.max_file_size allows (\(maxFileSize))")
         }
         return nil
     }
@@ -60,14 +76,13 @@ package struct IntakeRules: Equatable, Sendable {
                 "\($0) pictures are not taken; convert the file, or set intake.media_only = false to take any file"
             }
             ?? "neither a picture nor a video; intake.media_only = false takes any file"
-        return FileError(code: "unsupported_type", message: message, retryable: false)
+        return Self.error(.unsupportedType, message)
     }
 
     /// Returns why anything but a regular file is rejected.
     package static func objection(toKind kind: FileStatus.Kind) -> FileError {
         switch kind {
-        case .symbolicLink:
-            FileError(code: "symlink", message: "a symbolic link; only regular files are taken", retryable: false)
+        case .symbolicLink: error(.symlink, "a symbolic link; only regular files are taken")
         case .fifo: notRegular("a FIFO")
         case .socket: notRegular("a socket")
         case .device: notRegular("a device")
@@ -76,9 +91,14 @@ package struct IntakeRules: Equatable, Sendable {
     }
 
     private static func notRegular(_ what: String) -> FileError {
-        FileError(code: "not_regular_file", message: "\(what); only regular files are taken", retryable: false)
+        error(.notRegularFile, "\(what); only regular files are taken")
     }
 
-    /// The ledger's `intake/rules` setting. If this value differs, rejected files are judged again.
+    private static func error(_ reason: Reason, _ message: String) -> FileError {
+        FileError(code: reason.rawValue, message: message, retryable: false)
+    }
+
+    /// The ledger's `intake/rules` setting: every property that an objection depends on. If this value differs from that
+    /// of the last run, rejected files are judged again at the start. So a new property costs one such scan.
     package var fingerprint: [UInt8] { Array("\(mediaOnly) \(maxFileSize)".utf8) }
 }

@@ -21,7 +21,8 @@ import Testing
 
     @Test func `the agent.toml of the repository holds every key`() throws {
         let effective = try load(try Repository.text("agent.toml"))
-        #expect(effective.settings.filter { $0.origin == .default }.map(\.key) == [])
+        let missing = effective.settings.filter { $0.origin == .default }.map(\.key)
+        #expect(missing == [], "add each of these keys to agent.toml, with its default")
     }
 
     @Test func `every default is a value its own key accepts`() throws {
@@ -42,7 +43,8 @@ import Testing
     func `the manual describes every key as the code has it`(path: String) throws {
         let key = try #require(ConfigurationKey.all.first { $0.path == path })
         let manual = try Repository.text("docs/configuration.md")
-        #expect(manual.contains(key.manualRow), "expected the row: \(key.manualRow)")
+        let isDescribed = manual.contains(key.manualRow)
+        #expect(isDescribed, "add this row to docs/configuration.md: \(key.manualRow)")
     }
 
     @Test func `the examples of the manual are valid`() throws {

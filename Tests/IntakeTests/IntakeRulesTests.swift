@@ -1,4 +1,5 @@
 import AgentConfiguration
+import Foundation
 import LinuxSystem
 import Testing
 import UploadCore
@@ -20,6 +21,28 @@ struct IntakeRulesTests {
         ])
     func ignored(path: String, isIgnored: Bool) throws {
         #expect(rules.isIgnored(try #require(RelativePath(path))) == isIgnored)
+    }
+
+    @Test("follow the configuration")
+    func configured() {
+        var configuration = Configuration(home: "/home/ann")
+        configuration.intake.mediaOnly = false
+        configuration.intake.maxFileSize = 100
+        configuration.intake.ignore = GlobPattern.unfinishedFiles
+        configuration.intake.moveTo = "Sent"
+        let rules = IntakeRules(
+            mediaOnly: false, maxFileSize: 100, ignore: GlobPattern.unfinishedFiles, moveTo: RelativePath("Sent"))
+        #expect(IntakeRules(configuration) == rules)
+    }
+
+    @Test("give reasons that the manual explains", arguments: IntakeRules.Reason.allCases)
+    func reasons(reason: IntakeRules.Reason) throws {
+        let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
+            url.deletingLastPathComponent()
+        }
+        let manual = try String(contentsOf: root.appendingPathComponent("docs/errors.md"), encoding: .utf8)
+        let isExplained = manual.contains("| `\(reason.rawValue)` |")
+        #expect(isExplained, "add a row for `\(reason.rawValue)` to docs/errors.md")
     }
 
     @Test("ignore sidecars and what is becoming one, whatever the configuration says")

@@ -34,10 +34,10 @@ extension PathBook {
         if hashing[path]?.identity == identity { return }
         if followFile(to: path, identity) { return }
         let known = record(of: path)
-        if let known, known.isSettled(for: identity), known.key != nil, known.state != .settling, hashing[path] == nil {
+        if let known, known.isJudged(for: identity), known.key != nil, known.state != .settling, hashing[path] == nil {
             return
         }
-        if let objection { return settle(path, as: .rejected, identity, type: nil, objection) }
+        if let objection { return finish(path, as: .rejected, identity, type: nil, objection) }
         // If only attributes of an already handled file changed, report nothing until its bytes turn out to differ.
         let isOld =
             drops[path] == nil && known?.key != nil && known?.hasFile == true
@@ -103,8 +103,8 @@ extension PathBook {
             guard facts.canAnswer(about: path, content.key) else { return settleAgain(path) }
             let trusted = isPortrait(path) ? identity : racyFiles.judge(path, identity, hash.begun)
             accept(path, trusted, type, content, digests, hash)
-        case .rejected(let identity, let type, let error): settle(path, as: .rejected, identity, type: type, error)
-        case .unreadable(let error): settle(path, as: .failed, record(of: path)?.identity, type: nil, error)
+        case .rejected(let identity, let type, let error): finish(path, as: .rejected, identity, type: type, error)
+        case .unreadable(let error): finish(path, as: .failed, record(of: path)?.identity, type: nil, error)
         case .changed: settleAgain(path)
         // The watch finds out whether the file or its file system is gone.
         case .missing: add(.settle(path))
@@ -269,7 +269,7 @@ extension PathBook {
     }
 
     /// Gives a path without content a final state.
-    mutating func settle(
+    mutating func finish(
         _ path: RelativePath, as state: FileState, _ identity: FileIdentity?, type: MediaType?, _ error: FileError
     ) {
         let old = record(of: path)

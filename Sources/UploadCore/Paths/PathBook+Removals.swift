@@ -150,7 +150,7 @@ extension PathBook {
 
 extension DropRecord {
     /// Whether this file was already handled: its content is known, or the file was rejected, failed or cancelled.
-    package func isSettled(for identity: FileIdentity) -> Bool {
+    package func isJudged(for identity: FileIdentity) -> Bool {
         self.identity == identity && disposal == nil && !wasRemoved
             && (key != nil || state == .rejected || state == .failed || state == .cancelled)
     }

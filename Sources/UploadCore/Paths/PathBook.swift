@@ -123,8 +123,8 @@ package struct PathBook: Sendable {
         case .ready(let path, let identity, let objection): ready(path, identity, objection)
         case .odd(let path, let identity, let error):
             isThere(path)
-            settle(path, as: .rejected, identity, type: nil, error)
-        case .unreadable(let path, let identity, let error): settle(path, as: .failed, identity, type: nil, error)
+            finish(path, as: .rejected, identity, type: nil, error)
+        case .unreadable(let path, let identity, let error): finish(path, as: .failed, identity, type: nil, error)
         case .gone(let path): gone(path)
         case .renamed(let old, let new):
             names.stays(old)

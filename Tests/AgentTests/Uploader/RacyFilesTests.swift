@@ -53,7 +53,7 @@ struct RacyFilesTests {
         await first.kill()
         let second = try await Bench(place: first.place, remote: first.remote)
         let record = try #require(try await second.record("a"))
-        #expect(!record.isSettled(for: FileIdentity(try second.status("a"))))
+        #expect(!record.isJudged(for: FileIdentity(try second.status("a"))))
         try await second.ready("a")
         try await Poll.until("it to be trusted") { try await second.record("a")?.identity?.isUntrusted == false }
         #expect(try await second.record("a")?.state == .done)

@@ -152,7 +152,7 @@ struct PathStage {
 
     private mutating func tellUnlessKnown(_ path: RelativePath) {
         guard let file = files[path] else { return }
-        if ledger[path]?.isSettled(for: file.identity) == true, book.drops[path] == nil {
+        if ledger[path]?.isJudged(for: file.identity) == true, book.drops[path] == nil {
             goneSince[path] = nil
             return
         }

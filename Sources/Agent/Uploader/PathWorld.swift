@@ -49,13 +49,16 @@ struct PathWorld: PathFacts {
     }
 
     func anyStoredRecord(of key: ContentKey) -> DropRecord? {
+        asked { () throws(LedgerError) in try storedRecord(holding: key) }
+    }
+
+    /// Returns the record of one path that holds a content; `nil` if no path does.
+    func storedRecord(holding key: ContentKey) throws(LedgerError) -> DropRecord? {
         if let path = unsaved.paths(of: key).first { return unsaved.drop(at: path) }
-        return asked { () throws(LedgerError) in
-            let stored = try ledger.anyDrop(of: key)
-            guard let stored, unsaved.covers(stored.path) else { return stored }
-            // The stored record is being changed. Look for another path with this content.
-            return try ledger.drops(of: key).lazy.compactMap { storedRecord(of: $0) }.first { $0.key == key }
-        }
+        let stored = try ledger.anyDrop(of: key)
+        guard let stored, unsaved.covers(stored.path) else { return stored }
+        // The stored record is being changed. Look for another path with this content.
+        return try ledger.drops(of: key).lazy.compactMap { storedRecord(of: $0) }.first { $0.key == key }
     }
 
     func confirmation(of key: ContentKey) -> Confirmation? {

@@ -17,7 +17,7 @@ extension Uploader {
     func retire(_ path: RelativePath) {
         guard parts.afterUpload != .keep, book.retiring[path] == nil, !book.isHashing(path),
             let record = record(of: path), record.state == .done, record.disposal == .pending,
-            let identity = record.identity, !identity.isUntrusted, !hasStopped, !isHeldForThumbnail(record),
+            let identity = record.identity, !identity.isUntrusted, !hasStopped, thumbnails?.hold(record) != true,
             !isKeptBySource(record)
         else { return }
         do {

@@ -111,7 +111,7 @@ extension Uploader {
     private func hash(_ path: RelativePath, _ identity: FileIdentity, _ job: UInt64) {
         parts.hashPool.add(
             HashPool.Job(
-                path: path, identity: identity, sniffed: earlyLook,
+                path: path, identity: identity, sniffed: thumbnails?.earlyLook,
                 hashed: { [weak self] bytes in
                     self?.run { if !$0.hasStopped { $0.handle(.hashing(path, job: job, bytes: bytes)) } }
                 },

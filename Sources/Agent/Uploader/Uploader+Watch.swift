@@ -99,7 +99,7 @@ extension Uploader {
     /// Handles a full scan: known paths that were not found are gone, and expired entries are forgotten.
     func scanned(_ summary: ScanSummary) {
         if summary.unwatched == 0 { status.problems[.watch] = nil }
-        if !book.hasScanned { sweepThumbnails() }
+        if !book.hasScanned { thumbnails?.sweep() }
         if !book.outboxIsLost {
             foundInOutbox(summary)
             retireStuck()

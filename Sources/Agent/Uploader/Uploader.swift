@@ -75,11 +75,10 @@ package actor Uploader {
     let ledgerTrouble = PathWorld.Trouble()
     /// Uploads of accounts that are not signed in.
     var parked = ParkedUploads()
-    /// Contents whose size and thumbnail are still missing.
-    var examinations = Examinations()
-    let earlyLooks = EarlyLooks()
-    /// Files whose missing thumbnails delay their leaving the outbox.
-    var waitsForThumbnail: Set<RelativePath> = []
+    /// Examines pictures and videos; `nil` if the configuration disables it.
+    private(set) lazy var thumbnails = parts.media.map { media in
+        Thumbnails(media: media) { [weak self] news in self?.run { $0.handle(news) } }
+    }
     /// Set from any thread, so that no queue delays the end.
     private let isEnding = Atomic(false)
     /// The last report of each profile picture under way.

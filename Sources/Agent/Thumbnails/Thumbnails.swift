@@ -1,0 +1,204 @@
+import Intake
+import Ledger
+import LinuxSystem
+import Synchronization
+import UploadCore
+
+/// Sizes and thumbnails of pictures and videos. The agent determines them beside the upload, which never waits for
+/// them.
+///
+/// A file is measured while it is hashed. If the measurement is quick enough, the registration carries the result.
+/// Thumbnails are drawn afterwards. If a program was missing, both are retried at the next start.
+///
+/// Not `Sendable`, so the compiler confines it to the thread of its owner. The examinations run in tasks, whose results
+/// reach the owner through `report`. The owner passes them back to `handle`.
+final class Thumbnails {
+    /// The result of work that this type started. The owner passes all but `measured` to `handle`.
+    enum News: Sendable {
+        /// A file was measured while it was hashed.
+        case measured(RelativePath, FileIdentity, MediaFacts)
+        /// A content was examined.
+        case examined(ContentKey, Finding)
+        /// These contents have a thumbnail.
+        case stored(ArraySlice<ContentKey>)
+    }
+
+    /// The result of an examination.
+    struct Finding: Sendable {
+        var facts: MediaFacts?
+        /// Whether nothing is left to find out.
+        var isAll: Bool
+        /// Whether the file still had the examined content afterwards. If not, its thumbnail does not show this content.
+        var isSame: Bool
+    }
+
+    /// What the owner must do next.
+    enum Step: Equatable {
+        /// Store what is known of a content.
+        case learned(MediaFacts, ContentKey, isAll: Bool)
+        /// Let a file leave the outbox, since it no longer waits for its thumbnail.
+        case retire(RelativePath)
+        /// The ledger could not be read.
+        case failed(LedgerError)
+    }
+
+    /// Maximum number of thumbnails that are checked before other work gets its turn.
+    private static let checkedAtOnce = 256
+
+    private let media: any MediaExamining
+    private let report: @Sendable (News) -> Void
+    private let earlyLooks = EarlyLooks()
+    private var examinations = Examinations()
+
+    init(media: any MediaExamining, report: @escaping @Sendable (News) -> Void) {
+        self.media = media
+        self.report = report
+    }
+
+    // MARK: Examinations
+
+    /// The function that the hashing thread calls as soon as it knows the type of a file, before it reads on.
+    var earlyLook: @Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void {
+        { [media, report, looks = earlyLooks] path, identity, type, file in
+            guard looks.begin(type) else { return }
+            Task {
+                let facts = await media.measure(file, type)
+                looks.end(type)
+                guard let facts, let after = try? FileStatus(of: file.rawValue), FileIdentity(after) == identity else {
+                    return
+                }
+                report(.measured(path, identity, facts))
+            }
+        }
+    }
+
+    /// Queues the content of a record for examination, unless the examination would add nothing.
+    func examine<Facts: ContentFacts>(_ record: DropRecord, _ contents: @autoclosure () -> Facts) -> [Step] {
+        guard isWanted(record), let key = record.key else { return [] }
+        examinations.add(key)
+        return examineNext(contents())
+    }
+
+    /// Whether a file must stay in the outbox until its thumbnail is drawn. If so, a `retire` step follows later.
+    func hold(_ record: DropRecord) -> Bool {
+        record.key.map { examinations.hold(record.path, for: $0) } ?? false
+    }
+
+    /// Handles a result.
+    func handle(_ news: News, _ contents: some ContentFacts) -> [Step] {
+        switch news {
+        case .measured: return []
+        case .examined(let key, let finding): return examined(key, finding, contents)
+        case .stored(let keys):
+            let steps = keys.prefix(Self.checkedAtOnce).flatMap { release($0, contents) }
+            let rest = keys.dropFirst(Self.checkedAtOnce)
+            if !rest.isEmpty { report(.stored(rest)) }
+            return steps
+        }
+    }
+
+    private func isWanted(_ record: DropRecord) -> Bool {
+        record.wantsExamination(withThumbnail: media.drawsThumbnails)
+    }
+
+    private func examineNext(_ contents: some ContentFacts) -> [Step] {
+        var steps: [Step] = []
+        while let key = examinations.begin() {
+            if let (record, file) = openFile(of: key, contents) {
+                examine(key, record, file)
+            } else {
+                steps += end(key, contents)
+            }
+        }
+        return steps
+    }
+
+    private func examine(_ key: ContentKey, _ record: DropRecord, _ file: SharedDescriptor) {
+        let (type, identity, known) = (record.type ?? .other, record.identity, record.facts)
+        Task { [media, report] in
+            let measured = known == nil ? await media.measure(file, type) : known
+            let isSettled = await media.drawThumbnail(of: file, type, key: key, duration: measured?.duration)
+            let after = (try? FileStatus(of: file.rawValue)).map(FileIdentity.init)
+            let isSame = after.map { identity?.isSameFile(as: $0) == true } ?? false
+            // Without thumbnails, the content stays unexamined, since thumbnails may be enabled later.
+            let isAll = isSettled && media.drawsThumbnails
+            report(.examined(key, Finding(facts: measured, isAll: isAll, isSame: isSame)))
+        }
+    }
+
+    private func examined(_ key: ContentKey, _ finding: Finding, _ contents: some ContentFacts) -> [Step] {
+        var steps: [Step] = []
+        if finding.isSame, let facts = finding.facts { steps.append(.learned(facts, key, isAll: finding.isAll)) }
+        if !finding.isSame { media.dropThumbnail(of: key) }
+        steps += end(key, contents)
+        if !finding.isSame, let other = try? contents.records(of: key).first { steps += examine(other, contents) }
+        return steps + examineNext(contents)
+    }
+
+    /// Opens one of the files that hold a content.
+    private func openFile(of key: ContentKey, _ contents: some ContentFacts) -> (DropRecord, SharedDescriptor)? {
+        for record in (try? contents.records(of: key)) ?? [] where isWanted(record) {
+            if let file = contents.open(record) { return (record, file) }
+        }
+        return nil
+    }
+
+    /// Ends the examination of a content. Files that waited for it leave the outbox.
+    private func end(_ key: ContentKey, _ contents: some ContentFacts) -> [Step] {
+        let paths = examinations.end(key)
+        // If the ledger cannot be read, remove nothing.
+        guard let isHeld = try? contents.isHeld(key) else { return [] }
+        // All paths may have left the content meanwhile.
+        if !isHeld { media.dropThumbnail(of: key) }
+        return paths.map(Step.retire)
+    }
+
+    // MARK: Removed contents
+
+    /// Removes the thumbnail of a content that no path holds.
+    func release(_ key: ContentKey, _ contents: some ContentFacts) -> [Step] {
+        if examinations.covers(key) { return [] }
+        do {
+            if try !contents.isHeld(key) { media.dropThumbnail(of: key) }
+            return []
+        } catch {
+            // If the ledger cannot be read, remove nothing.
+            return [.failed(error)]
+        }
+    }
+
+    /// Searches for thumbnails of contents that no path holds. A kill or `prune` without an agent leaves such
+    /// thumbnails.
+    func sweep() {
+        Task { [media, report] in report(.stored(await media.thumbnails()[...])) }
+    }
+}
+
+/// Limits how many files are measured while they are hashed. Each of them holds a descriptor, and each video
+/// needs a program.
+private final class EarlyLooks: Sendable {
+    private static let most: [MediaType.Kind: Int] = [.image: 32, .video: 2]
+    private let counts = Mutex<[MediaType.Kind: Int]>([:])
+
+    /// - Returns: whether another file of this kind may be measured now.
+    func begin(_ type: MediaType) -> Bool {
+        counts.withLock { counts in
+            guard counts[type.kind, default: 0] < Self.most[type.kind] ?? 0 else { return false }
+            counts[type.kind, default: 0] += 1
+            return true
+        }
+    }
+
+    func end(_ type: MediaType) { counts.withLock { $0[type.kind, default: 1] -= 1 } }
+}
+
+extension DropRecord {
+    /// Whether an examination may add facts about the content, or draw its thumbnail.
+    fileprivate func wantsExamination(withThumbnail: Bool) -> Bool {
+        guard key != nil, let type, type.kind != .other, facts == nil || (withThumbnail && !isExamined) else {
+            return false
+        }
+        if case .moved = disposal { return true }
+        return hasFile
+    }
+}

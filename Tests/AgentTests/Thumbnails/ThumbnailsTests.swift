@@ -1,0 +1,185 @@
+import Foundation
+import Intake
+import Ledger
+import LinuxSystem
+import Synchronization
+import SystemPackage
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Agent
+
+@Suite("Thumbnails")
+struct ThumbnailsTests {
+    private let place: TemporaryDirectory
+    private let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
+    private let news = News()
+    private let thumbnails: Thumbnails
+    private let key = ContentKey(high: 1, low: 1)
+
+    init() throws {
+        place = try TemporaryDirectory()
+        thumbnails = Thumbnails(media: media) { [news] in news.add($0) }
+    }
+
+    /// What the examinations reported.
+    private final class News: Sendable {
+        private let list = Mutex<[Thumbnails.News]>([])
+        func add(_ news: Thumbnails.News) { list.withLock { $0.append(news) } }
+        private func take() -> Thumbnails.News? { list.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+
+        func next() async throws -> Thumbnails.News {
+            let found = Mutex<Thumbnails.News?>(nil)
+            try await Poll.until("news") {
+                guard let first = self.take() else { return false }
+                found.withLock { $0 = first }
+                return true
+            }
+            return try #require(found.withLock { $0 })
+        }
+    }
+
+    /// The records of a test, and the files of those that can be opened.
+    private struct Facts: ContentFacts {
+        var records: [DropRecord] = []
+        var files: [RelativePath: SharedDescriptor] = [:]
+        var failure: LedgerError?
+
+        func records(of key: ContentKey) throws(LedgerError) -> [DropRecord] {
+            if let failure { throw failure }
+            return records.filter { $0.key == key }
+        }
+        func isHeld(_ key: ContentKey) throws(LedgerError) -> Bool { try !records(of: key).isEmpty }
+        func open(_ record: DropRecord) -> SharedDescriptor? { files[record.path] }
+    }
+
+    /// A record of a picture with this name, and its file.
+    private func picture(_ name: String) throws -> (record: DropRecord, file: SharedDescriptor) {
+        try Data([1, 2, 3]).write(to: URL(fileURLWithPath: place.path(name)))
+        let file = try SharedDescriptor(opening: place.path(name), flags: O_RDONLY)
+        let path = try #require(RelativePath(name))
+        var record = DropRecord(path: path, state: .done, acceptedAt: WallTime(milliseconds: 0))
+        record.key = key
+        record.type = MediaType("image/jpeg")
+        record.identity = FileIdentity(try FileStatus(of: file.rawValue))
+        return (record, file)
+    }
+
+    @Test("examines a content through the first of its files that opens")
+    func open() async throws {
+        let (gone, there) = (try picture("a.jpg"), try picture("b.jpg"))
+        let facts = Facts(records: [gone.record, there.record], files: [there.record.path: there.file])
+        #expect(thumbnails.examine(gone.record, facts) == [])
+        let steps = thumbnails.handle(try await news.next(), facts)
+        #expect(steps == [.learned(MediaFacts(width: 3, height: 2), key, isAll: true)])
+        #expect(media.thumbnails == [key])
+    }
+
+    @Test("lets a file leave once the examination of its content ends")
+    func hold() async throws {
+        let (record, file) = try picture("a.jpg")
+        let facts = Facts(records: [record], files: [record.path: file])
+        #expect(!thumbnails.hold(record))
+        #expect(thumbnails.examine(record, facts) == [])
+        #expect(thumbnails.hold(record))
+        let steps = thumbnails.handle(try await news.next(), facts)
+        #expect(steps.last == .retire(record.path))
+        #expect(!thumbnails.hold(record))
+    }
+
+    @Test("ends an examination at once where no file of the content opens")
+    func nothingOpens() throws {
+        let (record, _) = try picture("a.jpg")
+        #expect(thumbnails.examine(record, Facts(records: [record])) == [])
+        #expect(!thumbnails.hold(record))
+    }
+
+    @Test("takes back the thumbnail of a file that changed, and examines the content again through another file")
+    func changed() async throws {
+        let (record, file) = try picture("a.jpg")
+        let other = try picture("b.jpg")
+        #expect(thumbnails.examine(record, Facts(records: [record], files: [record.path: file])) == [])
+        let facts = Facts(records: [other.record], files: [other.record.path: other.file])
+        guard case .examined(let key, var finding) = try await news.next() else { throw CancellationError() }
+        finding.isSame = false
+        #expect(thumbnails.handle(.examined(key, finding), facts) == [])
+        let steps = thumbnails.handle(try await news.next(), facts)
+        #expect(steps == [.learned(MediaFacts(width: 3, height: 2), key, isAll: true)])
+        #expect(media.thumbnailsMade == 2)
+    }
+
+    @Test("removes only thumbnails that no path holds")
+    func release() throws {
+        let (record, _) = try picture("a.jpg")
+        let orphan = ContentKey(high: 2, low: 2)
+        media.add(key)
+        media.add(orphan)
+        #expect(thumbnails.handle(.stored([key, orphan]), Facts(records: [record])) == [])
+        #expect(media.thumbnails == [key])
+        #expect(thumbnails.release(key, Facts()) == [])
+        #expect(media.thumbnails.isEmpty)
+    }
+
+    @Test("removes nothing while the ledger can't be read")
+    func unreadable() throws {
+        media.add(key)
+        let failure = LedgerError.unreadable(path: "ledger", reason: "it is gone")
+        #expect(thumbnails.release(key, Facts(failure: failure)) == [.failed(failure)])
+        #expect(media.thumbnails == [key])
+    }
+
+    @Test("checks many stored thumbnails in several turns")
+    func turns() async throws {
+        let keys = (1...300).map { ContentKey(high: 9, low: $0) }
+        for key in keys { media.add(key) }
+        #expect(thumbnails.handle(.stored(keys[...]), Facts()) == [])
+        #expect(media.thumbnails.count == 300 - 256)
+        #expect(thumbnails.handle(try await news.next(), Facts()) == [])
+        #expect(media.thumbnails.isEmpty)
+    }
+}
+
+@Suite("Examinations")
+struct ExaminationsTests {
+    private func key(_ number: UInt64) -> ContentKey { ContentKey(high: 0, low: number) }
+
+    @Test("run in order of arrival, a few at a time, each content once")
+    func order() {
+        var examinations = Examinations()
+        for number in [3, 1, 3, 2] as [UInt64] { examinations.add(key(number)) }
+        let first = [examinations.begin(), examinations.begin(), examinations.begin()]
+        #expect(first == [key(3), key(1), nil])
+        _ = examinations.end(key(3))
+        let next = examinations.begin()
+        #expect(next == key(2))
+    }
+
+    @Test("name the files that waited for them, once")
+    func held() throws {
+        let paths = try ["b", "a"].map { try #require(RelativePath($0)) }
+        var examinations = Examinations()
+        let isHeldEarly = examinations.hold(paths[0], for: key(1))
+        #expect(!isHeldEarly)
+        examinations.add(key(1))
+        for path in paths {
+            let isHeld = examinations.hold(path, for: key(1))
+            #expect(isHeld)
+        }
+        _ = examinations.begin()
+        let released = examinations.end(key(1))
+        #expect(released == paths.reversed())
+        #expect(!examinations.covers(key(1)))
+    }
+
+    @Test("go through thousands of contents in order")
+    func many() {
+        var examinations = Examinations()
+        for number in 0..<3000 as Range<UInt64> { examinations.add(key(number)) }
+        for number in 0..<3000 as Range<UInt64> {
+            let next = examinations.begin()
+            #expect(next == key(number))
+            _ = examinations.end(key(number))
+        }
+    }
+}

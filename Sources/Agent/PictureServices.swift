@@ -38,8 +38,7 @@ struct PictureServices: Sendable {
     struct PortraitNeeds {
         var files: OutboxFiles
         var remote: any Remote
-        var credentials: Credentials
-        var account: Account
+        var session: SessionKeeper
         var clock: any Clocks
     }
 
@@ -116,11 +115,11 @@ struct PictureServices: Sendable {
         _ logger: Logger
     ) -> (service: PortraitService, folder: RelativePath)? {
         guard let folder = RelativePath(configuration.portrait.folder), folder != .root else { return nil }
-        let (credentials, account) = (needs.credentials, needs.account)
+        let session = needs.session
         let parts = PortraitService.Parts(
             state: configuration.state, avatars: configuration.avatars, files: needs.files, pictures: worker,
             remote: (needs.remote as? any PortraitRemote).map {
-                SignedInPortraitRemote(remote: $0, session: needs.account.session, credentials: needs.credentials)
+                SignedInPortraitRemote(remote: $0, session: session)
             },
             cache: PortraitCache(
                 adopt: { picture, url in
@@ -132,7 +131,7 @@ struct PictureServices: Sendable {
                     await cache.pin(address)
                     return await cache.kept(address, .original)?.path
                 }),
-            account: { credentials.bearerToken() == nil ? nil : account.name },
+            account: { session.hasToken ? session.account.name : nil },
             quality: Int((configuration.portrait.jpegQuality * 100).rounded()),
             maximumPixels: configuration.avatarCache.maxPixels, retryInterval: configuration.upload.retryInterval,
             clock: needs.clock,

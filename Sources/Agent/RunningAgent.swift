@@ -74,19 +74,20 @@ struct RunningAgent: Service {
         let account = Account.current(
             session: SessionStore(stateDirectory: configuration.state), ledger: ledger, origin: credentials.origin,
             change: { end.raise(.accountChanged) })
-        credentials.belong(to: account)
+        let session = SessionKeeper(
+            credentials, account: account, mayTravel: configuration.remote.allowsToken)
         let remote = FileSectionRemote(
             url: configuration.remote.url, account: account.name, transport: transport,
-            credentials: GuardedCredentials(credentials, mayTravel: configuration.remote.allowsToken))
+            credentials: session)
         let clock = SystemClocks()
         let events = EventHub(clock: clock)
         let files = OutboxFiles(outbox)
         pictures = PictureServices(
             configuration, environment: environment, version: version, events: events,
-            portrait: .init(files: files, remote: remote, credentials: credentials, account: account, clock: clock),
+            portrait: .init(files: files, remote: remote, session: session, clock: clock),
             logger: logger)
         uploader = try Self.makeUploader(
-            configuration, ledger, remote, credentials, account, pictures, events, files: files, version: version,
+            configuration, ledger, remote, session, pictures, events, files: files, version: version,
             onChange: { notifier.changed() }, logger)
         troubles.tell(uploader)
         watch = try Self.makeWatch(configuration, outbox, uploader: uploader, ledger: ledger)
@@ -190,8 +191,8 @@ struct RunningAgent: Service {
     }
 
     private static func makeUploader(
-        _ configuration: Configuration, _ ledger: Ledger, _ remote: any Remote, _ credentials: Credentials,
-        _ account: Account, _ pictures: PictureServices, _ events: EventHub, files: OutboxFiles, version: String,
+        _ configuration: Configuration, _ ledger: Ledger, _ remote: any Remote, _ session: SessionKeeper,
+        _ pictures: PictureServices, _ events: EventHub, files: OutboxFiles, version: String,
         onChange: @escaping @Sendable () -> Void, _ logger: Logger
     ) throws(AgentFailure) -> Uploader {
         let secret: DigestSecret?
@@ -219,8 +220,7 @@ struct RunningAgent: Service {
             sidecars: SidecarWriter(
                 store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),
             media: pictures.examiner, portrait: pictures.portrait, sources: remote as? any SourceRemote, events: events,
-            credentials: credentials, tokenMayTravel: configuration.remote.allowsToken, account: account,
-            pauseMark: PauseMark(state: configuration.state),
+            session: session, pauseMark: PauseMark(state: configuration.state),
             retention: configuration.sidecars.retention,
             remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),
             clock: clock, onChange: onChange, logger: logger)

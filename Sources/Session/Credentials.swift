@@ -1,14 +1,13 @@
 import Glibc
 import LinuxSystem
-import Remotes
 import Synchronization
 import SystemPackage
 
 /// Finds the bearer token in OUTBOX_TOKEN, then in `remote.token_file`, then in the file that `login` wrote.
 ///
 /// The files are read for every request. Reading costs little compared with the request, and a changed token takes
-/// effect at once.
-package final class Credentials: CredentialSource {
+/// effect at once. Calls block on the disk; `SessionKeeper` supplies the token to requests.
+package final class Credentials: Sendable {
     private struct State {
         var tokenFile: String?
         var owner: Owner?
@@ -25,9 +24,6 @@ package final class Credentials: CredentialSource {
     private let storedToken: String
     private let state: Mutex<State>
 
-    /// Maximum length of a token in bytes.
-    private static let longest = 16 * 1024
-
     /// Creates a credential source.
     ///
     /// - Parameters:
@@ -35,7 +31,7 @@ package final class Credentials: CredentialSource {
     ///   - tokenFile: `remote.token_file`, if it is set.
     ///   - stateDirectory: where `login` stores a token.
     package init(environmentToken: String?, tokenFile: String?, stateDirectory: String) {
-        self.environmentToken = environmentToken.flatMap(Self.clean)
+        self.environmentToken = environmentToken.flatMap(BearerToken.firstLine(of:))
         storedToken = stateDirectory + "/token"
         state = Mutex(State(tokenFile: tokenFile))
     }
@@ -52,6 +48,7 @@ package final class Credentials: CredentialSource {
         state.withLock { $0.owner = owner }
     }
 
+    /// Returns the token in use; `nil` if there is none.
     package func bearerToken() -> String? {
         if let environmentToken { return environmentToken }
         if let file = state.withLock({ $0.tokenFile }), let token = token(in: file) { return token }
@@ -72,22 +69,13 @@ package final class Credentials: CredentialSource {
 
     private func token(in path: String) -> String? {
         guard let status = try? FileStatus(path: path), status.kind == .regular else { return nil }
-        return Self.read(path).flatMap(Self.clean)
+        return Self.read(path).flatMap(BearerToken.firstLine(of:))
     }
 
     private static func read(_ path: String) -> String? {
         guard let file = try? SharedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK) else { return nil }
-        var bytes = [UInt8](repeating: 0, count: longest)
+        var bytes = [UInt8](repeating: 0, count: BearerToken.longest + 2)
         let count = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
         return String(validating: bytes.prefix(count), as: UTF8.self)
-    }
-
-    /// Returns the first line without surrounding white space; `nil` if it is empty or not valid in a header.
-    private static func clean(_ text: String) -> String? {
-        let line = text.prefix { !$0.isNewline }.drop(while: \.isWhitespace)
-        let end = line.lastIndex { !$0.isWhitespace }.map(line.index(after:)) ?? line.startIndex
-        let token = line[..<end]
-        guard !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
-        return String(token)
     }
 }

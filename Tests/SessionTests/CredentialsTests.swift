@@ -1,5 +1,4 @@
 import Foundation
-import Remotes
 import TestSupport
 import Testing
 
@@ -43,6 +42,7 @@ struct CredentialsTests {
             ("abc", "abc"), ("abc\n", "abc"), ("abc\r\n", "abc"), ("  abc \t\n", "abc"), ("abc\nsecond", "abc"),
             ("abc\r\nsecond", "abc"), ("", nil), ("\nabc", nil), ("  \n", nil), ("a b", nil), ("a\u{1}b", nil),
             ("é", nil), ("a\u{0}b", nil),
+            (String(repeating: "a", count: 20_000), nil),
         ] as [(String, String?)])
     func lines(text: String, token: String?) throws {
         try write("token", text)
@@ -59,13 +59,6 @@ struct CredentialsTests {
         try FileManager.default.removeItem(atPath: place.path("token"))
         #expect(mkfifo(place.path("token"), 0o600) == 0)
         #expect(credentials.bearerToken() == nil)
-    }
-
-    @Test("stay at home where they may not travel")
-    func guarded() {
-        let credentials = Credentials(environmentToken: "abc", tokenFile: nil, stateDirectory: "/none")
-        #expect(GuardedCredentials(credentials, mayTravel: false).bearerToken() == nil)
-        #expect(GuardedCredentials(credentials, mayTravel: true).bearerToken() == "abc")
     }
 
     private func write(_ name: String, _ text: String) throws {

@@ -6,11 +6,10 @@ import UploadCore
 /// Sends no profile picture after a `logout`, not even without a token.
 struct SignedInPortraitRemote: PortraitRemote {
     let remote: any PortraitRemote
-    let session: SessionStore
-    let credentials: Credentials
+    let session: SessionKeeper
 
     func replacePortrait(_ picture: any BodySource) async throws(RemoteFailure) -> String {
-        if credentials.bearerToken() == nil, session.isSignedOut { throw .signedOut(Uploader.signedOut) }
+        if let refusal = await session.refusal() { throw .signedOut(refusal) }
         return try await remote.replacePortrait(picture)
     }
 }

@@ -7,42 +7,6 @@ import UploadCore
 
 // Ownership of files. If a file's owner is not signed in, the file keeps its progress and nothing of it is sent.
 extension Uploader {
-    /// Finds out who is signed in, and who was in the last run.
-    ///
-    /// - Returns: changes for the ledger, to be committed after the restore.
-    func recogniseAccount() throws(LedgerError) -> [LedgerWrite] {
-        let ledger = parts.ledger
-        let account = parts.account
-        let last = try ledger.setting(Account.setting).flatMap { String(validating: $0, as: UTF8.self) }
-        let lastOwner = last.flatMap { Account(name: $0, session: account.session, change: {}).owner }
-        // In ledgers of earlier formats, all drops belong to one account, which the records do not name.
-        let legacy =
-            try ledger.setting(LedgerSetting.legacyAccount).map { String(decoding: $0, as: UTF8.self) } ?? lastOwner
-        book.ownership = Ownership(
-            present: account.owner, turns: account.session.turns, legacy: legacy.flatMap { $0.isEmpty ? nil : $0 })
-        let server = Array(serverName.utf8)
-        return [
-            .setting(LedgerSetting.legacyAccount, Array((ownership.legacy ?? "").utf8)),
-            .setting(Account.setting, Array(account.name.utf8)),
-            .setting(LedgerSetting.server, server), .setting(ownServerSetting, server),
-            .setting(LedgerSetting.scope, nil),
-        ]
-    }
-
-    /// Whether the account's last run used another server. If so, all its confirmations are void.
-    func isOtherServer() throws(LedgerError) -> Bool {
-        let ledger = parts.ledger
-        for setting in [ownServerSetting, LedgerSetting.server] {
-            if let known = try ledger.setting(setting) { return known != Array(serverName.utf8) }
-        }
-        guard let scope = try ledger.setting(LedgerSetting.scope) else { return false }
-        return !scope.starts(with: Array((serverName + " ").utf8))
-    }
-
-    private var ownServerSetting: String { LedgerSetting.server + "/" + parts.account.name }
-
-    private var serverName: String { parts.remote.scope.server }
-
     /// Keeps an upload parked, unless no path waits for it.
     ///
     /// - Returns: further changes for the ledger.

@@ -12,7 +12,7 @@ extension Uploader: ControlBackend {
         let recent = status.recentCounts(at: now.monotonic)
         let counts = if let recent { recent } else { status.storeCounts(await countFiles(), at: now.monotonic) }
         var figures = figures(files: counts)
-        figures.token = parts.credentials.origin
+        figures.token = parts.session.origin
         return status.health(figures, at: now.monotonic)
     }
 
@@ -41,7 +41,7 @@ extension Uploader: ControlBackend {
             files: files, active: book.drops.count, uploads: machine.keys.count, requestsInFlight: requests.count,
             hashQueue: book.hashCount,
             bytesPerSecond: speeds.values.reduce(0) { $0 + ($1.bytesPerSecond(at: now) ?? 0) },
-            isPaused: machine.isPaused, hasScanned: book.hasScanned, account: parts.account.name)
+            isPaused: machine.isPaused, hasScanned: book.hasScanned, account: parts.session.account.name)
     }
 
     /// Counts the paths in each state.

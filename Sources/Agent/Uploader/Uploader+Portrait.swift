@@ -87,7 +87,7 @@ extension Uploader {
         parts.logger.warning(
             "the server refused the session, so the waiting profile picture is discarded",
             metadata: ["reason": "\(error.message)"])
-        pollCredentials()
+        watchForToken()
     }
 
     /// Copies the last report of the service into a file report.

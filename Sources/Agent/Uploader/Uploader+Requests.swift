@@ -7,6 +7,7 @@ import Logging
 import Portrait
 import Remotes
 import Reports
+import Session
 import SystemPackage
 import UploadCore
 
@@ -81,8 +82,7 @@ extension Uploader {
         status.problems[.server] = error?.message
         parts.portrait?.service.handle(.serverTrouble(error))
         if error?.code != "signed_out" {
-            tokenPoll?.cancel()
-            tokenPoll = nil
+            parts.session.stopWatching()
         }
         guard let error else {
             parts.logger.notice("the server is back")
@@ -93,7 +93,7 @@ extension Uploader {
             parts.logger.warning(
                 "the server requires another token: run `outbox login`, or write it to remote.token_file; uploads then continue",
                 metadata: metadata)
-            pollCredentials()
+            watchForToken()
         } else {
             parts.logger.warning(
                 "the server has a problem; uploads continue by themselves once it recovers", metadata: metadata)

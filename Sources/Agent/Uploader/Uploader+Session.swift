@@ -5,22 +5,11 @@ import UploadCore
 
 // Signing in and out.
 extension Uploader {
-    /// The error while nothing is sent after a `logout`.
-    static let signedOut = FileError(
-        code: "signed_out", message: "signed out; uploads keep their progress and continue after `outbox login`",
-        retryable: true)
-
-    /// Whether the user signed out and there is no other token.
-    var isSignedOut: Bool { parts.account.session.isSignedOut && parts.credentials.bearerToken() == nil }
-
     func signIn(token: String, user: String?) async throws(SessionError) -> Bool {
-        guard parts.tokenMayTravel else { throw .mayNotTravel }
-        let session = try StoredSession(token: token, user: user)
-        // A token of higher precedence stays in use, for the same account.
-        let isUsed = [nil, .login].contains(parts.credentials.origin)
-        let isOther = isUsed && user != nil && user != parts.account.name
+        let session = parts.session
+        let login = try session.login(token: token, user: user)
         // Nothing of the previous account may be sent with the new token.
-        if isOther {
+        if login.isOther {
             // Files that arrive from now on do not belong to the previous account. The next start determines their
             // owner.
             beginToEnd()
@@ -29,28 +18,24 @@ extension Uploader {
             await keepOwners()
         }
         do throws(SessionError) {
-            try await onReader { [store = parts.account.session] in
-                Result { () throws(SessionError) in try store.save(session) }
-            }.get()
+            try await session.store(login)
         } catch {
             // The uploader has stopped for the other account. Restart it for its own.
-            if isOther { parts.account.change() }
+            if login.isOther { session.account.change() }
             throw error
         }
         parts.logger.notice("a new token is stored", metadata: ["user": "\(user ?? "not named")"])
-        if isOther { parts.account.change() } else { credentialsChanged() }
-        return isOther
+        if login.isOther { session.account.change() } else { credentialsChanged() }
+        return login.isOther
     }
 
     func signOut() async throws(SessionError) {
         // Stop sending before the token is removed: nothing may be sent without a token.
-        let isInUse = [nil, .login].contains(parts.credentials.origin)
-        if isInUse { process([.setSignedOut(Self.signedOut)]) }
+        let isInUse = parts.session.usesStoredToken
+        if isInUse { process([.setSignedOut(SessionKeeper.signedOut)]) }
         let hadOne: Bool
         do throws(SessionError) {
-            hadOne = try await onReader { [store = parts.account.session] in
-                Result { () throws(SessionError) in try store.remove() }
-            }.get()
+            hadOne = try await parts.session.discard()
         } catch {
             if isInUse { process([.setSignedOut(nil)]) }
             throw error
@@ -64,8 +49,8 @@ extension Uploader {
     /// Handles new, changed or removed credentials.
     func credentialsChanged() {
         let wasSignedOut = machine.signedOut != nil
-        if isSignedOut {
-            process([.setSignedOut(Self.signedOut)])
+        if parts.session.isSignedOut {
+            process([.setSignedOut(SessionKeeper.signedOut)])
             if status.problems[.session] == nil { saySignedOut() }
             return
         }
@@ -73,29 +58,19 @@ extension Uploader {
         process(wasSignedOut ? [.setSignedOut(nil), .credentialsChanged] : [.credentialsChanged])
         if wasSignedOut {
             status.problems[.session] = nil
-            tokenPoll?.cancel()
-            tokenPoll = nil
+            parts.session.stopWatching()
         }
     }
 
-    /// Logs once that nothing is sent, and starts polling for a token.
+    /// Logs once that nothing is sent, and watches for a token.
     func saySignedOut() {
-        status.problems[.session] = Self.signedOut.message
+        status.problems[.session] = SessionKeeper.signedOut.message
         parts.logger.warning("signed out: nothing is sent until `outbox login`; uploads keep their progress")
-        pollCredentials()
+        watchForToken()
     }
 
-    /// Polls for new credentials while the old ones are refused or missing.
-    func pollCredentials() {
-        guard tokenPoll == nil else { return }
-        tokenPoll = Task { [weak self, credentials = parts.credentials] in
-            var refused = credentials.bearerToken()
-            while (try? await Task.sleep(for: .seconds(1))) != nil {
-                let token = credentials.bearerToken()
-                if token == refused { continue }
-                refused = token
-                self?.run { $0.credentialsChanged() }
-            }
-        }
+    /// Watches for new credentials while the old ones are refused or missing.
+    func watchForToken() {
+        parts.session.watch { [weak self] in self?.run { $0.credentialsChanged() } }
     }
 }

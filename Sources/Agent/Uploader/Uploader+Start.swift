@@ -6,6 +6,7 @@ import LinuxSystem
 import Logging
 import Portrait
 import Remotes
+import Session
 import Sidecars
 import UploadCore
 
@@ -26,25 +27,26 @@ extension Uploader {
         self.watchCounters = watchCounters
         recoverHeldFiles()
         let ledger = parts.ledger
-        let accountWrites = try recogniseAccount()
+        let lastRun = try LastRun(ledger, account: parts.session.account, server: parts.remote.scope.server)
+        book.ownership = lastRun.ownership
         try beginRecovery()
         let judgesAgain = try ledger.setting(LedgerSetting.rules) != parts.rules.fingerprint
-        let isOtherServer = try isOtherServer()
-        let sourceWrites = try restoreSources(isOtherServer: isOtherServer)
+        let sourceWrites = try restoreSources(isOtherServer: lastRun.isOtherServer)
         knownOutbox = try ledger.setting(LedgerSetting.outbox)
-        let waiters = restoreDrops(isOtherServer: isOtherServer, judgesAgain: judgesAgain)
+        let waiters = restoreDrops(isOtherServer: lastRun.isOtherServer, judgesAgain: judgesAgain)
         try restoreUploads(waiters)
         recogniseOutbox()
         machine.restoreRemovals(try pendingRemovals())
         var events = gatherAll() + [.tick]
         let isPaused = try restoredPause()
         if isPaused { events.insert(.setAllPaused(true), at: 0) }
-        if isSignedOut { events.insert(.setSignedOut(Self.signedOut), at: 0) }
+        let isSignedOut = parts.session.isSignedOut
+        if isSignedOut { events.insert(.setSignedOut(SessionKeeper.signedOut), at: 0) }
         let settings: [LedgerWrite] = [
             .setting(LedgerSetting.rules, parts.rules.fingerprint),
             .setting(LedgerSetting.allPaused, isPaused ? [1] : nil),
         ]
-        process(events, writes: accountWrites + sourceWrites + settings)
+        process(events, writes: lastRun.writes + sourceWrites + settings)
         if isSignedOut { saySignedOut() }
         startSources()
         if !isSignedOut { takeOverNobodys() }
@@ -159,7 +161,7 @@ extension Uploader {
         process([.stop])
         putBackHeldFiles()
         alarm.cancel()
-        tokenPoll?.cancel()
+        parts.session.stopWatching()
         for request in requests.values { request.cancel() }
     }
 

@@ -44,10 +44,7 @@ package actor Uploader {
         var sources: (any SourceRemote)?
         /// Publishes events to the clients of the control interface.
         var events: EventHub
-        var credentials: Credentials
-        /// Whether the token may be sent to this server.
-        var tokenMayTravel = true
-        var account: Account
+        var session: SessionKeeper
         /// Remembers `pause --all` beside the ledger; `nil` if nothing does.
         var pauseMark: PauseMark?
         var retention: Duration
@@ -106,7 +103,6 @@ package actor Uploader {
     /// How many commits in progress change the stored state of each upload.
     var undurable: [ContentKey: Int] = [:]
     var alarm = Alarm()
-    var tokenPoll: Task<Void, Never>?
     /// Confirmed posts whose directories left the outbox.
     var departedPosts = RecentTable<SourceRecord.DirectoryMark, SourceRecord>(generation: 64)
     /// Directories of sources in the previous outbox, not found in the present outbox yet.

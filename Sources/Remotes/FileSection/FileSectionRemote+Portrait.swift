@@ -6,7 +6,7 @@ public import UploadCore
 extension FileSectionRemote: PortraitRemote {
     /// `POST /user/portrait.do`.
     public func replacePortrait(_ picture: any BodySource) async throws(RemoteFailure) -> String {
-        let judge = judge(of: "portrait.do", about: .noID)
+        let judge = await judge(of: "portrait.do", about: .noID)
         let part = MultipartPart(
             name: "portrait", fileName: "portrait.jpg", contentType: "image/jpeg", source: picture)
         let request = TransportRequest(method: .post, url: base + "/user/portrait.do", body: .multipart([part]))

@@ -32,7 +32,7 @@ public final class FileSectionRemote: Remote {
 
     /// `POST /fileSection/preLoad.do`.
     public func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
-        let judge = judge(of: "preLoad.do", about: .noID)
+        let judge = await judge(of: "preLoad.do", about: .noID)
         do throws(RemoteFailure) {
             let body = Messages.PreLoad(fileCount: uploads.count, files: uploads.map(Messages.PreLoad.File.init))
             let reply = try await post("/fileSection/preLoad.do", body, judge)
@@ -58,7 +58,7 @@ public final class FileSectionRemote: Remote {
 
     /// `POST /fileSection/upload.do`.
     public func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
-        let judge = judge(of: "upload.do", about: .knownIDs)
+        let judge = await judge(of: "upload.do", about: .knownIDs)
         let type = fragment.upload.type
         let fileExtension = MediaSignatures.fileExtension(for: type)
         let contentType =
@@ -78,7 +78,7 @@ public final class FileSectionRemote: Remote {
 
     /// `POST /fileSection/isFinish.do`.
     public func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
-        let judge = judge(of: "isFinish.do", about: .knownIDs)
+        let judge = await judge(of: "isFinish.do", about: .knownIDs)
         do throws(RemoteFailure) {
             let body = Messages.FileIDs(fileIds: uploads.map(\.id))
             let reply = try await post("/fileSection/isFinish.do", body, judge)
@@ -96,7 +96,7 @@ public final class FileSectionRemote: Remote {
 
     /// `POST /fileSection/delete.do`.
     public func remove(_ ids: [String]) async throws(RemoteFailure) {
-        let judge = judge(of: "delete.do", about: .knownIDs)
+        let judge = await judge(of: "delete.do", about: .knownIDs)
         let reply = try await post("/fileSection/delete.do", Messages.FileIDs(fileIds: ids), judge)
         do {
             try judge.accept(reply)
@@ -104,8 +104,8 @@ public final class FileSectionRemote: Remote {
     }
 
     /// Begins a request. Reads the token once, so that the reply is searched for the token actually sent.
-    func judge(of endpoint: String, about subject: ReplyJudge.Subject) -> ReplyJudge {
-        ReplyJudge(endpoint: endpoint, subject: subject, token: credentials.bearerToken())
+    func judge(of endpoint: String, about subject: ReplyJudge.Subject) async -> ReplyJudge {
+        ReplyJudge(endpoint: endpoint, subject: subject, token: await credentials.bearerToken())
     }
 
     func post(

@@ -61,7 +61,7 @@ struct ThumbnailsTests {
         let path = try #require(RelativePath(name))
         var record = DropRecord(path: path, state: .done, acceptedAt: WallTime(milliseconds: 0))
         record.key = key
-        record.type = MediaType("image/jpeg")
+        record.type = MediaType(kind: .image, mime: "image/jpeg")
         record.identity = FileIdentity(try FileStatus(of: file.rawValue))
         return (record, file)
     }

@@ -64,9 +64,11 @@ final class Bench: Sendable {
             secret: secret,
             sidecars: sidecars,
             media: media, sources: remote, events: EventHub(clock: clock),
-            credentials: Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state")),
-            account: Account(
-                name: account, session: SessionStore(stateDirectory: self.place.path("state")), change: {}),
+            session: SessionKeeper(
+                Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state")),
+                account: Account(
+                    name: account, session: SessionStore(stateDirectory: self.place.path("state")), change: {}),
+                mayTravel: true),
             retention: .seconds(3600),
             remoteProtocol: "test", version: "0", processID: 1, clock: clock, logger: logger)
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))

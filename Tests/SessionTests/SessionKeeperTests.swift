@@ -1,0 +1,109 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Session
+
+@Suite("Session keeper")
+struct SessionKeeperTests {
+    private let place: TemporaryDirectory
+    private let store: SessionStore
+
+    init() throws {
+        place = try TemporaryDirectory()
+        store = SessionStore(stateDirectory: place.path("state"))
+    }
+
+    private func keeper(
+        environment: String? = nil, account: String = "anna", mayTravel: Bool = true,
+        onOther: @escaping @Sendable () -> Void = {}
+    ) -> SessionKeeper {
+        SessionKeeper(
+            Credentials(
+                environmentToken: environment, tokenFile: place.path("file"), stateDirectory: place.path("state")),
+            account: Account(name: account, session: store, change: onOther), mayTravel: mayTravel,
+            interval: .milliseconds(5))
+    }
+
+    private func write(_ token: String) throws {
+        try Data(token.utf8).write(to: URL(fileURLWithPath: place.path("file")))
+    }
+
+    @Test("withholds a token that may not travel, and still knows of it")
+    func guarded() async {
+        #expect(await keeper(environment: "abc").bearerToken() == "abc")
+        let guarded = keeper(environment: "abc", mayTravel: false)
+        #expect(await guarded.bearerToken() == nil)
+        #expect(guarded.hasToken)
+    }
+
+    @Test("supplies the token that the file holds at that moment")
+    func present() async throws {
+        let keeper = keeper()
+        try write("one")
+        #expect(await keeper.bearerToken() == "one")
+        try write("two")
+        #expect(await keeper.bearerToken() == "two")
+    }
+
+    @Test("reads token files on its own thread, not on the cooperative pool")
+    func thread() async {
+        #expect(await keeper().threadName() == "session")
+    }
+
+    @Test("supplies no token of another account, and reports that account")
+    func otherAccount() async throws {
+        let reports = Mutex(0)
+        try store.save(StoredSession(token: "secret", user: "berta"))
+        #expect(await keeper(onOther: { reports.withLock { $0 += 1 } }).bearerToken() == nil)
+        #expect(reports.withLock { $0 } > 0)
+    }
+
+    @Test("is signed out after a logout, until there is a token")
+    func signedOut() async throws {
+        let keeper = keeper()
+        #expect(!keeper.isSignedOut)
+        _ = try await keeper.discard()
+        #expect(keeper.isSignedOut)
+        #expect(await keeper.refusal() == SessionKeeper.signedOut)
+        try write("one")
+        #expect(!keeper.isSignedOut)
+        #expect(await keeper.refusal() == nil)
+    }
+
+    @Test("knows which login is another account's")
+    func login() throws {
+        #expect(try keeper().login(token: "abc", user: "berta").isOther)
+        #expect(try !keeper().login(token: "abc", user: "anna").isOther)
+        #expect(try !keeper().login(token: "abc", user: nil).isOther)
+        // A token of higher precedence stays in use.
+        #expect(try !keeper(environment: "env").login(token: "abc", user: "berta").isOther)
+        #expect(throws: SessionError.mayNotTravel) {
+            try keeper(mayTravel: false).login(token: "abc", user: nil)
+        }
+    }
+
+    @Test("reports each change of the token while it watches")
+    func watch() async throws {
+        try write("one")
+        let keeper = keeper()
+        let changes = Mutex(0)
+        keeper.watch { changes.withLock { $0 += 1 } }
+        // A second call starts no second watch.
+        keeper.watch { changes.withLock { $0 += 100 } }
+        _ = await keeper.bearerToken()
+        for (count, token) in ["two", "three"].enumerated() {
+            try write(token)
+            try await Poll.until("the change to \(token)") { changes.withLock { $0 } == count + 1 }
+        }
+    }
+}
+
+extension SessionKeeper {
+    fileprivate func threadName() -> String? {
+        FileManager.default.contents(atPath: "/proc/thread-self/comm").map {
+            String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines)
+        }
+    }
+}

@@ -21,48 +21,19 @@ extension Uploader {
 
     /// Writes logged acknowledgements to the ledger. Nothing waits for this commit.
     func commitQuietly(_ writes: [LedgerWrite]) {
-        quietCommitsUnderWay += 1
+        commits.beginQuietly()
         parts.ledger.commit(writes) { [weak self] in
             self?.run { uploader in
-                uploader.quietCommitsUnderWay -= 1
-                if uploader.quietCommitsUnderWay == 0 { uploader.parts.acknowledgements.clear() }
+                if uploader.commits.endQuietly() { uploader.parts.acknowledgements.clear() }
             }
         }
     }
 
     /// Performs at once the actions that depend on no commit in progress. The others wait for those commits.
     func performReady(_ actions: [MachineAction]) {
-        guard commitsUnderWay > 0 else { return perform(actions) }
-        perform(actions.filter(isReady))
-        let others = actions.filter { !isReady($0) }
+        let ready = actions.filter(commits.isReady)
+        let others = actions.filter { !commits.isReady($0) }
+        perform(ready)
         if !others.isEmpty { commit([]) { $0.perform(others) } }
-    }
-
-    private func isReady(_ action: MachineAction) -> Bool {
-        switch action {
-        case .send(_, let key, _, _): undurable[key] == nil
-        case .finish(_, let keys): keys.allSatisfy { undurable[$0] == nil }
-        case .changed, .allChanged, .commitChanged, .serverTrouble, .write: true
-        case .register, .resume, .remove, .commit, .cancel, .ended, .commitEnded, .takeAgain: false
-        }
-    }
-
-    /// Counts down the commits in progress for an upload.
-    func settle(_ key: ContentKey) {
-        guard let count = undurable[key] else { return }
-        undurable[key] = count > 1 ? count - 1 : nil
-    }
-}
-
-extension LedgerWrite {
-    /// The upload whose stored state this write changes. Requests about this upload must wait for the commit.
-    var changedUpload: ContentKey? {
-        switch self {
-        case .upload(let record): record.key
-        case .forgetUpload(let key), .forgetFragments(let key), .digests(let key, _), .fragments(let key, _): key
-        case .park(let key), .unpark(let key, _): key
-        case .drop, .forgetDrop, .confirmation, .forgetConfirmation, .forgetParked, .source, .forgetSource, .setting:
-            nil
-        }
     }
 }

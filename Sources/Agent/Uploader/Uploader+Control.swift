@@ -36,11 +36,10 @@ extension Uploader: ControlBackend {
     }
 
     private func figures(files: [FileState: Int]) -> AgentStatus.Figures {
-        let now = self.now.monotonic
-        return AgentStatus.Figures(
-            files: files, active: book.drops.count, uploads: machine.keys.count, requestsInFlight: requests.count,
+        AgentStatus.Figures(
+            files: files, active: book.drops.count, uploads: machine.keys.count, requestsInFlight: runner.count,
             hashQueue: book.hashCount,
-            bytesPerSecond: speeds.values.reduce(0) { $0 + ($1.bytesPerSecond(at: now) ?? 0) },
+            bytesPerSecond: runner.bytesPerSecond,
             isPaused: machine.isPaused, hasScanned: book.hasScanned, account: parts.session.account.name)
     }
 

@@ -74,7 +74,7 @@ extension Uploader {
         case .park(let record, let account): parked.add(record, of: account)
         case .renamed(let old, let new):
             formerNames.record(old, renamedTo: new)
-            if let key = book.drops[new]?.key, openFiles[key]?.path == old { openFiles[key] = nil }
+            if let key = book.drops[new]?.key { runner.renamed(old, of: key) }
         case .portrait(.forgetReport(let path)): portraits[path] = nil
         case .portrait(.renamed(let old, let new)): portraits[new] = portraits.removeValue(forKey: old)
         default: break

@@ -207,20 +207,6 @@ extension Uploader {
 
     // MARK: Commits
 
-    /// Sends a revision's commit to the server.
-    func commit(_ id: RequestID, _ commit: SourceCommit) {
-        guard let remote = parts.sources else {
-            return process([.committed(id, url: nil)])
-        }
-        start(id) {
-            do throws(RemoteFailure) {
-                return [.committed(id, url: try await remote.commit(commit))]
-            } catch {
-                return [.commitFailed(id, error)]
-            }
-        }
-    }
-
     func commitEnded(_ id: String, revision: Int, _ outcome: CommitOutcome) {
         guard let directory = sources.directory(withID: id) else { return }
         switch outcome {

@@ -162,7 +162,7 @@ extension Uploader {
         putBackHeldFiles()
         alarm.cancel()
         parts.session.stopWatching()
-        for request in requests.values { request.cancel() }
+        runner.cancelAll()
     }
 
     /// Waits until ledger and sidecars are written, for 3 s at most, since a supervisor's patience is limited. On a

@@ -90,18 +90,15 @@ package actor Uploader {
     /// Sources with unreported changes. `sourcesDue` is the time of the report.
     var changedSources: Set<RelativePath> = []
     var sourcesDue: MonotonicTime?
-    var requests: [RequestID: Task<Void, Never>] = [:]
-    var openFiles: [ContentKey: OpenSource] = [:]
-    var speeds: [ContentKey: SpeedMeter] = [:]
-    /// Bytes of fragments in flight that the peer of the connection acknowledged.
-    var bytesInFlight = BytesInFlight()
+    /// Performs the machine's requests.
+    private(set) lazy var runner = RequestRunner(
+        RequestRunner.Parts(
+            remote: parts.remote, sources: parts.sources, files: parts.files, ledger: parts.ledger,
+            secret: parts.secret, clock: parts.clock)
+    ) { [weak self] news in self?.run { $0.handle(news) } }
     var reconsider: @Sendable (RelativePath) -> Void = { _ in }
     var watchCounters: @Sendable () -> WatchCounters = { WatchCounters() }
-    var commitsUnderWay = 0
-    /// Commits of acknowledgements alone. Nothing waits for them.
-    var quietCommitsUnderWay = 0
-    /// How many commits in progress change the stored state of each upload.
-    var undurable: [ContentKey: Int] = [:]
+    var commits = CommitOrder()
     var alarm = Alarm()
     /// Confirmed posts whose directories left the outbox.
     var departedPosts = RecentTable<SourceRecord.DirectoryMark, SourceRecord>(generation: 64)
@@ -175,7 +172,7 @@ package actor Uploader {
         if paths.isEmpty, logAcknowledgements(events, writes) {
             commitQuietly(writes)
             performReady(actions)
-        } else if writes.isEmpty && commitsUnderWay == 0 {
+        } else if writes.isEmpty && commits.isIdle {
             perform(actions, reporting: paths)
         } else {
             commit(writes) { $0.perform(actions, reporting: paths) }
@@ -185,15 +182,12 @@ package actor Uploader {
     }
 
     func commit(_ writes: [LedgerWrite], then work: @escaping @Sendable (isolated Uploader) -> Void) {
-        commitsUnderWay += 1
+        commits.begin(writes)
         let commit = note(writes)
-        let keys = writes.compactMap(\.changedUpload)
-        for key in keys { undurable[key, default: 0] += 1 }
         parts.ledger.commit(writes) { [weak self] in
             self?.run { uploader in
-                uploader.commitsUnderWay -= 1
+                uploader.commits.end(writes)
                 uploader.unsaved.saved(writes, by: commit)
-                for key in keys { uploader.settle(key) }
                 work(uploader)
             }
         }

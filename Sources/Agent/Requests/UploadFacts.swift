@@ -1,0 +1,36 @@
+import Remotes
+import UploadCore
+
+/// What a request must know about an upload and its paths.
+struct UploadFacts {
+    let machine: UploadMachine
+    /// The paths that are not in a final state.
+    let active: PathMap<DropRecord>
+
+    /// Returns how the content is cut into fragments; `nil` without an upload.
+    func plan(of key: ContentKey) -> FragmentPlan? { machine.record(of: key)?.plan }
+
+    /// Returns the description of a content for its registration. The facts come from the content's first path.
+    func description(of key: ContentKey) -> UploadDescription? {
+        guard let upload = machine.record(of: key) else { return nil }
+        guard let path = machine.waiters(of: key).min(), let record = active[path] else { return nil }
+        var description = UploadDescription(
+            key: key, plan: upload.plan, path: path, type: record.type ?? .other,
+            modified: record.identity.map { $0.modified / 1_000_000 })
+        description.facts = record.facts ?? MediaFacts()
+        description.sha256 = upload.sha256
+        return description
+    }
+
+    /// Returns an upload with the id that the server gave it; `nil` without an id.
+    func remoteUpload(of key: ContentKey) -> RemoteUpload? {
+        guard let upload = machine.record(of: key), let id = upload.remoteID else { return nil }
+        let type = machine.waiters(of: key).lazy.compactMap { active[$0]?.type }.first ?? .other
+        return RemoteUpload(key: key, id: id, plan: upload.plan, type: type, receipts: machine.receipts(of: key))
+    }
+
+    /// Whether fragments of the upload are being sent.
+    func isSending(_ key: ContentKey) -> Bool {
+        machine.waiters(of: key).contains { machine.view(of: key, from: $0)?.state == .uploading }
+    }
+}

@@ -1,0 +1,60 @@
+import UploadCore
+
+/// The commits in progress, and which actions must wait for them: *ledger first, action second*.
+struct CommitOrder: Sendable {
+    private var count = 0
+    /// Commits of acknowledgements alone. Nothing waits for them.
+    private var quiet = 0
+    /// How many commits in progress change the stored state of each upload.
+    private var changes: [ContentKey: Int] = [:]
+
+    /// Whether no commit is in progress that an action could wait for.
+    var isIdle: Bool { count == 0 }
+
+    mutating func begin(_ writes: [LedgerWrite]) {
+        count += 1
+        for key in writes.compactMap(\.changedUpload) { changes[key, default: 0] += 1 }
+    }
+
+    mutating func end(_ writes: [LedgerWrite]) {
+        count -= 1
+        for key in writes.compactMap(\.changedUpload) {
+            if let left = changes[key] { changes[key] = left > 1 ? left - 1 : nil }
+        }
+    }
+
+    /// Begins a commit that nothing waits for.
+    mutating func beginQuietly() { quiet += 1 }
+
+    /// Ends a commit that nothing waits for.
+    ///
+    /// - Returns: whether it was the last one.
+    mutating func endQuietly() -> Bool {
+        quiet -= 1
+        return quiet == 0
+    }
+
+    /// Whether an action may be performed now, since it depends on no commit in progress.
+    func isReady(_ action: MachineAction) -> Bool {
+        if isIdle { return true }
+        switch action {
+        case .send(_, let key, _, _): return changes[key] == nil
+        case .finish(_, let keys): return keys.allSatisfy { changes[$0] == nil }
+        case .changed, .allChanged, .commitChanged, .serverTrouble, .write: return true
+        case .register, .resume, .remove, .commit, .cancel, .ended, .commitEnded, .takeAgain: return false
+        }
+    }
+}
+
+extension LedgerWrite {
+    /// The upload whose stored state this write changes. Requests about this upload must wait for the commit.
+    fileprivate var changedUpload: ContentKey? {
+        switch self {
+        case .upload(let record): record.key
+        case .forgetUpload(let key), .forgetFragments(let key), .digests(let key, _), .fragments(let key, _): key
+        case .park(let key), .unpark(let key, _): key
+        case .drop, .forgetDrop, .confirmation, .forgetConfirmation, .forgetParked, .source, .forgetSource, .setting:
+            nil
+        }
+    }
+}

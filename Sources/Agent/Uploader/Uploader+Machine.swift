@@ -1,0 +1,113 @@
+import AgentSupport
+import ControlAPI
+import Intake
+import Ledger
+import LinuxSystem
+import Logging
+import Portrait
+import Remotes
+import Reports
+import Session
+import SystemPackage
+import UploadCore
+
+// Carries out the decisions of the upload machine.
+extension Uploader {
+    func perform(_ actions: [MachineAction], reporting paths: [RelativePath] = []) {
+        var changed: Set<ContentKey> = []
+        for action in actions {
+            switch action {
+            case .write: break
+            case .register, .resume, .send, .finish, .remove, .commit, .cancel: request(action)
+            case .ended(let path, let key, _, _): ended(path, key)
+            case .takeAgain(let path, let key): takeAgain(path, key)
+            case .commitEnded(let id, let revision, let outcome): commitEnded(id, revision: revision, outcome)
+            case .commitChanged(let id): if let directory = sources.directory(withID: id) { noteChange(of: directory) }
+            case .changed(let key): changed.insert(key)
+            case .allChanged:
+                changed.formUnion(machine.keys)
+                for directory in sources.directories where sources[directory]?.record.isUnderWay == true {
+                    noteChange(of: directory)
+                }
+            case .serverTrouble(let error): serverTrouble(error)
+            }
+        }
+        for key in changed {
+            announce(key)
+            runner.closeIdleFile(of: key, uploads)
+        }
+        for record in paths.compactMap(record) { announce(record) }
+    }
+
+    private func ended(_ path: RelativePath, _ key: ContentKey) {
+        if let record = record(of: path) { announce(record) }
+        if machine.record(of: key) == nil { runner.forget(key) }
+        retire(path)
+    }
+
+    private func takeAgain(_ path: RelativePath, _ key: ContentKey) {
+        runner.closeFile(of: key)
+        if book.drops[path]?.key == key { handle(.lookAgain(path)) }
+    }
+
+    private func serverTrouble(_ error: FileError?) {
+        status.problems[.server] = error?.message
+        parts.portrait?.service.handle(.serverTrouble(error))
+        if error?.code != "signed_out" {
+            parts.session.stopWatching()
+        }
+        guard let error else {
+            parts.logger.notice("the server is back")
+            return
+        }
+        let metadata: Logger.Metadata = ["code": "\(error.code)", "reason": "\(error.message)"]
+        if error.code == "signed_out" {
+            parts.logger.warning(
+                "the server requires another token: run `outbox login`, or write it to remote.token_file; uploads then continue",
+                metadata: metadata)
+            watchForToken()
+        } else {
+            parts.logger.warning(
+                "the server has a problem; uploads continue by themselves once it recovers", metadata: metadata)
+        }
+    }
+
+    // MARK: Requests
+
+    /// What requests may ask at this moment.
+    private var uploads: UploadFacts { UploadFacts(machine: machine, active: book.drops) }
+
+    /// Begins a request. If it can't begin, handles its failure at once.
+    private func request(_ action: MachineAction) {
+        let events = runner.perform(action, uploads)
+        guard events.isEmpty else { return process(events) }
+        guard case .send(_, let key, _, _) = action else { return }
+        status.counters.beganToSend()
+        markStarted(key)
+    }
+
+    func handle(_ news: RequestRunner.News) {
+        switch news {
+        case .ended(let id, let events, let wasSending):
+            if wasSending { status.counters.ended(sending: events) }
+            for size in runner.end(id, events, uploads) { status.counters.acknowledged(bytes: size) }
+            process(events)
+        case .reached(let id, let bytes):
+            guard let key = runner.reach(bytes, by: id) else { return }
+            for path in machine.waiters(of: key) {
+                if let record = book.drops[path] { events.publish(makeReport(record)) }
+            }
+        case .ledgerFailed(let error): ledgerFailed(error)
+        }
+    }
+
+    /// Records when the first fragment of a path was sent; durably if the upload has more than one fragment.
+    private func markStarted(_ key: ContentKey) {
+        var writes: [LedgerWrite] = []
+        for path in machine.waiters(of: key) {
+            if let write = book.begin(path, at: now.wall) { writes.append(write) }
+        }
+        let isLong = machine.record(of: key).map { $0.plan.count > 1 } ?? false
+        if isLong && !writes.isEmpty { parts.ledger.commit(writes) {} }
+    }
+}

@@ -1,0 +1,149 @@
+import AgentTestSupport
+import Digests
+import Foundation
+import Intake
+import Ledger
+import LinuxSystem
+import Logging
+import Remotes
+import Synchronization
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Agent
+
+@Suite("Request runner")
+struct RequestRunnerTests {
+    private let place: TemporaryDirectory
+    private let remote = ScriptedRemote()
+    private let clock = HandClock()
+    private let news = News()
+    private let files: OutboxFiles
+    private let runner: RequestRunner
+    private let key = ContentKey(high: 1, low: 1)
+
+    init() throws {
+        place = try TemporaryDirectory()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let ledger = try Ledger(directory: place.path("state"), logger: logger, onTrouble: { _ in })
+        files = OutboxFiles(root: place.path)
+        runner = RequestRunner(
+            RequestRunner.Parts(
+                remote: remote, sources: nil, files: files, ledger: ledger,
+                secret: try #require(DigestSecret(try ledger.digestSecret())), clock: clock)
+        ) { [news] in news.add($0) }
+    }
+
+    /// What the requests reported.
+    private final class News: Sendable {
+        private let list = Mutex<[RequestRunner.News]>([])
+        func add(_ news: RequestRunner.News) { list.withLock { $0.append(news) } }
+
+        /// Waits for the end of a request.
+        func end() async throws -> [MachineEvent] {
+            let found = Mutex<[MachineEvent]>([])
+            try await Poll.until("a request ends") {
+                guard case .ended(_, let events, _)? = self.list.withLock({ $0.first }) else { return false }
+                found.withLock { $0 = events }
+                return true
+            }
+            list.withLock { _ = $0.removeFirst() }
+            return found.withLock { $0 }
+        }
+    }
+
+    /// An upload machine with paths that wait for one content.
+    private func uploads(_ names: [String], identities: [FileIdentity?] = []) throws -> UploadFacts {
+        let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
+        var machine = UploadMachine(limits: limits, traits: remote.traits, scope: remote.scope, seed: 1)
+        var active = PathMap<DropRecord>()
+        for (index, name) in names.enumerated() {
+            let path = try #require(RelativePath(name))
+            let content = DropContent(key: key, seal: ContentSeal(size: 3, digest: 7))
+            _ = machine.handle([.join(path, content, paused: false)], now: clock.now)
+            var record = DropRecord(path: path, state: .queued, acceptedAt: clock.now.wall)
+            record.key = key
+            record.identity = index < identities.count ? identities[index] : nil
+            active[path] = record
+        }
+        return UploadFacts(machine: machine, active: active)
+    }
+
+    private func write(_ name: String) throws -> FileIdentity {
+        try Data([1, 2, 3]).write(to: URL(fileURLWithPath: place.path(name)))
+        return FileIdentity(try files.status(of: try #require(RelativePath(name))))
+    }
+
+    @Test("registers the uploads that still exist, under the name of their first path, and cancels the others")
+    func register() async throws {
+        let other = ContentKey(high: 2, low: 2)
+        let uploads = try uploads(["b.jpg", "a.jpg"])
+        #expect(runner.perform(.register(1, [other, key]), uploads) == [])
+        #expect(runner.count == 1)
+        let events = try await news.end()
+        #expect(events == [.registered(1, key, remoteID: "1", .asRecorded), .failed(1, other, .cancelled)])
+        #expect(remote.descriptions.map(\.path.description) == ["a.jpg"])
+        #expect(runner.end(1, events, uploads) == [])
+        #expect(runner.count == 0)
+    }
+
+    @Test("answers at once where an upload has no id")
+    func withoutID() throws {
+        let uploads = try uploads(["a.jpg"])
+        #expect(runner.perform(.resume(1, key), uploads) == [.failed(1, key, .cancelled)])
+        #expect(runner.perform(.send(2, key, fragment: 0, skip: 0), uploads) == [.failed(2, key, .cancelled)])
+        #expect(runner.count == 0)
+    }
+
+    @Test("has a post committed at once where the protocol has no posts")
+    func commit() throws {
+        let commit = SourceCommit(
+            sourceID: "s", revision: 1, title: "", cover: nil, fileIDs: [], createdAt: clock.now.wall)
+        #expect(runner.perform(.commit(1, commit), try uploads([])) == [.committed(1, url: nil)])
+    }
+
+    @Test("measures a fragment once, though peer and server both acknowledge it")
+    func speed() async throws {
+        let uploads = try uploads(["a.jpg"])
+        _ = runner.perform(.remove(1, ["x"]), uploads)
+        let end: [MachineEvent] = [.acknowledged(1, key, fragment: 0, receipt: nil, took: .seconds(1))]
+        #expect(runner.end(1, end, uploads) == [3])
+        clock.advance(by: .seconds(1))
+        #expect(runner.bytesPerSecond(of: key) == 3)
+        #expect(runner.bytesPerSecond == 3)
+        runner.forget(key)
+        #expect(runner.bytesPerSecond(of: key) == nil)
+    }
+
+    @Test("ignores progress of a request that ended")
+    func lateProgress() throws {
+        #expect(runner.reach(10, by: 7) == nil)
+    }
+
+    // MARK: Open files
+
+    @Test("reads a content through the first of its paths that opens")
+    func firstPath() throws {
+        let identity = try write("b.jpg")
+        var open = OpenFiles(files: files)
+        let source = try open.source(of: key, try uploads(["a.jpg", "b.jpg"], identities: [identity, identity]))
+        #expect(source.path.description == "b.jpg")
+        #expect(open.isOpen(key))
+        open.close(key, at: try #require(RelativePath("a.jpg")))
+        #expect(open.isOpen(key))
+        open.close(key, at: source.path)
+        #expect(!open.isOpen(key))
+    }
+
+    @Test("reports a changed file at once, and a missing one if no other path serves")
+    func problems() throws {
+        let identity = try write("b.jpg")
+        var open = OpenFiles(files: files)
+        let changed = try uploads(["b.jpg", "c.jpg"], identities: [nil, identity])
+        let paths = try ["a.jpg", "b.jpg"].map { try #require(RelativePath($0)) }
+        #expect(throws: SourceProblem(path: paths[1], kind: .changed)) { try open.source(of: key, changed) }
+        let missing = try uploads(["a.jpg"], identities: [identity])
+        #expect(throws: SourceProblem(path: paths[0], kind: .missing)) { try open.source(of: key, missing) }
+    }
+}

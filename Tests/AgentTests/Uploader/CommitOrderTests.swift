@@ -1,0 +1,66 @@
+import Testing
+import UploadCore
+
+@testable import Agent
+
+@Suite("Commit order")
+struct CommitOrderTests {
+    private let one = ContentKey(high: 1, low: 0)
+    private let two = ContentKey(high: 2, low: 0)
+
+    private func send(_ key: ContentKey) -> MachineAction { .send(1, key, fragment: 0, skip: 0) }
+
+    @Test("holds nothing back while no commit is in progress")
+    func idle() {
+        let order = CommitOrder()
+        #expect(order.isIdle)
+        #expect(order.isReady(.register(1, [one])))
+        #expect(order.isReady(send(one)))
+    }
+
+    @Test("holds back fragments of the uploads that a commit changes, and no others")
+    func fragments() {
+        var order = CommitOrder()
+        order.begin([.forgetFragments(one)])
+        #expect(!order.isReady(send(one)))
+        #expect(order.isReady(send(two)))
+        #expect(!order.isReady(.finish(1, [two, one])))
+        #expect(order.isReady(.finish(1, [two])))
+    }
+
+    @Test("waits for the last of several commits that change an upload")
+    func several() {
+        var order = CommitOrder()
+        order.begin([.forgetFragments(one)])
+        order.begin([.forgetFragments(one), .forgetUpload(two)])
+        order.end([.forgetFragments(one)])
+        #expect(!order.isReady(send(one)))
+        order.end([.forgetFragments(one), .forgetUpload(two)])
+        #expect(order.isReady(send(one)))
+        #expect(order.isIdle)
+    }
+
+    @Test("holds back what others must not see before it is durable, and lets reports through")
+    func kinds() throws {
+        let path = try #require(RelativePath("a.jpg"))
+        var order = CommitOrder()
+        order.begin([])
+        let held: [MachineAction] = [
+            .register(1, [one]), .resume(1, one), .remove(1, ["x"]), .cancel([1]), .takeAgain(path, one),
+        ]
+        for action in held { #expect(!order.isReady(action), "\(action)") }
+        for action: MachineAction in [.changed(one), .allChanged, .commitChanged("s"), .serverTrouble(nil)] {
+            #expect(order.isReady(action), "\(action)")
+        }
+    }
+
+    @Test("lets nothing wait for commits of acknowledgements, and names the last one")
+    func quiet() {
+        var order = CommitOrder()
+        order.beginQuietly()
+        order.beginQuietly()
+        #expect(order.isIdle)
+        let ends = [order.endQuietly(), order.endQuietly()]
+        #expect(ends == [false, true])
+    }
+}

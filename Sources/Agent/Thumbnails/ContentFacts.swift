@@ -1,4 +1,3 @@
-import Intake
 import Ledger
 import LinuxSystem
 import UploadCore
@@ -11,29 +10,4 @@ protocol ContentFacts {
     func isHeld(_ key: ContentKey) throws(LedgerError) -> Bool
     /// Opens the file of a record; `nil` if it can't be opened, or is another file now.
     func open(_ record: DropRecord) -> SharedDescriptor?
-}
-
-/// Answers from path book, upload machine, ledger and disk.
-struct ContentWorld: ContentFacts {
-    let world: PathWorld
-    /// The paths that are not in a final state.
-    let active: PathMap<DropRecord>
-
-    func records(of key: ContentKey) throws(LedgerError) -> [DropRecord] {
-        let stored = try world.ledger.drops(of: key)
-        let paths = Set(world.machine.waiters(of: key)).union(world.unsaved.paths(of: key)).union(stored)
-        return paths.compactMap { active[$0] ?? world.storedRecord(of: $0) }.filter { $0.key == key }
-    }
-
-    func isHeld(_ key: ContentKey) throws(LedgerError) -> Bool {
-        if !world.machine.waiters(of: key).isEmpty { return true }
-        return try world.storedRecord(holding: key) != nil
-    }
-
-    func open(_ record: DropRecord) -> SharedDescriptor? {
-        guard let (file, status) = try? world.files.open(record.path),
-            record.identity?.isSameFile(as: FileIdentity(status)) == true
-        else { return nil }
-        return file
-    }
 }

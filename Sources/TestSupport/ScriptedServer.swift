@@ -39,6 +39,30 @@ public final class ScriptedServer: Sendable {
         port: UInt16 = 0, longestKeptBody: Int = .max, onHead: @escaping @Sendable (Head) -> BodyFault = { _ in .read },
         handler: @escaping @Sendable (Request) -> Reply
     ) throws {
+        (listener, self.port) = try Self.listener(port: port)
+        self.longestKeptBody = longestKeptBody
+        self.onHead = onHead
+        self.handler = handler
+        startThread { [weak self, listener] in Self.accept(on: listener) { self } }
+    }
+
+    /// The next port to try. No port is given out twice: an agent whose server is gone goes on asking at that port, and
+    /// must not meet the server of another test. The ports lie below those that the kernel gives out.
+    private static let nextPort = Atomic(10_000 + UInt16(truncatingIfNeeded: getpid() % 200 * 100))
+
+    private static func listener(port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
+        guard port == 0 else { return (try bound(to: port), port) }
+        while true {
+            let port = nextPort.wrappingAdd(1, ordering: .relaxed).oldValue
+            do throws(StartError) {
+                return (try bound(to: port), port)
+            } catch {
+                guard error.isInUse, port < 32_000 else { throw error }
+            }
+        }
+    }
+
+    private static func bound(to port: UInt16) throws(StartError) -> Int32 {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard listener >= 0 else { throw StartError.last("socket") }
         var yes: Int32 = 1
@@ -47,11 +71,10 @@ public final class ScriptedServer: Sendable {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+        let isListening = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(listener, generic, length) == 0 && listen(listener, 1024) == 0
-                    && getsockname(listener, generic, &length) == 0
+                bind(listener, generic, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                    && listen(listener, 1024) == 0
             }
         }
         guard isListening else {
@@ -59,12 +82,7 @@ public final class ScriptedServer: Sendable {
             close(listener)
             throw failure
         }
-        self.listener = listener
-        self.port = UInt16(bigEndian: address.sin_port)
-        self.longestKeptBody = longestKeptBody
-        self.onHead = onHead
-        self.handler = handler
-        startThread { [weak self] in Self.accept(on: listener) { self } }
+        return listener
     }
 
     deinit {
@@ -176,6 +194,6 @@ private final class ThreadBody: Sendable {
 
 extension ScriptedServer.StartError {
     fileprivate static func last(_ what: String) -> Self {
-        Self(description: "\(what): \(String(cString: strerror(errno)))")
+        Self(description: "\(what): \(String(cString: strerror(errno)))", isInUse: errno == EADDRINUSE)
     }
 }

@@ -76,5 +76,7 @@ extension ScriptedServer {
     public struct StartError: Error, CustomStringConvertible {
         /// The failed call and its reason.
         public let description: String
+        /// Whether another program listens at the port.
+        let isInUse: Bool
     }
 }

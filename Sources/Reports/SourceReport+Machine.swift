@@ -70,28 +70,3 @@ extension SourceReport {
         nextAttemptAt = next?.nextAttemptAt
     }
 }
-
-extension SourceRecord {
-    /// Whether the source was submitted, but neither confirmed nor given up.
-    package var isUnderWay: Bool {
-        switch stage {
-        case .collecting, .uploading, .committing: true
-        case .draft, .done, .failed, .cancelled, .rejected: false
-        }
-    }
-}
-
-extension SourceEvent {
-    /// Makes the event that passes a file's record to the source's machine.
-    package init(_ record: DropRecord, _ name: RelativePath) {
-        if record.state == .cancelled, record.error?.code == "removed" {
-            self = .gone(name)
-            return
-        }
-        let isKnown = record.key != nil && record.state != .settling && record.state != .hashing
-        var file = SourceFile(state: record.state, key: isKnown ? record.key : nil, error: record.error)
-        if record.state == .done { file.remoteID = record.remote?.id }
-        file.isPicture = record.type?.kind == .image
-        self = .file(name, file)
-    }
-}

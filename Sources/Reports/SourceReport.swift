@@ -57,7 +57,7 @@ package struct SourceReport: Equatable, Sendable {
     }
 
     /// Name of the file that makes a directory a source.
-    package static let descriptionName = "source.toml"
+    package static let descriptionName = PostPlaces.descriptionName
     /// Name of a source's sidecar, in its directory.
     package static let sidecarName = "source.outbox.json"
 }

@@ -27,7 +27,7 @@ struct SourceDescriptionReader: Sendable {
     ///   can't be found.
     func read(_ directory: RelativePath) -> Result<SourceDescription, FileError> {
         do throws(Errno) {
-            let (file, _) = try files.open(SourcePlaces.description(of: directory))
+            let (file, _) = try files.open(PostPlaces.description(of: directory))
             // One byte more than allowed shows that the file is too large.
             var text = [UInt8](repeating: 0, count: Self.largestFile + 1)
             let count = try text.withUnsafeMutableBytes { buffer in
@@ -48,7 +48,7 @@ struct SourceDescriptionReader: Sendable {
             return .failure(malformed(nil, "is larger than \(limit); keep to title, cover and draft"))
         }
         do throws(ConfigurationError) {
-            let document = try ConfigurationDocument(bytes, name: SourceReport.descriptionName)
+            let document = try ConfigurationDocument(bytes, name: PostPlaces.descriptionName)
             var reading = SourceDescriptionReading(document)
             return reading.result()
         } catch {
@@ -58,12 +58,12 @@ struct SourceDescriptionReader: Sendable {
 
     /// Makes the error for a malformed description. Its message has one line.
     static func malformed(_ line: Int?, _ reason: String) -> FileError {
-        let place = line.map { "\(SourceReport.descriptionName), line \($0)" } ?? SourceReport.descriptionName
+        let place = line.map { "\(PostPlaces.descriptionName), line \($0)" } ?? PostPlaces.descriptionName
         return FileError(code: "malformed_source", message: "\(place): \(reason)", retryable: false)
     }
 
     private static func objection(to error: Errno) -> FileError {
-        let name = SourceReport.descriptionName
+        let name = PostPlaces.descriptionName
         switch error {
         case .invalidArgument:
             return malformed(nil, "is not a regular file; put a text file in its place")

@@ -35,14 +35,6 @@ extension Uploader {
         return writes
     }
 
-    /// Returns the owner of a new post.
-    ///
-    /// - Parameter changed: ctime of `source.toml` in nanoseconds since 1970.
-    func newOwner(changed: Int64?) -> String? {
-        if machine.signedOut != nil { return Ownership.nobody }
-        return ownership.owner(changed: changed, isFound: !book.hasScanned)
-    }
-
     /// Makes the owners of files durable whose contents are still unknown. The next start may find these files under
     /// another account.
     func keepOwners() async {
@@ -55,12 +47,7 @@ extension Uploader {
         guard let present = ownership.present else { return }
         let writes = book.giveNobodys(to: present)
         if !writes.isEmpty { process([], writes: writes) }
-        for directory in sources.directories {
-            guard var entry = sources[directory], ownership.owner(entry.record.account) == nil else { continue }
-            let actions = entry.machine.give(to: present)
-            sources[directory] = entry
-            perform(actions, of: directory)
-        }
+        handle(posts: .signedIn(present))
     }
 
     /// Adds to a report that the path waits for its owner.

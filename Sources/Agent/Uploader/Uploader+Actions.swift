@@ -10,13 +10,13 @@ extension Uploader {
         guard let paths = paths(of: target, for: action) else { return nil }
         if target == .all {
             setAll(action)
-            actOnSources(action)
+            handle(posts: .actOnAll(action))
         }
         var outcomes: [(path: RelativePath, refusal: String?)] = []
         for path in paths {
             let isByName = if case .file = target { true } else { false }
             // The path may be the new name of a file whose upload is under way, and the file may belong to a post.
-            if isByName { lookForSource(above: path) }
+            if isByName { handle(posts: .expected(path)) }
             outcomes.append((path, handle(.act(action, path, isByName: isByName))))
         }
         await parts.ledger.commit([])
@@ -56,7 +56,7 @@ extension Uploader {
     /// Returns the paths that an action on everything changes. All other paths are in the wanted state already.
     private func allPaths(for action: UserAction) -> [RelativePath] {
         switch action {
-        case .cancel: return book.drops.values.filter { !isInDraft($0) }.map(\.path)
+        case .cancel: return book.drops.values.filter { !posts.isInDraft($0) }.map(\.path)
         case .resume: return book.drops.values.filter { book.isPaused($0) }.map(\.path)
         case .retry:
             var paths = book.drops.values.filter { makeReport($0).state == .waiting }.map(\.path)

@@ -18,7 +18,7 @@ extension Uploader {
         guard parts.afterUpload != .keep, book.retiring[path] == nil, !book.isHashing(path),
             let record = record(of: path), record.state == .done, record.disposal == .pending,
             let identity = record.identity, !identity.isUntrusted, !hasStopped, thumbnails?.hold(record) != true,
-            !isKeptBySource(record)
+            !posts.keeps(record)
         else { return }
         do {
             guard try parts.holding.take(path, identity) else {

@@ -63,7 +63,7 @@ extension Uploader: ControlBackend {
             }
         }
         if let states { reports.removeAll { !states.contains($0.state) } }
-        if !sources.isEmpty {
+        if !posts.isEmpty {
             for index in reports.indices {
                 reports[index].source = reports[index].source ?? sourceID(of: reports[index].path)
             }

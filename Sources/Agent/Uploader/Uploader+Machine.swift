@@ -13,7 +13,9 @@ import UploadCore
 
 // Carries out the decisions of the upload machine.
 extension Uploader {
-    func perform(_ actions: [MachineAction], reporting paths: [RelativePath] = []) {
+    func perform(
+        _ actions: [MachineAction], reporting paths: [RelativePath] = [], telling files: [RelativePath] = []
+    ) {
         var changed: Set<ContentKey> = []
         for action in actions {
             switch action {
@@ -22,13 +24,11 @@ extension Uploader {
             case .ended(let path, let key, _, _): ended(path, key)
             case .takeAgain(let path, let key): takeAgain(path, key)
             case .commitEnded(let id, let revision, let outcome): commitEnded(id, revision: revision, outcome)
-            case .commitChanged(let id): if let directory = sources.directory(withID: id) { noteChange(of: directory) }
+            case .commitChanged(let id): if let directory = posts.directory(withID: id) { reportSoon(directory) }
             case .changed(let key): changed.insert(key)
             case .allChanged:
                 changed.formUnion(machine.keys)
-                for directory in sources.directories where sources[directory]?.record.isUnderWay == true {
-                    noteChange(of: directory)
-                }
+                if posts.noteProgressOfAll(now: now.monotonic) { setAlarm() }
             case .serverTrouble(let error): serverTrouble(error)
             }
         }
@@ -37,10 +37,12 @@ extension Uploader {
             runner.closeIdleFile(of: key, uploads)
         }
         for record in paths.compactMap(record) { announce(record) }
+        for path in Set(files).sorted() { tellPost(of: path) }
     }
 
     private func ended(_ path: RelativePath, _ key: ContentKey) {
         if let record = record(of: path) { announce(record) }
+        tellPost(of: path)
         if machine.record(of: key) == nil { runner.forget(key) }
         retire(path)
     }

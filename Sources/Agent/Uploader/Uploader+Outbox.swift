@@ -14,13 +14,13 @@ extension Uploader {
     /// Compares the outbox with the one of the last run.
     func recogniseOutbox() {
         guard isOtherOutbox, parts.files.identity != nil else { return }
-        handle(.outboxBack(isSame: false, descriptions: sourceDescriptions))
+        handle(.outboxBack(isSame: false, descriptions: posts.descriptions))
+        handle(posts: .outboxBack(isSame: false))
         outboxWasExchanged()
     }
 
     /// Logs how many waiting paths are not in this outbox. The agent waits for them.
     func outboxWasExchanged() {
-        sourcesElsewhere.formUnion(sources.directories)
         guard !book.elsewhere.isEmpty else { return }
         parts.logger.warning(
             "the outbox is another directory than before; the agent waits for missing files and cancels none",
@@ -29,7 +29,7 @@ extension Uploader {
 
     /// Handles the findings of a full scan. If no path is missing any more, this outbox becomes the known one.
     func foundInOutbox(_ findings: any ScanFindings) {
-        let descriptions = Set(sourceDescriptions)
+        let descriptions = Set(posts.descriptions)
         book.findElsewhere(findings, isPost: descriptions.contains)
         writeWithheldSidecars()
         guard book.elsewhere.isEmpty, let identity = parts.files.identity, identity != knownOutbox else { return }
@@ -50,8 +50,8 @@ extension Uploader {
         let paths = withheldSidecars
         withheldSidecars = []
         for path in paths where hasPlaceForSidecar(path) {
-            if let directory = sourceDirectory(of: path), sources[directory] != nil {
-                report(source: directory)
+            if let directory = posts.directory(describedBy: path), posts[directory] != nil {
+                report(post: directory)
             } else if let record = record(of: path), !record.isTrace {
                 parts.sidecars.note(makeReport(record))
             }

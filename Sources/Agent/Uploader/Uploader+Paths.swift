@@ -36,34 +36,23 @@ extension Uploader {
         var events: [MachineEvent] = []
         var writes: [LedgerWrite] = []
         var told: [RelativePath] = []
+        var changed: [RelativePath] = []
         for action in actions {
             switch action {
-            case .write(let write): writes.append(write)
-            case .upload(let event): events.append(event)
+            case .write(let write):
+                writes.append(write)
+                if case .drop(let record) = write { changed.append(record.path) }
+            case .upload(let event): events.append(posts.held(event) { book.drops[$0] })
             case .reportWhenDurable(let path): told.append(path)
             default: prepare(action)
             }
         }
         if !events.isEmpty || !writes.isEmpty || !told.isEmpty {
-            process(events.map(heldByPost), writes: writes, reporting: told)
+            process(events, writes: writes, reporting: told, telling: told + changed)
         }
         for action in actions { conclude(action) }
         for case .refuse(let reason) in actions { return reason }
         return nil
-    }
-
-    /// Pauses a path that its post holds, even if the user did not pause the path.
-    private func heldByPost(_ event: MachineEvent) -> MachineEvent {
-        let isHeld = { (path: RelativePath) in self.book.drops[path].map(self.isHeldBySource) ?? false }
-        switch event {
-        case .join(let path, let content, paused: false):
-            return .join(path, content, paused: isHeld(path))
-        case .verify(let path, let content, let remote, paused: false):
-            return .verify(path, content, remote, paused: isHeld(path))
-        case .setPaused(let path, let key, false):
-            return .setPaused(path, key, isHeld(path))
-        default: return event
-        }
     }
 
     /// Does the work that need not wait for the ledger, and must precede the reports of the same event.
@@ -83,29 +72,21 @@ extension Uploader {
 
     private func conclude(_ action: PathAction) {
         switch action {
-        case .report(let path): if let record = record(of: path) { announce(record) }
+        case .report(let path):
+            if let record = record(of: path) { announce(record) }
+            tellPost(of: path)
         case .settle(let path): reconsider(path)
         case .hash(let path, let identity, let job): hash(path, identity, job)
         case .releaseContent(let key): releaseThumbnail(of: key)
         case .examine(let path): if let record = record(of: path) { examine(record) }
         case .learned(let key, let facts, let isExamined): learn(facts, of: key, isAll: isExamined)
-        case .postLost(let record): tellSource(gone: record)
-        case .postMoved(let old, let record): tellSource(from: old, to: record)
-        case .confirmRemoval(let path): confirmRemoval(of: path)
+        case .postLost(let record): if !posts.isEmpty { handle(posts: .lost(record)) }
+        case .postMoved(let old, let record): if !posts.isEmpty { handle(posts: .moved(old, to: record)) }
+        case .confirmRemoval(let path): handle(posts: .missing(path))
         case .recovered: process([], writes: [.setting(LedgerSetting.recovery, nil)])
         case .portrait(let step): carryOut(step)
         case .write, .upload, .reportWhenDurable, .announceGone, .removeSidecar, .park, .renamed, .refuse: break
         }
-    }
-
-    /// Handles a path that stayed away for the whole grace period. If a whole post vanished, handle the post first:
-    /// otherwise its remaining files would look like the complete post.
-    private func confirmRemoval(of path: RelativePath) {
-        if let directory = sourceDirectory(of: path), sources[directory] != nil {
-            return descriptionRemoved(from: directory)
-        }
-        sourceWentWith(path)
-        handle(.removed(path))
     }
 
     private func hash(_ path: RelativePath, _ identity: FileIdentity, _ job: UInt64) {
@@ -122,7 +103,7 @@ extension Uploader {
         if case .content(let identity, _, _, _) = finding { status.counters.bytesHashed += identity.size }
         guard !hasStopped else { return }
         // A post that the watch has not reported yet must hold the file before the file is sent.
-        if case .content = finding, !book.isPortrait(path) { lookForSource(above: path) }
+        if case .content = finding, !book.isPortrait(path) { handle(posts: .expected(path)) }
         handle(.hashed(path, job: job, as: identity, finding))
     }
 

@@ -27,13 +27,6 @@ extension Uploader {
         return isPaused
     }
 
-    /// Returns the user's wishes in a source's sidecar that the ledger lost.
-    func recoveredWishes(ofSource directory: RelativePath) -> [SourceEvent] {
-        guard book.isRecovering, let word = parts.sidecars.lastWord(of: .source(directory))?.word else { return [] }
-        if word.isCancelledByUser { return [.cancel] }
-        return word.fileState == .paused ? [.setPaused(true)] : []
-    }
-
     /// Stops reporting the replaced ledger after a day.
     func forgetNotice() {
         if now.monotonic - status.startedAt > Self.noticeTime { status.problems[.ledgerLost] = nil }

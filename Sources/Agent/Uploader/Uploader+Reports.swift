@@ -15,17 +15,12 @@ extension Uploader {
         }
     }
 
-    /// Says that something about a path is new: a report for people, then the news for the path's post.
+    /// Reports one path: sidecar, event, log, and soon its post. Nothing follows from a report.
     func announce(_ record: DropRecord) {
-        report(record)
-        if !sources.isEmpty { tellSource(of: record) }
-    }
-
-    /// Reports one path: sidecar, event, log. Nothing follows from a report.
-    private func report(_ record: DropRecord) {
         let report = makeReport(record)
         if hasPlaceForSidecar(record.path) { parts.sidecars.note(report) }
         if events.publish(report) { log(report) }
+        if let directory = posts.directory(of: record) { reportSoon(directory) }
     }
 
     /// Logs the outcome of a file.
@@ -50,7 +45,7 @@ extension Uploader {
         } else if let key = record.key, !record.state.isFinal, let view = machine.view(of: key, from: record.path) {
             describe(view, key, in: &report)
         }
-        if !sources.isEmpty { describeHold(record, in: &report) }
+        if !posts.isEmpty { describeHold(record, in: &report) }
         return report
     }
 

@@ -29,15 +29,16 @@ extension Uploader {
         let ledger = parts.ledger
         let lastRun = try LastRun(ledger, account: parts.session.account, server: parts.remote.scope.server)
         book.ownership = lastRun.ownership
+        posts.ownership = lastRun.ownership
         try beginRecovery()
         let judgesAgain = try ledger.setting(LedgerSetting.rules) != parts.rules.fingerprint
-        let sourceWrites = try restoreSources(isOtherServer: lastRun.isOtherServer)
+        let postWrites = try restorePosts(isOtherServer: lastRun.isOtherServer)
         knownOutbox = try ledger.setting(LedgerSetting.outbox)
         let waiters = restoreDrops(isOtherServer: lastRun.isOtherServer, judgesAgain: judgesAgain)
         try restoreUploads(waiters)
         recogniseOutbox()
         machine.restoreRemovals(try pendingRemovals())
-        var events = gatherAll() + [.tick]
+        var events = posts.gatherAll() + [.tick]
         let isPaused = try restoredPause()
         if isPaused { events.insert(.setAllPaused(true), at: 0) }
         let isSignedOut = parts.session.isSignedOut
@@ -46,9 +47,9 @@ extension Uploader {
             .setting(LedgerSetting.rules, parts.rules.fingerprint),
             .setting(LedgerSetting.allPaused, isPaused ? [1] : nil),
         ]
-        process(events, writes: lastRun.writes + sourceWrites + settings)
+        process(events, writes: lastRun.writes + postWrites + settings)
         if isSignedOut { saySignedOut() }
-        startSources()
+        startPosts()
         if !isSignedOut { takeOverNobodys() }
         for record in book.drops.values {
             announce(record)
@@ -71,7 +72,7 @@ extension Uploader {
         forEachStoredDrop { record in
             switch book.restore(record, isOtherServer: isOtherServer, judgesAgain: judgesAgain) {
             case .waits(var waiter):
-                waiter.paused = waiter.paused || isHeldBySource(record)
+                waiter.paused = waiter.paused || posts.holds(record)
                 if let key = record.key { waiters[key, default: []].append(waiter) }
             case .parked(let account): parked.add(record, of: account)
             case .underWay: break

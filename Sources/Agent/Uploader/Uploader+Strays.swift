@@ -67,8 +67,8 @@ extension Uploader {
             else { return false }
             if stray.isUnfinished { handle(.strayFound(path)) } else { parts.sidecars.discard(stray) }
         case .source(let directory):
-            guard sources[directory] == nil, !book.isAway(directory),
-                parts.files.isGone(SourcePlaces.description(of: directory))
+            guard posts[directory] == nil, !book.isAway(directory),
+                parts.files.isGone(PostPlaces.description(of: directory))
             else { return false }
             parts.sidecars.discard(stray)
         case nil: parts.sidecars.discard(stray)

@@ -44,12 +44,12 @@ extension Uploader {
     }
 
     private func take(_ event: WatchEvent) {
-        if takeForSources(event) { return }
+        if tellPosts(event) { return }
         switch event {
         case .seen(let path): handle(.seen(path))
         case .ready(let path, let status):
             // A user's wish may follow the file to this path, and a post may hold the file.
-            if book.mayFollow { lookForSource(above: path) }
+            if book.mayFollow { handle(posts: .expected(path)) }
             handle(.ready(path, FileIdentity(status), objection: parts.rules.objection(toSize: status.size)))
         case .odd(let path, let status):
             handle(.odd(path, FileIdentity(status), IntakeRules.objection(toKind: status.kind)))
@@ -78,7 +78,7 @@ extension Uploader {
     /// - Returns: false if no file is left.
     private func moveNext() -> Bool {
         guard let (old, new) = moves.popLast() else { return false }
-        lookForSource(above: new)
+        handle(posts: .expected(new))
         handle(.renamed(old, to: new))
         return true
     }
@@ -105,8 +105,8 @@ extension Uploader {
             retireStuck()
         }
         handle(.scanned(summary))
+        handle(posts: .scanned(summary))
         guard !book.outboxIsLost else { return }
-        scannedSources(summary)
         forgetNotice()
         sweepSidecars()
         // An empty commit detects a damaged ledger even if nothing is written for hours.
@@ -131,7 +131,7 @@ extension Uploader {
     }
 
     private func mounted(_ path: RelativePath, isSame: Bool) {
-        handle(.mounted(path, isSame: isSame, descriptions: sourceDescriptions))
+        handle(.mounted(path, isSame: isSame, descriptions: posts.descriptions))
         parts.logger.notice(
             "a file system is mounted below the outbox", metadata: ["path": "\(path)", "same": "\(isSame)"])
         process([.networkChanged])
@@ -139,6 +139,7 @@ extension Uploader {
 
     private func rootLost(_ reason: String) {
         handle(.outboxLost)
+        handle(posts: .outboxLost)
         status.problems[.outbox] = "the outbox is gone: \(reason)"
         parts.logger.error(
             "the outbox is gone; the agent cancels nothing and continues when the outbox is back",
@@ -151,7 +152,8 @@ extension Uploader {
             parts.sidecars.forgetPending()
             try? parts.files.outbox.repin()
         }
-        handle(.outboxBack(isSame: isSame, descriptions: sourceDescriptions))
+        handle(.outboxBack(isSame: isSame, descriptions: posts.descriptions))
+        handle(posts: .outboxBack(isSame: isSame))
         if !isSame { outboxWasExchanged() }
         status.problems[.outbox] = nil
         recoverHeldFiles()

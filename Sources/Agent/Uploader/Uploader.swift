@@ -81,15 +81,7 @@ package actor Uploader {
     /// The last report of each profile picture under way.
     var portraits: [RelativePath: PortraitReport] = [:]
     /// Directories that are posts.
-    var sources = SourceBook()
-    /// Events that sources have not handled yet, in order.
-    var untold: [(directory: RelativePath, events: [SourceEvent])] = []
-    var isTelling = false
-    /// Files of sources that the ledger does not know. Used until the first scan.
-    var unfound: [RelativePath] = []
-    /// Sources with unreported changes. `sourcesDue` is the time of the report.
-    var changedSources: Set<RelativePath> = []
-    var sourcesDue: MonotonicTime?
+    var posts: Posts
     /// Performs the machine's requests.
     private(set) lazy var runner = RequestRunner(
         RequestRunner.Parts(
@@ -100,10 +92,6 @@ package actor Uploader {
     var watchCounters: @Sendable () -> WatchCounters = { WatchCounters() }
     var commits = CommitOrder()
     var alarm = Alarm()
-    /// Confirmed posts whose directories left the outbox.
-    var departedPosts = RecentTable<SourceRecord.DirectoryMark, SourceRecord>(generation: 64)
-    /// Directories of sources in the previous outbox, not found in the present outbox yet.
-    var sourcesElsewhere: Set<RelativePath> = []
     /// Paths whose sidecars are written once their files are back.
     var withheldSidecars: Set<RelativePath> = []
     var knownOutbox: [UInt8]?
@@ -121,10 +109,13 @@ package actor Uploader {
     /// Creates an uploader. `start` restores the state from the ledger.
     init(parts: Parts, limits: UploadLimits, seed: UInt64) {
         self.parts = parts
-        book = PathBook(
-            rules: PathBook.Rules(
-                portraitFolder: parts.portrait?.folder, keepsFiles: parts.afterUpload == .keep,
-                retention: parts.retention))
+        let rules = PathBook.Rules(
+            portraitFolder: parts.portrait?.folder, keepsFiles: parts.afterUpload == .keep,
+            retention: parts.retention)
+        book = PathBook(rules: rules)
+        posts = Posts(
+            rules: Posts.Rules(
+                paths: rules, deletesFiles: parts.afterUpload == .delete, scope: parts.remote.scope))
         machine = UploadMachine(limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed)
         status = AgentStatus(
             version: parts.version, processID: parts.processID, startedAt: parts.clock.now.monotonic,
@@ -155,7 +146,11 @@ package actor Uploader {
     /// - Parameters:
     ///   - writes: further changes for the same commit.
     ///   - paths: paths to report once everything is durable.
-    func process(_ events: [MachineEvent], writes: [LedgerWrite] = [], reporting paths: [RelativePath] = []) {
+    ///   - files: changed files, whose posts learn of the change once everything is durable.
+    func process(
+        _ events: [MachineEvent], writes: [LedgerWrite] = [], reporting paths: [RelativePath] = [],
+        telling files: [RelativePath] = []
+    ) {
         let now = self.now
         let actions = machine.handle(events, now: now)
         var writes = writes
@@ -173,9 +168,9 @@ package actor Uploader {
             commitQuietly(writes)
             performReady(actions)
         } else if writes.isEmpty && commits.isIdle {
-            perform(actions, reporting: paths)
+            perform(actions, reporting: paths, telling: files)
         } else {
-            commit(writes) { $0.perform(actions, reporting: paths) }
+            commit(writes) { $0.perform(actions, reporting: paths, telling: files) }
         }
         setAlarm()
         parts.onChange()
@@ -233,7 +228,7 @@ package actor Uploader {
     func setAlarm() {
         let now = self.now.monotonic
         let next = [
-            machine.nextDeadline(after: now), book.nextDeadline, sourceDeadline,
+            machine.nextDeadline(after: now), book.nextDeadline, posts.nextDeadline,
         ].compactMap(\.self).min()
         guard let next else { return }
         alarm.set(for: next, now: now) { [weak self] in await self?.alarmRang() }
@@ -242,8 +237,7 @@ package actor Uploader {
     func alarmRang() {
         alarm.rang()
         handle(.tick)
-        tickSources()
-        reportChangedSources()
+        handle(posts: .tick)
         process([.tick])
     }
 }

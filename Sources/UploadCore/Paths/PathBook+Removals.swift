@@ -127,14 +127,6 @@ extension PathBook {
         elsewhere = elsewhere.filter { (drops[$0] != nil || isPost($0)) && !findings.found($0) }
     }
 
-    /// Records that the description of a post disappeared. The removal counts after the grace.
-    package mutating func leaves(_ description: RelativePath, now: MonotonicTime) {
-        names.leaves(description, file: nil, now: now)
-    }
-
-    /// Records that the name exists, again or still.
-    package mutating func stays(_ path: RelativePath) { names.stays(path) }
-
     /// Whether a name is gone while its removal does not count yet.
     package func isLeaving(_ path: RelativePath) -> Bool { names.isLeaving(path) }
 

@@ -122,6 +122,33 @@ extension PathBook {
         return nil
     }
 
+    // MARK: Wishes of posts
+
+    /// Gives up a file of a post that was cancelled or removed.
+    mutating func giveUp(_ path: RelativePath, _ error: FileError) {
+        guard var record = record(of: path), record.state != .cancelled, record.state != .rejected else { return }
+        if let key = record.key { add(.upload(.leave(path, key))) }
+        forgetIntake(of: path)
+        record.state = .cancelled
+        record.error = error
+        record.finishedAt = now.wall
+        record.remote = nil
+        store(record)
+        add(.reportWhenDurable(path))
+    }
+
+    /// Asks the server whether it still has the content of a confirmed file, and sends a lost content again.
+    mutating func verify(_ path: RelativePath) {
+        defer { add(.reportWhenDurable(path)) }
+        guard var record = record(of: path), record.state == .done, let key = record.key, let remote = record.remote,
+            let seal = facts.confirmation(of: key)?.seal
+        else { return }
+        record.state = .queued
+        record.finishedAt = nil
+        store(record)
+        add(.upload(.verify(path, DropContent(key: key, seal: seal), remote, paused: false)))
+    }
+
     // MARK: Unreported renames
 
     /// Whether any wish exists that a renamed file could carry. If not, callers may skip the search.

@@ -19,6 +19,12 @@ package struct PathBook: Sendable {
             self.keepsFiles = keepsFiles
             self.retention = retention
         }
+
+        /// Whether the path is in the portrait folder.
+        func isPortrait(_ path: RelativePath) -> Bool {
+            guard let folder = portraitFolder else { return false }
+            return path != folder && path.isWithin(folder)
+        }
     }
 
     /// A hash in progress.
@@ -100,7 +106,16 @@ package struct PathBook: Sendable {
     ///
     /// - Returns: the actions to perform, in order.
     package mutating func handle(_ event: PathEvent, now: Now, facts: any PathFacts) -> [PathAction] {
-        step(now, facts) { $0.take(event) }
+        handle([event], now: now, facts: facts)
+    }
+
+    /// Handles events whose changes are one commit.
+    ///
+    /// - Returns: the actions to perform, in order.
+    package mutating func handle(_ events: [PathEvent], now: Now, facts: any PathFacts) -> [PathAction] {
+        step(now, facts) { book in
+            for event in events { book.take(event) }
+        }
     }
 
     /// Runs a step with the given time and facts.
@@ -158,7 +173,15 @@ package struct PathBook: Sendable {
         case .lookAgain(let path): lookAgain(at: path)
         case .removed(let path): removed(path)
         case .strayFound(let path): cancelRemoved(path)
-        case .forget(let path): if let record = record(of: path) { forget(record) }
+        case .forget(let path):
+            forgetIntake(of: path)
+            guard let record = record(of: path) else { return }
+            if let key = record.key, !record.state.isFinal { add(.upload(.leave(path, key))) }
+            forget(record)
+        case .giveUp(let path, let error): giveUp(path, error)
+        case .verify(let path): verify(path)
+        case .descriptionMissing(let path): names.leaves(path, file: nil, now: now.monotonic)
+        case .descriptionFound(let path): names.stays(path)
         case .portrait(let path, let key, let outcome): portrait(path, key, outcome)
         case .tick: tick()
         }
@@ -226,10 +249,7 @@ package struct PathBook: Sendable {
     }
 
     /// Whether the path is in the portrait folder.
-    package func isPortrait(_ path: RelativePath) -> Bool {
-        guard let folder = rules.portraitFolder else { return false }
-        return path != folder && path.isWithin(folder)
-    }
+    package func isPortrait(_ path: RelativePath) -> Bool { rules.isPortrait(path) }
 
     /// Whether the path's file system is not mounted.
     package func isAway(_ path: RelativePath) -> Bool {

@@ -49,6 +49,15 @@ package enum PathEvent: Sendable {
     case strayFound(RelativePath)
     /// Forget a path.
     case forget(RelativePath)
+    /// A post gives a file up, whatever the file's state.
+    case giveUp(RelativePath, FileError)
+    /// A post asks whether the server still has the content of a confirmed file. The answer is a report of the path,
+    /// also if there is nothing to ask.
+    case verify(RelativePath)
+    /// The `source.toml` of a post is missing. Its removal counts after the grace.
+    case descriptionMissing(RelativePath)
+    /// The `source.toml` of a post exists, again or still.
+    case descriptionFound(RelativePath)
     /// The progress or outcome of a profile picture.
     case portrait(RelativePath, ContentKey, PortraitOutcome)
     /// A deadline may have passed.

@@ -12,7 +12,7 @@ public struct SourceMachine: Sendable {
     /// How long the directory must be quiet before the machine makes a revision: 2 s.
     public static let quiet = Duration.seconds(2)
     /// The name of the description among pending changes.
-    static let descriptionName = RelativePath.root.appending("source.toml".utf8)
+    static let descriptionName = RelativePath.root.appending(PostPlaces.descriptionName.utf8)
 
     /// The part of the state that the ledger stores.
     public internal(set) var record: SourceRecord

@@ -1,6 +1,7 @@
 import UploadCore
 
-/// A disk, a ledger, a hash pool, a server and a watch around a path book: all in memory, all controlled by the test.
+/// A disk, a ledger, a hash pool, a server and a watch around a path book and posts: all in memory, all controlled by the
+/// test. `PathStage+Posts` has the part of the posts.
 struct PathStage {
     /// Pending news from the watch.
     enum News {
@@ -22,6 +23,7 @@ struct PathStage {
     }
 
     var book: PathBook
+    var posts: Posts
     var now = Now(
         monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000), wall: WallTime(milliseconds: 1_700_000_000_000))
     var files: [RelativePath: File] = [:]
@@ -38,28 +40,46 @@ struct PathStage {
     var goneSince: [RelativePath: MonotonicTime] = [:]
     /// The inodes of files that the user cancelled at rest and nobody changed since.
     var cancelled: Set<UInt64> = []
+    /// The inodes of the directories.
+    var directories: [RelativePath: UInt64] = [:]
+    var postLedger: [String: SourceRecord] = [:]
+    /// The commits on their way to the server, by post.
+    var commits: [String: SourceCommit] = [:]
+    var server = PostStageServer()
+    let postIDs = PostIDs()
+    /// Changed files whose posts learn of it once the change is durable.
+    var untold: [RelativePath] = []
+    /// Whether posts learn of durable changes only by `tellPosts`.
+    var isLedgerSlow = false
+    /// Every action of posts since the test emptied this list.
+    var postActions: [PostsAction] = []
     /// The first violated condition, if any.
     var problem: String?
     /// Every action of the last event.
     var actions: [PathAction] = []
     /// The last events and the actions on them, for the report of a failed walk.
-    private var past: [(event: PathEvent, actions: [PathAction])] = []
+    private var past: [(event: any Sendable, actions: any Sendable)] = []
     var history: [String] { past.map { "\($0.event) -> \($0.actions)" } }
     private var lastInode: UInt64 = 0
 
     init(account: String = "anna") {
         self.account = account
-        book = Self.makeBook(account)
+        (book, posts) = Self.makeValues(account)
     }
 
-    private static func makeBook(_ account: String) -> PathBook {
-        var book = PathBook(rules: PathBook.Rules(portraitFolder: "profile", retention: .seconds(3600)))
+    private static func makeValues(_ account: String) -> (PathBook, Posts) {
+        let rules = PathBook.Rules(portraitFolder: "profile", retention: .seconds(3600))
+        var book = PathBook(rules: rules)
+        var posts = Posts(rules: Posts.Rules(paths: rules, scope: RemoteScope("test")))
         book.ownership = Ownership(present: account)
-        return book
+        posts.ownership = book.ownership
+        return (book, posts)
     }
 
     var facts: PathStageFacts {
-        PathStageFacts(files: files, ledger: ledger, confirmations: confirmations[account] ?? [:], waiters: waiters)
+        PathStageFacts(
+            files: files, directories: directories, ledger: ledger, confirmations: confirmations[account] ?? [:],
+            waiters: waiters)
     }
 
     /// Whether the watch has passed on all events of the kernel.
@@ -92,8 +112,18 @@ struct PathStage {
                 device: 1, inode: lastInode, size: UInt64(FragmentPlan.sectionSize), modified: time, changed: time,
                 born: time)
             files[path] = File(identity: identity, content: content)
+            makeDirectories(above: path)
         }
         news += [.appeared(path), .settled(path)]
+    }
+
+    private mutating func makeDirectories(above path: RelativePath) {
+        var directory = path.parent
+        while directory != .root, directories[directory] == nil {
+            lastInode += 1
+            directories[directory] = lastInode
+            directory = directory.parent
+        }
     }
 
     mutating func remove(_ path: RelativePath) {
@@ -101,16 +131,30 @@ struct PathStage {
         news.append(.gone(path))
     }
 
+    /// Removes a directory with everything below it.
+    mutating func remove(directory: RelativePath) {
+        for path in files.keys where path.isWithin(directory) { files[path] = nil }
+        for path in directories.keys where path.isWithin(directory) { directories[path] = nil }
+        news.append(.gone(directory))
+    }
+
     mutating func rename(_ old: RelativePath, to new: RelativePath) {
         guard var file = files.removeValue(forKey: old) else { return }
         file.identity.changed = stamp()
         files[new] = file
+        makeDirectories(above: new)
         news.append(.renamed(old, new, isDirectory: false))
     }
 
     mutating func rename(directory old: RelativePath, to new: RelativePath) {
         for path in files.keys.filter({ $0.isWithin(old) }) {
             if let target = path.moved(from: old, to: new) { files[target] = files.removeValue(forKey: path) }
+        }
+        for path in directories.keys.filter({ $0.isWithin(new) }) { directories[path] = nil }
+        for path in directories.keys.filter({ $0.isWithin(old) }) {
+            if let target = path.moved(from: old, to: new) {
+                directories[target] = directories.removeValue(forKey: path)
+            }
         }
         news.append(.renamed(old, new, isDirectory: true))
     }
@@ -128,13 +172,17 @@ struct PathStage {
         if news.isEmpty { return }
         let fromKernel = news.firstIndex { if case .settled = $0 { false } else { true } }
         switch news.remove(at: fromKernel ?? 0) {
-        case .appeared(let path): if files[path] != nil { handle(.seen(path)) }
+        case .appeared(let path):
+            if files[path] != nil, !tellPosts(.seen(path), about: path) { handle(.seen(path)) }
         case .settled(let path): tell(path)
         case .gone(let path): if files[path] == nil { tell(path) }
         case .renamed(let old, let new, let isDirectory):
+            if tellPosts(.renamed(old, to: new, isDirectory: isDirectory), about: new), !isDirectory { break }
             let paths = isDirectory ? book.paths(within: old, facts: facts) : [old]
             for path in paths {
-                if let target = path.moved(from: old, to: new) { handle(.renamed(path, to: target)) }
+                guard let target = path.moved(from: old, to: new) else { continue }
+                handle(posts: .expected(target))
+                handle(.renamed(path, to: target))
             }
             for path in files.keys.sorted() where path.isWithin(new) { tellUnlessKnown(path) }
         }
@@ -143,9 +191,14 @@ struct PathStage {
     private mutating func tell(_ path: RelativePath) {
         if let file = files[path] {
             goneSince[path] = nil
+            if tellPosts(.ready(path, file.identity), about: path) { return }
+            if book.mayFollow { handle(posts: .expected(path)) }
             handle(.ready(path, file.identity, objection: nil))
         } else {
-            goneSince[path] = goneSince[path] ?? now.monotonic
+            for known in Set(book.drops.keys).union(ledger.keys) where known.isWithin(path) && files[known] == nil {
+                goneSince[known] = goneSince[known] ?? now.monotonic
+            }
+            if tellPosts(.gone(path), about: path) { return }
             handle(.gone(path))
         }
     }
@@ -164,16 +217,18 @@ struct PathStage {
         news = []
         for path in files.keys.sorted() { tellUnlessKnown(path) }
         let findings = PathFindings(paths: Set(files.keys))
-        book.findElsewhere(findings, isPost: { _ in false })
+        book.findElsewhere(findings, isPost: posts.descriptions.contains)
         for path in Set(ledger.keys).union(book.drops.keys) where files[path] == nil {
             goneSince[path] = goneSince[path] ?? now.monotonic
         }
         handle(.scanned(findings))
+        handle(posts: .scanned(findings))
     }
 
     mutating func hash(_ index: Int = 0) {
         guard hashes.indices.contains(index) else { return }
         let work = hashes.remove(at: index)
+        handle(posts: .expected(work.path))
         handle(.hashed(work.path, job: work.job, as: work.identity, finding(work)))
     }
 
@@ -189,7 +244,7 @@ struct PathStage {
     mutating func confirm(_ key: ContentKey) {
         guard let paths = waiters[key], paths.values.contains(false) else { return }
         waiters[key] = nil
-        let remote = RemoteObject(id: "\(key.high)", url: nil)
+        let remote = RemoteObject(id: server.id(of: key, account), url: nil)
         confirmations[account, default: [:]][key] = Confirmation(
             key: key, seal: ContentSeal(size: UInt64(FragmentPlan.sectionSize), digest: key.high),
             scope: RemoteScope("test"), remote: remote, confirmedAt: now.wall)
@@ -199,13 +254,30 @@ struct PathStage {
                 continue
             }
             apply(book.end(record, .done(remote, deduplicated: false), attempts: 1, at: now.wall))
+            tellPosts(whenDurable: path)
         }
     }
 
-    mutating func tick() { handle(.tick) }
+    /// Has the server refuse a content with an unpaused waiter.
+    mutating func fail(_ key: ContentKey) {
+        guard let paths = waiters[key], paths.values.contains(false) else { return }
+        waiters[key] = nil
+        let error = FileError(code: "refused", message: "refused", retryable: false)
+        for path in paths.keys.sorted() {
+            guard let record = record(path), record.key == key else { continue }
+            apply(book.end(record, .failed(error), attempts: 1, at: now.wall))
+            tellPosts(whenDurable: path)
+        }
+    }
+
+    mutating func tick() {
+        handle(.tick)
+        handle(posts: .tick)
+    }
 
     @discardableResult
     mutating func act(_ action: UserAction, on path: RelativePath) -> String? {
+        handle(posts: .expected(path))
         handle(.act(action, path, isByName: true))
         for case .refuse(let reason) in actions { return reason }
         return nil
@@ -214,7 +286,8 @@ struct PathStage {
     /// Kills and restarts the agent, optionally with another account. Pending news of the watch is lost.
     mutating func restart(as account: String? = nil) {
         self.account = account ?? self.account
-        book = Self.makeBook(self.account)
+        (book, posts) = Self.makeValues(self.account)
+        restorePosts()
         hashes = []
         news = []
         goneSince = [:]
@@ -222,13 +295,16 @@ struct PathStage {
         var restored: [ContentKey: [RelativePath: Bool]] = [:]
         for (path, record) in ledger.sorted(by: { $0.key < $1.key }) {
             switch book.restore(record, isOtherServer: false, judgesAgain: false) {
-            case .waits(let waiter): restored[record.key ?? Self.key(0), default: [:]][path] = waiter.paused
+            case .waits(let waiter):
+                restored[record.key ?? Self.key(0), default: [:]][path] = waiter.paused || posts.holds(record)
             case .parked(let account): parked[path] = account
             case .forgotten: ledger[path] = nil
             case .underWay, .ended: break
             }
         }
         waiters = restored
+        for event in posts.gatherAll() { apply(event) }
+        handle(posts: .started)
         scan()
     }
 
@@ -236,28 +312,46 @@ struct PathStage {
 
     mutating func handle(_ event: PathEvent) {
         let actions = book.handle(event, now: now, facts: facts)
-        if past.count >= 40 { past.removeFirst(20) }
-        past.append((event, actions))
-        carryOut(actions)
+        note(event, actions)
+        apply(actions)
+        conclude(actions)
         self.actions = actions
     }
 
-    private mutating func carryOut(_ actions: [PathAction]) {
+    mutating func note(_ event: any Sendable, _ actions: any Sendable) {
+        if past.count >= 40 { past.removeFirst(20) }
+        past.append((event, actions))
+    }
+
+    /// Makes the changes of one commit.
+    mutating func apply(_ actions: [PathAction]) {
         for action in actions {
             switch action {
             case .write(let write): apply(write)
-            case .upload(let event): apply(event)
+            case .upload(let event): apply(posts.held(event) { book.drops[$0] })
             case .park(let record, let account): parked[record.path] = account
-            case .settle(let path): news.append(.settled(path))
-            case .hash(let path, let identity, let job):
-                hashes.append(HashWork(path: path, identity: identity, job: job))
             default: break
             }
         }
-        for case .confirmRemoval(let path) in actions {
-            checkRemoval(path)
-            let removal = book.handle(.removed(path), now: now, facts: facts)
-            carryOut(removal)
+    }
+
+    /// Does what follows once the changes are made.
+    mutating func conclude(_ actions: [PathAction]) {
+        for action in actions {
+            switch action {
+            case .settle(let path): news.append(.settled(path))
+            case .hash(let path, let identity, let job):
+                hashes.append(HashWork(path: path, identity: identity, job: job))
+            case .report(let path): if let record = record(path) { handle(posts: .changed(record)) }
+            case .write(.drop(let record)): tellPosts(whenDurable: record.path)
+            case .reportWhenDurable(let path): tellPosts(whenDurable: path)
+            case .postLost(let record): handle(posts: .lost(record))
+            case .postMoved(let old, let record): handle(posts: .moved(old, to: record))
+            case .confirmRemoval(let path):
+                checkRemoval(path)
+                handle(posts: .missing(path))
+            default: break
+            }
         }
     }
 
@@ -269,17 +363,20 @@ struct PathStage {
         }
     }
 
-    private mutating func apply(_ write: LedgerWrite) {
+    mutating func apply(_ write: LedgerWrite) {
         switch write {
         case .drop(let record):
             if record.path == .root { problem = problem ?? "the outbox itself has a record" }
             ledger[record.path] = record
         case .forgetDrop(let path): ledger[path] = nil
+        case .source(let record): postLedger[record.id] = record
+        case .forgetSource(let id): postLedger[id] = nil
+        case .forgetConfirmation(let key, _): confirmations[account]?[key] = nil
         default: break
         }
     }
 
-    private mutating func apply(_ event: MachineEvent) {
+    mutating func apply(_ event: MachineEvent) {
         switch event {
         case .join(let path, let content, let paused), .verify(let path, let content, _, let paused):
             waiters[content.key, default: [:]][path] = paused
@@ -295,6 +392,9 @@ struct PathStage {
             if let account = parked.removeValue(forKey: old) { parked[new] = account }
         case .setPaused(let path, let key, let paused):
             if waiters[key]?[path] != nil { waiters[key]?[path] = paused }
+        case .commit(let commit, _): begin(commit)
+        case .withdrawCommit(let id): commits[id] = nil
+        case .discard(let ids): server.ids.subtract(ids)
         default: break
         }
     }
@@ -303,15 +403,16 @@ struct PathStage {
 /// A snapshot of the stage.
 struct PathStageFacts: PathFacts {
     var files: [RelativePath: PathStage.File]
+    var directories: [RelativePath: UInt64]
     var ledger: [RelativePath: DropRecord]
     var confirmations: [ContentKey: Confirmation]
     var waiters: [ContentKey: [RelativePath: Bool]]
 
     func look(at path: RelativePath) -> FileLook {
         if let file = files[path] { return .there(.regular, file.identity) }
-        let isDirectory = path == .root || files.keys.contains { $0.isWithin(path) }
-        let directory = FileIdentity(device: 1, inode: 0, size: 0, modified: 0, changed: 0, born: 1)
-        return isDirectory ? .there(.directory, directory) : .nothing
+        guard let inode = path == .root ? 0 : directories[path] else { return .nothing }
+        return .there(
+            .directory, FileIdentity(device: 1, inode: inode, size: 0, modified: 0, changed: 0, born: Int64(inode) + 1))
     }
 
     func storedRecord(of path: RelativePath) -> DropRecord? { ledger[path] }

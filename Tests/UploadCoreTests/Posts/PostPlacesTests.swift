@@ -1,10 +1,8 @@
 import Testing
 import UploadCore
 
-@testable import Reports
-
-@Suite("Places of sources")
-struct SourcePlacesTests {
+@Suite("Places of posts")
+struct PostPlacesTests {
     @Test(
         "makes the directory around source.toml a source, but never the outbox itself",
         arguments: [
@@ -13,13 +11,13 @@ struct SourcePlacesTests {
         ] as [(String, String?)])
     func directory(path: String, directory: String?) throws {
         let path = try #require(RelativePath(path))
-        #expect(SourcePlaces.directory(of: path)?.description == directory)
+        #expect(PostPlaces.directory(of: path)?.description == directory)
     }
 
     @Test("finds the description in the directory")
-    func description() throws {
-        let directory = try #require(RelativePath("a/b"))
-        #expect(SourcePlaces.description(of: directory).description == "a/b/source.toml")
-        #expect(SourcePlaces.directory(of: SourcePlaces.description(of: directory)) == directory)
+    func description() {
+        let directory: RelativePath = "a/b"
+        #expect(PostPlaces.description(of: directory).description == "a/b/source.toml")
+        #expect(PostPlaces.directory(of: PostPlaces.description(of: directory)) == directory)
     }
 }

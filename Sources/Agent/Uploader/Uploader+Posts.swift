@@ -1,0 +1,226 @@
+import AgentConfiguration
+import ControlAPI
+import FileWatch
+import Intake
+import Ledger
+import LinuxSystem
+import Logging
+import Remotes
+import Reports
+import Sidecars
+import SystemPackage
+import UploadCore
+
+// Carries out the decisions about posts.
+//
+// A file of a post is an ordinary file: watched, hashed, and a waiter of its upload. While the post holds the file, the
+// waiter is paused. Nothing else differs.
+extension Uploader {
+    /// What posts may ask at this moment.
+    private var postWorld: PostWorld { PostWorld(paths: world, book: book, rules: parts.rules) }
+
+    /// Passes an event to the posts and carries out their decisions.
+    ///
+    /// - Returns: why a user's request was refused; `nil` if it was not.
+    @discardableResult
+    func handle(posts event: PostsEvent) -> String? {
+        let actions = posts.handle(event, now: now, facts: postWorld)
+        if let error = ledgerTrouble.take() { ledgerFailed(error) }
+        if !actions.isEmpty { carryOut(actions) }
+        if posts.nextDeadline != nil { setAlarm() }
+        for case .refuse(let reason) in actions { return reason }
+        return nil
+    }
+
+    /// Carries out the decisions of posts: all durable changes, with those of the path book, in one commit; then the
+    /// rest in order.
+    private func carryOut(_ actions: [PostsAction]) {
+        var requests: [PathEvent] = []
+        var changes: [PathAction] = []
+        for action in actions {
+            switch action {
+            case .path(let event): requests.append(event)
+            case .write(let write): changes.append(.write(write))
+            case .upload(let event): changes.append(.upload(event))
+            case .announceGone(let id, let directory): events.publish(sourceGone: id, directory)
+            case .removeSidecar(let directory): parts.sidecars.remove(source: directory)
+            default: break
+            }
+        }
+        carryOut((requests.isEmpty ? [] : book.handle(requests, now: now, facts: world)) + changes)
+        let late = actions.filter(\.waitsForLedger)
+        if !late.isEmpty {
+            commit([]) { uploader in
+                for action in late { uploader.conclude(action) }
+            }
+        }
+        for action in actions where !action.waitsForLedger { conclude(action) }
+    }
+
+    private func conclude(_ action: PostsAction) {
+        switch action {
+        case .settle(let path): reconsider(path)
+        case .readDescription(let directory): readDescription(of: directory)
+        case .reportFile(let path): if let record = record(of: path) { announce(record) }
+        case .report(let directory): report(post: directory)
+        case .reportWhenDurable(let directory, let files):
+            for record in files.compactMap(record) { announce(record) }
+            report(post: directory)
+        case .retireFiles(let directory): for path in posts.retirableFiles(of: directory) { retire(path) }
+        case .retire(let directory): retire(post: directory)
+        case .write, .path, .upload, .announceGone, .removeSidecar, .refuse: break
+        }
+    }
+
+    private func readDescription(of directory: RelativePath) {
+        let result = SourceDescriptionReader(files: parts.files).read(directory)
+        if case .failure(let error) = result, !error.retryable {
+            parts.logger.warning(
+                "a post is rejected", metadata: ["source": "\(directory)", "reason": "\(error.message)"])
+        }
+        handle(posts: .read(directory, result))
+    }
+
+    // MARK: News
+
+    /// Tells the post of a file that the path book changed the file's record.
+    func tellPost(of path: RelativePath) {
+        if !posts.isEmpty, let record = record(of: path) { handle(posts: .changed(record)) }
+    }
+
+    /// Tells posts of a watch event.
+    ///
+    /// - Returns: whether the event concerns only a post: the path is the post's `source.toml`.
+    func tellPosts(_ event: WatchEvent) -> Bool {
+        switch event {
+        case .seen(let path): tellPosts(.seen(path), about: path)
+        case .ready(let path, let status): tellPosts(.ready(path, FileIdentity(status)), about: path)
+        case .odd(let path, _), .unreadable(let path, _): tellPosts(.odd(path), about: path)
+        case .gone(let path): tellPosts(.gone(path), about: path)
+        case .renamed(let old, let new, let isDirectory):
+            tellPosts(.renamed(old, to: new, isDirectory: isDirectory), about: new) && !isDirectory
+        default: false
+        }
+    }
+
+    private func tellPosts(_ event: PostsEvent, about path: RelativePath) -> Bool {
+        // Without posts, only a `source.toml` matters.
+        guard !posts.isEmpty || PostPlaces.directory(of: path) != nil else { return false }
+        let isDescription = posts.directory(describedBy: path) != nil
+        handle(posts: event)
+        return isDescription
+    }
+
+    // MARK: Start
+
+    /// Restores the posts in the ledger.
+    ///
+    /// - Returns: changes of the ledger.
+    func restorePosts(isOtherServer: Bool) throws(LedgerError) -> [LedgerWrite] {
+        var records: [SourceRecord] = []
+        try parts.ledger.forEachSource(
+            { record in
+                records.append(record)
+                return true
+            },
+            damaged: { error in
+                self.parts.logger.error("a record of the ledger is damaged", metadata: ["reason": "\(error)"])
+            })
+        return posts.restore(records, isOtherServer: isOtherServer, now: now, facts: postWorld)
+    }
+
+    /// Passes all files to their posts after a restart, and brings the sidecars of posts in line.
+    func startPosts() {
+        handle(posts: .started)
+        for directory in posts.directories {
+            guard let report = sourceReport(directory), hasPlaceForSidecar(PostPlaces.description(of: directory))
+            else { continue }
+            if report.state.isFinal {
+                parts.sidecars.repair(source: report)
+            } else {
+                parts.sidecars.note(source: report)
+            }
+        }
+    }
+
+    // MARK: Commits
+
+    func commitEnded(_ id: String, revision: Int, _ outcome: CommitOutcome) {
+        guard let directory = posts.directory(withID: id) else { return }
+        switch outcome {
+        case .done(let url):
+            parts.logger.info("a post is committed", metadata: ["source": "\(directory)", "url": "\(url ?? "-")"])
+        case .refused(let error), .forgotten(let error):
+            parts.logger.warning(
+                "a post was not committed", metadata: ["source": "\(directory)", "reason": "\(error.message)"])
+        }
+        handle(posts: .commitEnded(id: id, revision: revision, outcome))
+    }
+
+    // MARK: Posts whose files left the outbox
+
+    /// Moves or deletes the `source.toml` of a confirmed post after its files (`intake.after_upload`).
+    private func retire(post directory: RelativePath) {
+        do throws(Errno) {
+            if parts.afterUpload == .move {
+                try moveOut(directory)
+            } else {
+                try parts.holding.remove(PostPlaces.description(of: directory))
+                handle(posts: .retired(directory))
+                parts.sidecars.remove(source: directory)
+            }
+        } catch {
+            parts.logger.warning(
+                "the files of a post left the outbox, but its source.toml can't; the agent tries again",
+                metadata: ["source": "\(directory)", "reason": "\(error)"])
+        }
+    }
+
+    private func moveOut(_ directory: RelativePath) throws(Errno) {
+        guard var report = sourceReport(directory) else { return }
+        let description = PostPlaces.description(of: directory)
+        let target = try parts.holding.freeName(for: parts.moveTo.appending(description.bytes))
+        report.directory = target.parent
+        report.files = report.files.map { file in
+            guard case .movedAway(let target)? = record(of: file.path)?.disposal else { return file }
+            return self.report(at: target) ?? file
+        }
+        try parts.holding.move(description, to: target)
+        handle(posts: .retired(directory))
+        let sidecar = RelativePath.root.appending(SourceReport.sidecarName.utf8)
+        if parts.files.isGone(target.parent.appending(sidecar.bytes)) {
+            parts.sidecars.remove(source: directory)
+            parts.sidecars.note(source: report)
+        } else {
+            // An earlier post from a directory of the same name left this sidecar.
+            let free = try parts.holding.freeName(for: target.parent.appending(sidecar.bytes))
+            try parts.holding.move(directory.appending(sidecar.bytes), to: free)
+        }
+    }
+}
+
+extension PostsAction {
+    /// Whether the action must wait until all writes are durable.
+    fileprivate var waitsForLedger: Bool {
+        switch self {
+        case .reportWhenDurable, .retireFiles: true
+        case .write, .path, .upload, .readDescription, .settle, .reportFile, .report, .announceGone, .removeSidecar,
+            .retire, .refuse:
+            false
+        }
+    }
+}
+
+// What users ask and wish.
+extension Uploader: SourceBackend {
+    func sources() async -> [SourceReport] { posts.directories.compactMap(sourceReport) }
+
+    func source(id: String) async -> SourceReport? { posts.directory(withID: id).flatMap(sourceReport) }
+
+    func perform(_ wish: SourceWish, onSource id: String) async -> SourceAnswer? {
+        guard let directory = posts.directory(withID: id) else { return nil }
+        let refusal = handle(posts: .wish(wish, directory))
+        await parts.ledger.commit([])
+        return sourceReport(directory).map { SourceAnswer(source: $0, refusal: refusal) }
+    }
+}

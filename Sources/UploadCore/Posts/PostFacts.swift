@@ -1,0 +1,61 @@
+/// What `Posts` may ask while handling an event: the present state of disk, paths and uploads.
+package protocol PostFacts: Sendable {
+    /// Looks at what has this path.
+    func look(at path: RelativePath) -> FileLook
+    /// Lists everything below a directory except directories, as far as listing succeeds. Reads far more names than a
+    /// post may have, and not all names of a huge directory.
+    func names(below directory: RelativePath) -> [RelativePath]
+    /// Whether the configuration ignores a name.
+    func isIgnored(_ path: RelativePath) -> Bool
+    /// Returns the record of a path: the path book's, else the ledger's, including pending changes.
+    func record(of path: RelativePath) -> DropRecord?
+    /// Whether the path book holds the path, which is then in no final state.
+    func isOnItsWay(_ path: RelativePath) -> Bool
+    /// Returns the paths in a directory that the path book holds, in no particular order.
+    func onTheirWay(within directory: RelativePath) -> [RelativePath]
+    /// Calls `body` with the present record of every path, in no particular order.
+    func forEachRecord(_ body: (DropRecord) -> Void)
+    /// Returns the records of all paths with a content; nil if the ledger can't be read.
+    func records(of key: ContentKey) -> [DropRecord]?
+    /// Whether the user paused this path itself.
+    func isPausedByUser(_ record: DropRecord) -> Bool
+    /// Whether the path waits paused for the upload of a content; nil if it does not wait for it.
+    func isPaused(_ path: RelativePath, for key: ContentKey) -> Bool?
+    /// Whether a description is missing while its removal does not count yet.
+    func isLeaving(_ description: RelativePath) -> Bool
+    /// Whether a file is on its way out of the outbox.
+    func isRetiring(_ path: RelativePath) -> Bool
+    /// Returns the user's wish in the sidecar of a post if the ledger was lost and knows of none.
+    func recoveredWish(ofPost directory: RelativePath) -> RecoveredWish?
+    /// Whether the user paused everything.
+    var isAllPaused: Bool { get }
+    /// Whether nobody is signed in.
+    var isSignedOut: Bool { get }
+    /// Returns an id for a new post: 32 hexadecimal digits that no other post has.
+    func newID() -> String
+}
+
+/// A user's wish for a post that only the post's sidecar still states.
+package enum RecoveredWish: Equatable, Sendable {
+    case cancelled, paused
+}
+
+/// Placeholder between events, when no facts are available.
+struct NoPostFacts: PostFacts {
+    func look(at path: RelativePath) -> FileLook { .unknown }
+    func names(below directory: RelativePath) -> [RelativePath] { [] }
+    func isIgnored(_ path: RelativePath) -> Bool { false }
+    func record(of path: RelativePath) -> DropRecord? { nil }
+    func isOnItsWay(_ path: RelativePath) -> Bool { false }
+    func onTheirWay(within directory: RelativePath) -> [RelativePath] { [] }
+    func forEachRecord(_ body: (DropRecord) -> Void) {}
+    func records(of key: ContentKey) -> [DropRecord]? { nil }
+    func isPausedByUser(_ record: DropRecord) -> Bool { false }
+    func isPaused(_ path: RelativePath, for key: ContentKey) -> Bool? { nil }
+    func isLeaving(_ description: RelativePath) -> Bool { false }
+    func isRetiring(_ path: RelativePath) -> Bool { false }
+    func recoveredWish(ofPost directory: RelativePath) -> RecoveredWish? { nil }
+    var isAllPaused: Bool { false }
+    var isSignedOut: Bool { false }
+    func newID() -> String { "" }
+}

@@ -49,7 +49,7 @@ import Testing
             #expect(!(try server.preLoad(content, token: "bob-token").isExisting))
             let second = try server.upload(content, token: "bob-token")
             #expect(second.urlPath != first.urlPath)
-            // It is shared once nobody waits for it any more.
+            // The server deduplicates the bytes after confirming them to both users.
             try await Poll.until("the bytes to be stored once") {
                 let inodes = try ["alice", "bob"].map { try server.inode("files/\($0)/a.jpg") }
                 return server.files("objects").count == 1 && inodes[0] == inodes[1]
@@ -74,7 +74,7 @@ import Testing
             #expect(try server.page(alice).contains("alice&#39;s day"))
             #expect(try server.page(bob).contains("bob&#39;s day"))
 
-            // A later revision of one leaves the other alone.
+            // A later revision of Bob's post does not change Alice's post.
             let id = try #require(ids["bob"])
             #expect(try server.commit([id], revision: 2, title: "later", token: "bob-token") == bob)
             #expect(try server.page(alice).contains("alice&#39;s day"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OutboxReceiver
 
-/// Which addresses requests may name, and which ones links have.
+/// Which addresses requests may name, and which addresses links contain.
 @Suite struct AddressTests {
     private static func status(_ headers: [String: String], _ server: TestServer, method: String = "GET") throws -> Int
     {

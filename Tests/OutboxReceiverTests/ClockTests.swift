@@ -5,7 +5,7 @@ import Testing
 
 @testable import OutboxReceiver
 
-/// The system's clock and one that nobody sets.
+/// A wall clock, and an uptime that setting the wall clock doesn't change.
 private final class TestClock: Sendable {
     private let state = Mutex((time: Int64(1_800_000_000), uptime: Int64(500)))
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OutboxReceiver
 
-/// Contents that share MD5 and size, as anybody can make them.
+/// Contents with the same MD5 and size, which anybody can make.
 @Suite struct CollisionTests {
     private static let first = Data(CollidingPair.first)
     private static let second = Data(CollidingPair.second)
@@ -18,7 +18,7 @@ import Testing
         return digest.map { String(format: "%02x", $0) }.joined()
     }
 
-    /// Announces a content with its SHA-256, or one that is not its own.
+    /// Announces a content with its own SHA-256, or with the given digest instead.
     private static func announce(
         _ content: Data, name: String, sha256: String? = nil, to server: TestServer
     ) throws -> (id: String, isExisting: Bool) {
@@ -51,7 +51,7 @@ import Testing
             #expect(try server.get(path).body == Self.first)
             #expect(try server.get(otherPath).body == Self.second)
 
-            // Both are known now, each by its SHA-256.
+            // The server now knows both contents, each by its SHA-256.
             let again = try Self.announce(Self.first, name: "c.bin", to: server)
             #expect(again.isExisting)
             #expect(try server.finishedPath(again.id) == path)
@@ -72,7 +72,7 @@ import Testing
             _ = try server.sendBlock(1, of: Self.second, id: second)
             let found = [try server.finishedPath(first), try server.finishedPath(second)]
             #expect(found[0] != found[1])
-            // Without a SHA-256 nobody can tell which of the two is meant.
+            // Without a SHA-256 the server can't tell which content the client means.
             #expect(!(try server.preLoad(Self.first, name: "c.bin").isExisting))
             paths.withLock { $0 = found }
         }
@@ -102,7 +102,7 @@ import Testing
     @Test(arguments: [1, 2])
     func bytesWithAnotherSHA256ThanWasAnnouncedAreRefused(blocks: Int) async throws {
         try await TestServer.run { server in
-            // With two blocks, the first is read back from the disk.
+            // With two blocks, the server reads the first block back from the disk.
             let padding = Data(count: (blocks - 1) * TestServer.blockSize)
             let (announced, sent) = (Self.first + padding, Self.second + padding)
             let (id, _) = try Self.announce(announced, name: "a.bin", to: server)
@@ -146,7 +146,7 @@ import Testing
             return content
         }
         let alice = try await finish("alice")
-        // Whoever compares contents is kept busy, and forgets what it was asked for.
+        // Keeps the thread busy that compares contents.
         let isBusy = Atomic(true)
         store.sharing.add(Store.Shareable(content: alice, name: nil)) { _ in
             while isBusy.load(ordering: .relaxed) { usleep(1000) }
@@ -154,7 +154,7 @@ import Testing
         let bob = try await finish("bob")
         #expect(bob.object != alice.object)
 
-        // And once they are compared, the bytes are stored once.
+        // After the comparison, the server stores the bytes once.
         isBusy.store(false, ordering: .relaxed)
         try await Poll.until("the bytes to be shared") {
             store.shareLater(bob, name: nil)

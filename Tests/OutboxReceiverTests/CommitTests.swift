@@ -41,7 +41,7 @@ import Testing
                 #expect(!(try server.page(path).contains("revision")))
                 #expect(try server.commit([id], revision: 3, title: "third") == path)
                 #expect(try server.commit([id], revision: 2, title: "second") == path)
-                // Also where its files are forgotten by now.
+                // The server answers a former revision without checking whether the files still exist.
                 #expect(try server.commit(["gone"], revision: 1) == path)
                 #expect(try server.page(path).contains("<h1>third</h1>"))
             }
@@ -57,7 +57,7 @@ import Testing
         try await Self.inTemporaryRoot { root in
             var commit = Self.commit(revision: 1)
             _ = try await Self.store(root).commit(commit)
-            // The client got no reply, so it asks again; the token it would get now is another.
+            // The client got no reply and commits again, which would now give the post another token.
             commit.token = .random()
             let (known, outcome) = try await Self.store(root).commit(commit)
             #expect(outcome == .unchanged)
@@ -133,7 +133,7 @@ import Testing
                 #expect(reply.status == 400, "\(value)")
                 #expect((reply.json["message"] as? String)?.contains(member) == true, "\(value)")
             }
-            // None of them counts as revision 1.
+            // No refused commit counts as revision 1.
             #expect(try server.page(try server.commit([id], source: "s", title: "right")).contains("<h1>right</h1>"))
         }
     }

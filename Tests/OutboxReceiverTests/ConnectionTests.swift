@@ -3,7 +3,7 @@ import Testing
 
 @testable import OutboxReceiver
 
-/// What peers without a token can't do to the others.
+/// Peers without a token can't shut out other peers.
 @Suite struct ConnectionTests {
     private static let head = Data(
         "POST /user/portrait.do HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
@@ -42,7 +42,7 @@ import Testing
             let connection = try Self.refused(by: server)
             let chunk = Data("10000\r\n".utf8) + Data(count: 0x10000) + Data("\r\n".utf8)
             #expect(throws: HTTPConnection.Closed.self) {
-                // More than all buffers between the two can hold.
+                // More bytes than all buffers between client and server hold.
                 for _ in 0..<4096 { try connection.send(chunk) }
             }
         }
@@ -77,7 +77,7 @@ import Testing
                 try server.uploadHeaders(
                     ["id": id, "totalSize": content.count, "blockTotal": 1, "blockNo": 1], "secret"),
                 body: body.prefix(50_000), length: body.count)
-            // The data file shows that the token was looked at.
+            // Once the data file exists, the server has checked the token.
             let deadline = ContinuousClock.now + .seconds(60)
             while server.files("uploads").isEmpty, ContinuousClock.now < deadline { await Task.yield() }
             let peers = try (0..<40).map { _ in try server.connection() }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Seeded chance for fuzz tests. `OUTBOX_FUZZ_RUNS` sets how many runs each makes, `OUTBOX_FUZZ_SEED` repeats one.
+/// A seeded random generator for fuzz tests. `OUTBOX_FUZZ_RUNS` sets the number of runs of each test;
+/// `OUTBOX_FUZZ_SEED` repeats the runs of one seed.
 struct Fuzz: RandomNumberGenerator {
     static var runs: Int { number("OUTBOX_FUZZ_RUNS") ?? 5_000 }
 
@@ -25,7 +26,7 @@ struct Fuzz: RandomNumberGenerator {
         return value ^ value >> 31
     }
 
-    /// `bytes` with a few bytes changed, removed, doubled or replaced by what parsers look for.
+    /// Returns `bytes` with up to four mutations: a byte changed, a range removed or doubled, or a token inserted.
     mutating func mutated(_ bytes: [UInt8], tokens: [String]) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int.random(in: 0...4, using: &self) {

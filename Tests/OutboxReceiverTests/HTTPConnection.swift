@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A blocking HTTP/1.1 connection that sends exactly the bytes it is told to, well-formed or not.
+/// A blocking HTTP/1.1 connection that sends exactly the given bytes, well-formed or not.
 final class HTTPConnection {
     struct Reply {
         let status: Int
@@ -76,7 +76,7 @@ final class HTTPConnection {
         return Reply(status: status, headers: headers, body: body)
     }
 
-    /// Whether the peer sends nothing more, having sent nothing but what was read.
+    /// Whether the peer closed the connection and no unread bytes are left.
     func hasEnded() -> Bool {
         var byte: UInt8 = 0
         return received.isEmpty && recv(descriptor, &byte, 1, 0) == 0

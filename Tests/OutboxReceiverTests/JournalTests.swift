@@ -61,7 +61,7 @@ import Testing
             var journal = try Journal(appendingIn: folder)
             try journal.append(Self.entries)
             let file = URL(filePath: path + "/journal")
-            // Once in the middle of a line, once right before its end.
+            // Cuts once in the middle of a line, once right before the line's end.
             for cut in [10, 1] {
                 try Data(contentsOf: file).dropLast(cut).write(to: file)
                 var next = try Journal(appendingIn: folder)
@@ -83,7 +83,7 @@ import Testing
             try journal.append([.opened(upload.id, Self.plan, at: 5), .block(upload.id, 1), .block(upload.id, 1)])
             let mark = (length: journal.length, lines: journal.lines)
             let rewrite = try Journal.rewrite(catalog.forEachEntry, in: folder)
-            // Comes in while the new one is being written.
+            // This entry arrives while the new journal is being written.
             try journal.append([.block(upload.id, 0)])
             try journal.replace(by: rewrite, copyingFrom: mark.length, lines: journal.lines - mark.lines)
             let last = JournalEntry.forgotten(.random())
@@ -102,7 +102,7 @@ import Testing
                 key: Self.plan.content, token: .random(), object: ObjectName(md5: Self.plan.md5, variant: 0), name: "n",
                 type: "image/jpeg")
             var catalog = Catalog()
-            // A batch is in the journal and waits for syncfs; nobody may know of it before.
+            // A batch is in the journal and waits for syncfs. The server must not answer with these entries before.
             catalog.unconfirmed = [.content(content), .finished(.random(), user: "a", content: content.token, at: 3)]
             try journal.append(catalog.unconfirmed)
             let rewrite = try Journal.rewrite(catalog.forEachEntry, in: folder)
@@ -118,7 +118,7 @@ import Testing
             guard case .content(let content) = entry, content.sha256 == nil else { continue }
             var bytes: [UInt8] = []
             JournalLine.append(entry, to: &bytes)
-            // Without its checksum, its end and the last field, which is empty.
+            // Removes the checksum, the line end and the last, empty field.
             var line = Array(bytes.dropFirst(8).dropLast(2))
             let sum = line.reduce(2_166_136_261 as UInt32) { ($0 ^ UInt32($1)) &* 16_777_619 }
             let digits = String(sum, radix: 16)

@@ -58,7 +58,7 @@ import Testing
     }
 }
 
-/// Keeps what is logged, in a form that tests can compare.
+/// Records the log messages in a form that tests can compare.
 private final class LogLines: LogHandler {
     private let kept = Mutex<[String]>([])
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OutboxReceiver
 
-/// What strangers can send goes through these parsers.
+/// These parsers read input that anyone can send.
 @Suite struct ParserTests {
     // MARK: JSON
 
@@ -42,7 +42,7 @@ import Testing
         #expect(value.bytes.withUnsafeBytes { JSONParser.value(of: $0) } == value)
     }
 
-    /// Anything accepted must be what Foundation makes of it too.
+    /// Foundation must accept all JSON that this parser accepts, and the parsed value must survive a round trip.
     @Test func damagedJSONIsReadRightOrRefused() {
         var fuzz = Fuzz()
         let seed = fuzz.seed
@@ -77,7 +77,7 @@ import Testing
     private static let body =
         Array("preamble\r\n".utf8) + Array(TestServer.multipart(Data(payload))) + Array("epilogue".utf8)
 
-    /// The payload, when the parser accepts the body cut into pieces of random size.
+    /// Feeds the body to the parser in pieces of random size. Returns the payload; nil if the parser refuses the body.
     private static func parse(_ body: [UInt8], length: Int, _ fuzz: inout Fuzz) -> [UInt8]? {
         let type = "multipart/form-data; boundary=\"\(TestServer.boundary)\""
         do {
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// Whatever is done to a body, what is accepted has the length announced and stands between two boundaries.
+    /// A payload that the parser accepts has the announced length and ends at a boundary, however damaged the body is.
     @Test func damagedMultipartIsReadRightOrRefused() {
         var fuzz = Fuzz()
         let seed = fuzz.seed

@@ -16,7 +16,7 @@ import Testing
         return try connection.reply()
     }
 
-    /// The path of the new portrait's URL.
+    /// Uploads a new portrait and returns the path of the portrait's URL.
     private static func replace(_ server: TestServer, by picture: Data = picture) throws -> String {
         let url = try #require(try post(picture, to: server).data["userImg"] as? String)
         let path = try #require(url.range(of: "/u/"))
@@ -67,7 +67,7 @@ import Testing
         try await TestServer.run { server in
             let body = TestServer.multipart(Self.picture + Data(count: 20 << 20), name: "portrait")
             let connection = try server.connection()
-            // The receiver may close the connection before all is sent.
+            // The receiver may close the connection before the client has sent the whole body.
             try? connection.send("POST", "/user/portrait.do", Self.headers, body: body)
             #expect(try connection.reply().status == 413)
             #expect(server.files("portraits").isEmpty)
@@ -116,7 +116,7 @@ import Testing
         #expect(Set(book.expired(at: 20)) == Set(Self.tokens[..<9]))
         for token in book.expired(at: 20) { book.forget(token) }
         #expect(book.expired(at: 20).isEmpty)
-        // Former ones are superseded when the next one comes.
+        // A portrait's age counts from the arrival of the next portrait.
         #expect(Set(book.expired(at: PortraitBook.memory + 16)) == Set(Self.tokens[9..<15]))
         #expect(book.expired(at: .max / 2).count == 10)
     }

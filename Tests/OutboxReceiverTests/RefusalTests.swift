@@ -11,7 +11,7 @@ import Testing
         ["id": id, "totalSize": size, "blockTotal": total, "blockNo": number]
     }
 
-    /// Sends `body` for an upload of 1000 bytes and expects a 4xx that leaves the upload as it was.
+    /// Sends `body` for an upload of 1000 bytes and expects a 4xx that leaves the upload unchanged.
     private func expectRefused(_ body: Data) async throws {
         try await TestServer.run { server in
             let (id, _) = try server.preLoad(Self.content)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// A preLoad of a file that is all right but for one member, which is the last of its name.
+    /// Sends a preLoad of a valid file with one extra member. If the name occurs twice, the last value counts.
     private static func preLoad(_ member: String, _ value: String, _ server: TestServer) throws -> HTTPConnection.Reply
     {
         let file = #""fileName":"a.jpg","totalSize":1,"md5":"9e107d9d372bb6826bd81d3542a419d6","\#(member)":\#(value)"#
@@ -158,7 +158,7 @@ import Testing
                 try connection.send("HEAD", path)
                 #expect((404...405).contains(try connection.reply(hasBody: false).status))
             }
-            // A body would be taken for the beginning of this reply.
+            // If the HEAD reply had a body, the client would read those bytes as the start of this reply.
             try connection.send("GET", "/health")
             #expect(try connection.reply().status == 200)
         }

@@ -56,7 +56,7 @@ import Testing
         #expect(channel.isActive)
     }
 
-    /// A connection whose request was refused before its body ended.
+    /// A connection with a request that the server refused before the end of the body.
     private static func refused() throws -> EmbeddedChannel {
         let channel = try connected()
         try channel.writeInbound(post())
@@ -92,7 +92,7 @@ import Testing
     }
 }
 
-/// Lets one side of an `EmbeddedChannel` be closed, which would close both.
+/// Ignores a close of the output side only, because `EmbeddedChannel` would close both sides.
 private final class HalfClosing: ChannelOutboundHandler {
     typealias OutboundIn = HTTPResponsePart
 

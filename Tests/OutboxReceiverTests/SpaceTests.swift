@@ -48,7 +48,7 @@ import Testing
     }
 }
 
-/// One user and the space of the others.
+/// How the disk space is shared between users.
 @Suite struct SpaceTests {
     private struct Machine {
         var time: Int64 = 1_800_000_000
@@ -96,7 +96,7 @@ import Testing
             await #expect(throws: Refusal.diskFull) { try await Self.open(600, "b", store) }
             world.state.withLock { $0.time += Reservations.patience + 1 }
             _ = try await Self.open(600, "b", store)
-            // The id is as good as before.
+            // The upload's id is still valid.
             #expect(store.answer(for: id, user: "a") == .failed)
         }
     }
@@ -135,17 +135,17 @@ import Testing
             let refusal = try Self.preLoad(second, "alice-token", server)
             #expect(refusal.status == 507)
             #expect((refusal.json["message"] as? String)?.contains("quota of 1.5 kB") == true)
-            // What is there already takes no space.
+            // A content that the user already stored takes no further space.
             #expect(try Self.preLoad(first, "alice-token", server).status == 200)
             #expect(try Self.preLoad(second, "bob-token", server).status == 200)
-            // What is only promised counts too.
+            // Bob's open upload counts towards his quota too.
             #expect(try Self.preLoad(first, "bob-token", server).status == 507)
         }
         try await TestServer.run(root: root, configure: configure) { server in
             let status = try Self.preLoad(second, "alice-token", server).status
             #expect(status == 507)
         }
-        // What the administrator removes counts no longer.
+        // Contents removed by the administrator no longer count.
         let md5 = TestServer.md5(first)
         try FileManager.default.removeItem(at: root.appending(path: "objects/\(md5.prefix(2))/\(md5)"))
         try await TestServer.run(root: root, configure: configure) { server in

@@ -5,7 +5,7 @@ import OutboxReceiver
 import Synchronization
 import Testing
 
-/// A receiver running inside the test on a free port, in a directory that goes with it.
+/// A receiver running inside the test process on a free port, with a temporary directory as its root.
 final class TestServer: Sendable {
     static let boundary = "test-boundary"
     static let blockSize = 524_288
@@ -58,7 +58,8 @@ final class TestServer: Sendable {
         throw CancellationError()
     }
 
-    /// A server that was stopped lets go of its root when its last task has ended, a moment later.
+    /// Opens a receiver. Retries for up to 120 s while the previous server still holds the root (exit code 75):
+    /// a stopped server releases the root only when its last task ends.
     private static func opened(
         _ configuration: ReceiverConfiguration, _ now: (@Sendable () -> Int64)?, _ logger: Logger
     ) async throws -> Receiver {
@@ -89,7 +90,7 @@ final class TestServer: Sendable {
         return try connection.reply()
     }
 
-    /// Sends JSON as it stands here.
+    /// Posts the JSON text unchanged.
     func post(_ path: String, json: String) throws -> HTTPConnection.Reply {
         let connection = try connection()
         try connection.send("POST", path, body: Data(json.utf8))
@@ -147,7 +148,7 @@ final class TestServer: Sendable {
         try post("/fileSection/isFinish.do", ["fileIds": ids], token: token)
     }
 
-    /// Uploads all of `content` and returns its URL's path.
+    /// Uploads all of `content` and returns the path of the file's URL.
     @discardableResult
     func upload(
         _ content: Data, name: String = "a.jpg", type: String = "image/jpeg", path: String? = nil,
@@ -163,7 +164,7 @@ final class TestServer: Sendable {
         return (id, try finishedPath(id, token: token))
     }
 
-    /// Commits these files as a source and returns its URL's path.
+    /// Commits these files as a post and returns the path of the post's URL.
     func commit(
         _ ids: [String], source: String = "s1", revision: Int = 1, title: String = "A day at the sea",
         cover: String? = nil, createDate: String = "2026-11-21 09:30:00", token: String? = nil
@@ -219,7 +220,7 @@ final class TestServer: Sendable {
             + payload + Data("\r\n--\(boundary)\(end)".utf8)
     }
 
-    /// Bytes that are different for each seed.
+    /// Pseudorandom bytes, different for each seed.
     static func content(_ count: Int, seed: UInt64 = 1) -> Data {
         var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
         var bytes = [UInt8](repeating: 0, count: count)

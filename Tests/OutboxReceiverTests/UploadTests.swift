@@ -182,7 +182,7 @@ import Testing
         try await TestServer.run { server in
             try await withThrowingTaskGroup(of: String.self) { group in
                 for seed in 0..<40 {
-                    // Half of them are the same content under other names.
+                    // Two uploads each share one content under different names.
                     group.addTask {
                         let content = TestServer.content(1000, seed: UInt64(seed / 2))
                         return try server.upload(content, name: "\(seed).jpg").urlPath

@@ -5,13 +5,13 @@ import UploadCore
 
 @testable import Ledger
 
-/// A ledger whose file is flipped and cut: every damage is found, or makes no difference, and what is saved of it is
-/// what was written.
+/// Flips bits of a ledger file, overwrites pages and cuts the file. The inspection finds the damage, or the ledger
+/// reads the same. Salvaged records equal the original records.
 struct DamageTests {
     private let directory: TemporaryDirectory
     private let sound: Data
     private let contents: LedgerContents
-    /// OUTBOX_DAMAGES=5000 makes a long trial of it.
+    /// Number of damaged files. `OUTBOX_DAMAGES=5000` makes a long trial.
     private static let flips = ProcessInfo.processInfo.environment["OUTBOX_DAMAGES"].flatMap(Int.init) ?? 20
     private var file: LedgerFile { LedgerFile(directory: directory.path) }
 
@@ -79,7 +79,7 @@ struct DamageTests {
             }
             if try checkDamage(data) { found += 1 }
         }
-        // How many depends on how full the pages are, which differs from run to run.
+        // The exact number depends on the fill of the pages, which differs between runs.
         #expect(found > 0)
     }
 
@@ -122,7 +122,9 @@ struct DamageTests {
         #expect(try LedgerSalvage.make(at: directory.path("new"), from: file).saved.isEmpty)
     }
 
-    /// - Returns: whether the damage was found.
+    /// Checks that the inspection finds the damage, or that the ledger reads the same despite the damage.
+    ///
+    /// - Returns: whether the inspection found the damage.
     @discardableResult
     private func checkDamage(_ data: Data) throws -> Bool {
         try write(data)
@@ -140,13 +142,13 @@ struct DamageTests {
         defer { ledger.close() }
         let left = try LedgerContents(ledger)
         try left.check(isPartOf: contents, sameSecret: true)
-        // A head that is one commit old is a ledger before its last commit.
+        // If the damage leads LMDB to the previous meta page, the ledger lacks only the last commit.
         #expect(left.drops.count == contents.drops.count && left.secret == contents.secret)
         return false
     }
 }
 
-/// Everything a ledger tells.
+/// All records of a ledger.
 struct LedgerContents {
     var drops: [RelativePath: DropRecord] = [:]
     var uploads: [ContentKey: UploadRecord] = [:]
@@ -207,7 +209,7 @@ struct LedgerContents {
     }
 }
 
-/// Puts paths in every state into a ledger, and takes some away again, so that it has pages of every kind.
+/// Stores paths of every state in a ledger and deletes some, so that the ledger has pages of every kind.
 func fill(_ ledger: Ledger, paths: Int) async throws {
     for number in 0..<paths {
         let key = ContentKey(high: UInt64(number % (paths / 3 + 1)) &* 0x9E37_79B9_7F4A_7C15, low: 7)
@@ -234,11 +236,11 @@ func fill(_ ledger: Ledger, paths: Int) async throws {
     }
     try fillAside(ledger)
     await ledger.commit([])
-    // The state before the last commit, which a damaged head leads to, then lacks no more than this.
+    // A damaged meta page leads back to the state before the last commit. That state then lacks only this setting.
     await ledger.commit([.setting("last", [1])])
 }
 
-/// Sources, and uploads set aside, one of them too large for a page.
+/// Stores sources, and parked uploads, one of which is too large for a page.
 private func fillAside(_ ledger: Ledger) throws {
     for number in 0..<30 {
         var upload = sampleUpload()

@@ -6,7 +6,7 @@ import UploadCore
 
 @testable import Ledger
 
-/// Drops by the directories they lie in.
+/// Looks up drops by directory.
 struct DirectoryIndexTests {
     private let directory: TemporaryDirectory
 
@@ -29,12 +29,12 @@ struct DirectoryIndexTests {
             mapSize: 64 << 20, drops: drops, onTrouble: { _ in })
     }
 
-    /// Also where hashes collide, so that directories stand in each other's place.
+    /// With few distinct bytes, hashes collide and directories occupy each other's slots.
     @Test(arguments: [16, 1, 0]) func aDirectoryHoldsJustWhatWasStoredBelowIt(distinctBytes: Int) async throws {
         let ledger = try open(
             DropTable(hash: { bytes in
                 let hash = LedgerKeys.pathHash(bytes)
-                // One of four values a byte.
+                // Each distinct byte has one of four values.
                 return hash.prefix(distinctBytes).map { distinctBytes == 16 ? $0 : $0 % 4 }
                     + [UInt8](repeating: 1, count: 16 - distinctBytes)
             }))
@@ -77,7 +77,7 @@ struct DirectoryIndexTests {
         let ledger = try open(DropTable())
         await ledger.commit(try (0..<3000).map { .drop(fullDrop(try path("known/\($0)"))) })
         await ledger.commit([.drop(fullDrop(try path("other/x")))])
-        // Whoever reads one of them notices.
+        // Damages all other drops. Reading any of these counts a damaged record.
         try ledger.environment.write { transaction throws(LMDBError) in
             for slot in try transaction.reading.keys(LedgerTable.drops.table, prefix: []) {
                 let name = LedgerKeys.pathHash(Array("other/x".utf8))

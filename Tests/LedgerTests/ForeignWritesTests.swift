@@ -7,7 +7,7 @@ import UploadCore
 
 @testable import Ledger
 
-/// Something else than the ledger changes its file while it is open.
+/// Another program changes the ledger's file while the ledger is open.
 struct ForeignWritesTests {
     private let directory: TemporaryDirectory
     private let troubles = Troubles()
@@ -54,11 +54,11 @@ struct ForeignWritesTests {
         #expect(told == [.damaged])
     }
 
-    /// Lets the tables be looked up nowhere, as if the ledger's own commit had come between that and the look at the file.
+    /// Makes every lookup of a table fail, and accepts the file's change as if the ledger itself had committed it.
     private func loseTables() throws {
         let handle = try FileHandle(forUpdating: URL(fileURLWithPath: file))
         for page in 0..<2 {
-            // The root of the table of tables in struct MDB_meta (lmdb.h, mdb.c), behind the page's header.
+            // Offset 128: the root of the table of tables in struct MDB_meta (lmdb.h, mdb.c), after the page's header.
             try handle.seek(toOffset: UInt64(page * Int(getpagesize()) + 128))
             try handle.write(contentsOf: Data([0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0]))
         }

@@ -15,7 +15,7 @@ struct FullDiskTests {
         directory = try TemporaryDirectory()
     }
 
-    /// A disk of 1 MiB.
+    /// Mounts a file system of 1 MiB.
     private func mountDisk() throws -> String {
         let mount = directory.path("disk")
         try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: false)
@@ -45,7 +45,7 @@ struct FullDiskTests {
         defer { _ = run("/usr/bin/umount", "-l", mount) }
         try openLedger(mount).close()
         unlink("\(mount)/ledger.lmdb-lock")
-        // Fills what is left, to the last page.
+        // Fills the rest of the disk to the last page.
         _ = run("/usr/bin/dd", "if=/dev/zero", "of=\(mount)/filler", "bs=4k")
         let error = #expect(throws: LedgerError.self) { try openLedger(mount) }
         #expect(error?.description.contains("No space left on device") == true)

@@ -24,7 +24,7 @@ struct LedgerTests {
 
     @Test func whatWasAwaitedIsThereAfterAKill() async throws {
         await ledger.commit([.drop(fullDrop(try path("a.jpg"))), .upload(sampleUpload())])
-        // A copy taken while the ledger is open is what a kill would leave.
+        // A copy of the open ledger's file equals the file that a kill leaves behind.
         try FileManager.default.createDirectory(atPath: directory.path("killed"), withIntermediateDirectories: false)
         try FileManager.default.copyItem(
             atPath: directory.path("state/ledger.lmdb"), toPath: directory.path("killed/ledger.lmdb"))

@@ -4,7 +4,7 @@ import UploadCore
 
 @testable import Ledger
 
-/// Ledgers as older versions of the program wrote them.
+/// Opening ledgers that older versions of the program wrote.
 struct MigrationTests {
     private let directory: TemporaryDirectory
     private let secret = (0..<192).map { UInt8($0) }
@@ -13,14 +13,14 @@ struct MigrationTests {
         directory = try TemporaryDirectory()
     }
 
-    /// A ledger of an older version with one drop in it.
+    /// Writes a ledger of an older version with one drop.
     ///
-    /// - Parameter fields: encodes the drop's fields as that version did.
+    /// - Parameter fields: encodes the drop's fields in the format of that version.
     private func write(
         version: UInt8, _ drop: DropRecord, leavingOut missing: Set<LedgerTable> = [.sources, .parked, .directories],
         fields: (inout RecordEncoder) -> Void
     ) throws {
-        // Another table's name in its place leaves one out without moving those behind it.
+        // The name of another table takes the place of each omitted table, so that later tables keep their positions.
         let tables = LedgerTable.allCases.map { missing.contains($0) ? LedgerTable.meta.rawValue : $0.rawValue }
         let environment = try Environment(path: directory.path("ledger.lmdb"), tables: tables, mapSize: 64 << 20)
         let key = LedgerKeys.pathHash(drop.path.bytes) + [0]
@@ -37,7 +37,7 @@ struct MigrationTests {
         environment.close()
     }
 
-    /// Version 1: drops end with the time at which they were finished.
+    /// Version 1: a drop's last field is the time at which the drop finished.
     private func writeVersionOne(_ drop: DropRecord) throws {
         try write(version: 1, drop) { encoder in
             encoder.append(bytes: drop.path.bytes)
@@ -51,7 +51,7 @@ struct MigrationTests {
         }
     }
 
-    /// Version 3: drops end with what is known of a picture.
+    /// Version 3: a drop's last field holds the facts about a picture.
     private func writeVersionThree(
         _ drop: DropRecord, as version: UInt8 = 3,
         leavingOut missing: Set<LedgerTable> = [.sources, .parked, .directories]
@@ -176,7 +176,7 @@ struct MigrationTests {
             path: directory.path("ledger.lmdb"), tables: LedgerTable.allCases.map(\.rawValue), mapSize: 64 << 20)
         try environment.write { transaction throws(LMDBError) in
             try LedgerSchema.put([9, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
-            // What a newer program writes need not be what this one expects.
+            // A newer version may use a record format that this version can't read.
             try transaction.put(LedgerTable.drops.table, [1], [1, 2, 3])
         }
         environment.close()

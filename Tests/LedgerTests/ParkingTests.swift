@@ -4,7 +4,7 @@ import UploadCore
 
 @testable import Ledger
 
-/// Uploads of other accounts, set aside and brought back.
+/// Parks uploads of other accounts and brings them back.
 struct ParkingTests {
     private let directory: TemporaryDirectory
     private let ledger: Ledger
@@ -22,7 +22,7 @@ struct ParkingTests {
         return upload
     }
 
-    /// Every page of an upload's states, as the uploader would have written them.
+    /// The writes that the uploader makes for all fragment pages of an upload.
     private func pages(_ acknowledged: FragmentSet, _ receipts: [Int: String], count: Int) -> [LedgerWrite] {
         stride(from: 0, to: count, by: FragmentPage.fragments).map {
             .fragments(sampleKey, FragmentPage(of: $0, in: acknowledged, receipts: receipts))

@@ -82,7 +82,7 @@ struct RecordTests {
             }
             if round % 3 == 0 { mutated.removeLast(Int.random(in: 0...(mutated.count - 9), using: &random)) }
             sound += mutated.withUnsafeBytes { raw in
-                // Past the checksum, which would hide the fields from every mutation.
+                // Decodes without the checksum, which would reject every mutation before its fields are read.
                 [
                     isSound(raw, DropRecord.self), isSound(raw, UploadRecord.self),
                     isSound(raw, UploadCore.Confirmation.self),

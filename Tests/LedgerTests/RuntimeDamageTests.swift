@@ -4,7 +4,7 @@ import UploadCore
 
 @testable import Ledger
 
-/// Records that turn out to be damaged while the ledger is in use.
+/// The ledger finds damaged records while in use.
 struct RuntimeDamageTests {
     private let directory: TemporaryDirectory
     private let ledger: Ledger

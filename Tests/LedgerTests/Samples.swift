@@ -54,7 +54,7 @@ let commitSample = SourceCommit(
     sourceID: "8d2c5f0e9b7a41d3a6c4e1f20b953d78", revision: 2, title: "Ausflug ins Grüne", cover: "43",
     fileIDs: ["44", "43"], createdAt: WallTime(milliseconds: 11))
 
-/// A source with everything in it.
+/// A source with a value in every field.
 func fullSource(
     _ id: String = commitSample.sourceID, stage: SourceRecord.Stage = .committing(commitSample)
 ) throws -> SourceRecord {
@@ -81,7 +81,7 @@ func sampleParked() -> ParkedUpload {
         upload: sampleUpload(), acknowledged: FragmentSet(words: [0b1011]), receipts: [0: "\"a\"", 3: "\"b\""])
 }
 
-/// All uploads that are set aside.
+/// All parked uploads.
 func allParked(in ledger: Ledger) throws -> [ParkedUpload] {
     var found: [ParkedUpload] = []
     try ledger.forEachParked({ upload, acknowledged, receipts in

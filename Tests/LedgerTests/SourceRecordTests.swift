@@ -64,7 +64,7 @@ struct SourceRecordTests {
         for _ in 0..<200 {
             let record = randomSource(&random)
             var same = record
-            // Built up in another order, with room for more: sets and dictionaries order their elements by both.
+            // Inserts in another order, into more capacity: sets and dictionaries order their elements by both.
             same.files = [:]
             same.files.reserveCapacity(500)
             for (name, key) in record.files.shuffled(using: &random) { same.files[name] = key }

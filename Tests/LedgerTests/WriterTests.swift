@@ -71,7 +71,7 @@ struct WriterTests {
     }
 }
 
-/// What callbacks on another thread reported, in order.
+/// Records the values that callbacks on another thread report, in order.
 final class Recorder<Value: Sendable>: Sendable {
     private let recorded = Mutex<[Value]>([])
 

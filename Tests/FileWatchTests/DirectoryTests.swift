@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import UploadCore
 
-/// What becomes of directories that come, move and go.
+/// Directories appear, move and vanish.
 @Suite struct DirectoryTests {
     @Test func `files in a new directory are found, whether made before or after it is watched`() async throws {
         let outbox = try Outbox()
@@ -18,7 +18,7 @@ import UploadCore
         try await Poll.until("all are ready", timeout: .seconds(120)) {
             Set(outbox.story.filter { $0.hasPrefix("ready") }).count == 1000
         }
-        // Each directory is watched by now, too.
+        // The watch now covers each directory, too.
         for index in 0..<1000 { try outbox.write("d\(index)/e/g", "x") }
         try await Poll.until("the second files are ready", timeout: .seconds(120)) {
             Set(outbox.story.filter { $0.hasPrefix("ready") }).count == 2000
@@ -52,7 +52,7 @@ import UploadCore
     }
 
     @Test func `a directory renamed while its files settle takes them along`() async throws {
-        // Long enough for the rename to come first, also where this thread has to wait.
+        // Long enough for the rename to happen first, even if this thread has to wait.
         let outbox = try Outbox(.quick(settle: .seconds(10)))
         try await outbox.start()
         try outbox.makeDirectory("a")

@@ -7,9 +7,9 @@ import UploadCore
 
 @testable import FileWatch
 
-/// File systems that others can change.
+/// File systems that other machines or processes can change.
 @Suite struct FileSystemTests {
-    // man 2 statfs and linux/magic.h, once more and by hand: the table is compared with it entry by entry.
+    // Typed by hand from man 2 statfs and linux/magic.h. The test compares the program's table entry by entry.
     private static let shared: [(magic: UInt32, name: String)] = [
         (0x6969, "nfs"), (0x517B, "smb"), (0xFF53_4D42, "cifs"), (0xFE53_4D42, "smb2"), (0x6573_5546, "fuse"),
         (0x0102_1997, "9p"), (0x5346_414F, "afs"), (0x6B41_4653, "kafs"), (0xC3_6400, "ceph"),
@@ -48,7 +48,7 @@ import UploadCore
         #expect(FileSystemType(magic: 0xABCD_0123).name == "0xabcd0123")
     }
 
-    /// A kernel that says that everything is on NFS.
+    /// A kernel that reports NFS for every file.
     private var remote: Kernel {
         var kernel = Kernel()
         kernel.fileSystem = { _ in FileSystemType(magic: 0x6969) }
@@ -95,7 +95,7 @@ import UploadCore
     func `a file that somebody goes on writing behind a FUSE mount is not ready`() async throws {
         let mount = try BindFS()
         defer { mount.unmount() }
-        // Longer than the writer may have to wait for its turn, and shorter than it goes on.
+        // Longer than any pause of the writer on a busy machine, and shorter than the writer's whole run.
         let outbox = try Outbox(.quick(unknownWriterWait: .seconds(6)), in: mount.directory)
         try await outbox.start()
         let writer = try Writer(mount.behind + "/slow")
@@ -127,14 +127,14 @@ import UploadCore
     }
 }
 
-/// A directory that is seen a second time through FUSE.
+/// A directory mounted a second time through FUSE (bindfs).
 private final class BindFS {
     let directory: TemporaryDirectory
     let behind: String
     private let point: String
     private let process = Process()
 
-    /// Whether it can be had, found out by doing it.
+    /// Whether bindfs works here, found by trying a mount.
     static let isThere: Bool = {
         guard let mount = try? BindFS() else { return false }
         mount.unmount()
@@ -164,7 +164,7 @@ private final class BindFS {
         kill()
     }
 
-    /// Ends the process that answers for the mount.
+    /// Kills the process that serves the mount.
     func kill() {
         Glibc.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()

@@ -9,9 +9,9 @@ import UploadCore
 
 @testable import FileWatch
 
-/// What happens when the kernel refuses watches, and when there is room again.
+/// The kernel refuses watches, and later allows more.
 @Suite struct LimitTests {
-    /// A kernel with room for so many watches.
+    /// A kernel that allows a given number of watches.
     private final class Room: Sendable {
         private let left: Mutex<Int>
         private let owned = Mutex<Set<Int32>>([])
@@ -160,7 +160,7 @@ import UploadCore
     @Test func `nothing wakes the watch while nothing happens`() async throws {
         let idle = try Outbox(kernel: .withoutMounts)
         try await idle.start()
-        // A second watch that is kept busy is the clock.
+        // The scans of a second, busy watch measure the time.
         let busy = try Outbox()
         try await busy.start()
         _ = try await idle.rescan()

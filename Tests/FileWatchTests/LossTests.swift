@@ -8,7 +8,7 @@ import UploadCore
 
 @testable import FileWatch
 
-/// What happens when the kernel loses events, or the outbox itself is lost.
+/// The kernel loses events, or the outbox itself disappears.
 @Suite struct LossTests {
     @Test func `a removed outbox is lost, and taken up again when it is back`() async throws {
         let outbox = try Outbox()
@@ -133,7 +133,7 @@ import UploadCore
         #expect(rmdir(outbox.root) == 0)
         try await outbox.sees("lost")
         let before = outbox.watch.counters.rounds
-        // The first two may still come from what the kernel told of the removal.
+        // The kernel's events of the removal may cause the first two rounds.
         try await Poll.until("a few rounds") { outbox.watch.counters.rounds >= before + 3 }
         #expect(clock.now - start >= .seconds(1))
         #expect(!outbox.watch.counters.isOutboxThere)
@@ -145,7 +145,7 @@ import UploadCore
         kernel.openQueue = { wakeup throws(Errno) in try InotifyQueue(wakeup: wakeup, hasReader: false) }
         let outbox = try Outbox(kernel: kernel)
         try await outbox.start()
-        // The kernel joins equal events that follow each other, hence two files.
+        // Alternates between two files, because the kernel coalesces equal consecutive events.
         for name in ["a", "b"] { try outbox.write(name) }
         let enough = try #require(Int(limit.trimmingCharacters(in: .whitespacesAndNewlines)))
         for index in 0...enough { #expect(chmod(outbox.path(index % 2 == 0 ? "a" : "b"), 0o600) == 0) }

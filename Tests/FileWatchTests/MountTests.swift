@@ -7,7 +7,7 @@ import UploadCore
 
 @testable import FileWatch
 
-/// File systems that come and go below the outbox.
+/// Mounts and unmounts below the outbox.
 @Suite(.enabled(if: getuid() == 0, "only root may mount")) struct MountTests {
     /// An outbox with a tmpfs mounted on `disk`, which holds `disk/d/f`.
     private func mounted() async throws -> Outbox {
@@ -111,7 +111,7 @@ import UploadCore
     }
 }
 
-/// The book that is kept of mounts, without any.
+/// `MountBook` alone, without real mounts.
 @Suite final class MountBookTests {
     private var book = MountBook()
     private let disk: RelativePath
@@ -126,7 +126,7 @@ import UploadCore
         MountBook.Identity(fileSystem: number, source: [], inode: 1, born: 0)
     }
 
-    /// Updates with mounts that bear the same number as what is mounted.
+    /// Updates the book. The id of each mount is also the number of its file system, unless the test passes `number`.
     private func update(_ table: [RelativePath: UInt64], is number: UInt64? = nil) -> [MountBook.Change] {
         let mounts = table.mapValues { MountTable.Mount(id: $0, source: []) }
         return book.update(mounts) { _, mount in self.identity(number ?? mount.id) }

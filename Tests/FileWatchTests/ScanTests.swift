@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import UploadCore
 
-/// What scans find, and how they make up for what events do not tell.
+/// What scans find, and how they make up for missing events.
 @Suite struct ScanTests {
     @Test func `files that are there at the start are ready at once`() async throws {
         let outbox = try Outbox(.quick(settle: .zero))
@@ -82,7 +82,7 @@ import UploadCore
     }
 
     @Test func `a directory that cannot be listed is told of, and nothing below it counts as absent`() async throws {
-        // Root may list everything but what nests too deep to be named.
+        // Root may list all directories except one whose path is too long.
         let outbox = try Outbox()
         let name = String(repeating: "n", count: 250)
         let parent = try Directory(path: outbox.root)

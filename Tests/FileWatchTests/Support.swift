@@ -10,9 +10,9 @@ import UploadCore
 
 @testable import FileWatch
 
-/// A watched directory and everything that was told of it.
+/// A watched directory and all events that the watch reported.
 final class Outbox: Sendable {
-    /// Holds the outbox; what lies beside it is not watched.
+    /// Contains the outbox. Files beside the outbox are not watched.
     let directory: TemporaryDirectory
     let root: String
     let watch: FileWatch
@@ -35,10 +35,10 @@ final class Outbox: Sendable {
 
     var events: [WatchEvent] { log.all }
 
-    /// What is left of the events when their details are taken away, for readable comparisons.
+    /// The events without details, for readable comparisons.
     var story: [String] { events.map(\.headline) }
 
-    /// Starts, and waits for the first full scan to end.
+    /// Starts the watch and waits for the end of the first full scan.
     func start() async throws {
         watch.start()
         try await sees("the first scan") { $0.hasPrefix("scanned") }
@@ -47,7 +47,7 @@ final class Outbox: Sendable {
     func path(_ name: String) -> String { "\(root)/\(name)" }
 
     func write(_ name: String, _ text: String = "content") throws {
-        // Foundation writes another file and renames it.
+        // Not through Foundation, which writes a temporary file and renames it.
         let file = try Writer(path(name))
         try file.append(text)
         file.close()
@@ -69,7 +69,7 @@ final class Outbox: Sendable {
         ) { story.count { $0 == headline } >= times }
     }
 
-    /// Asks for a full scan, waits for it and returns what it found: everything before it was told by then.
+    /// Runs a full scan and returns its summary. By then the watch has reported all earlier changes.
     func rescan() async throws -> ScanSummary {
         let before = scans.count
         watch.rescan()
@@ -93,7 +93,7 @@ final class EventLog: Sendable {
 }
 
 extension Kernel {
-    /// A kernel that tells of no mounts. The real one tells every watch of each mount that anybody makes on the machine.
+    /// A kernel that reports no mounts. The real kernel reports each mount on the machine to every watch.
     static var withoutMounts: Kernel {
         var kernel = Kernel()
         kernel.openMounts = { () throws(Errno) in try MountMonitor(path: "/dev/null") }
@@ -102,7 +102,7 @@ extension Kernel {
 }
 
 extension FileWatch.Options {
-    /// Settles quickly and never rescans by itself.
+    /// Options for a watch that settles quickly and never rescans by itself.
     static func quick(
         settle: Duration = .milliseconds(50), unknownWriterWait: Duration = .milliseconds(200),
         isIgnored: @escaping @Sendable (RelativePath, Bool) -> Bool = { _, _ in false },
@@ -134,15 +134,15 @@ extension WatchEvent {
     }
 }
 
-/// A path that is known to be a proper one.
+/// Parses a path that the test knows to be valid.
 func relative(_ path: String) throws -> RelativePath { try #require(RelativePath(path)) }
 
-/// A moment so many milliseconds after the start of time.
+/// The time this many milliseconds after the clock's zero.
 func at(_ milliseconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: milliseconds * 1_000_000) }
 
 /// Runs a program to its end.
 ///
-/// - Returns: whether it succeeded; false as well where there is no such program.
+/// - Returns: whether the program succeeded; false if it does not exist.
 func run(_ program: String...) -> Bool {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
@@ -153,12 +153,12 @@ func run(_ program: String...) -> Bool {
     return process.terminationStatus == 0
 }
 
-/// Lets two names change places (man 2 renameat2, RENAME_EXCHANGE); the result is that of the system call.
+/// Exchanges two names (man 2 renameat2, RENAME_EXCHANGE) and returns the result of the system call.
 func exchange(_ one: String, _ other: String) -> Int32 {
     outbox_renameat2(AT_FDCWD, one, AT_FDCWD, other, 2)
 }
 
-/// A file kept open for writing.
+/// Keeps a file open for writing.
 final class Writer {
     private let descriptor: Int32
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import UploadCore
 
-/// What becomes of files that come, change and go while the outbox is watched.
+/// Files appear, change and vanish while the outbox is watched.
 @Suite struct WatchingTests {
     @Test func `a written file is seen and then ready`() async throws {
         let outbox = try Outbox()
@@ -63,7 +63,7 @@ import UploadCore
         let file = try Writer(outbox.path("slow"))
         try file.append("first")
         try await outbox.sees("seen slow")
-        // Several files come to rest one after the other, which takes longer than the settling time of the first.
+        // Several files settle one after the other, which takes longer than the settling time of the first file.
         for index in 0..<4 {
             try outbox.write("other\(index)")
             try await outbox.sees("ready other\(index)")

@@ -52,7 +52,7 @@ struct StateDirectoryTests {
         #expect(flock(held.rawValue, LOCK_EX | LOCK_NB) == 0)
         let lock = place.path("lock")
         let release = Thread {
-            // Once somebody else has it open, and so is about to wait for it.
+            // Release the lock once a second descriptor is open, so that its owner is about to wait.
             while Self.descriptors(of: lock) < 2 { sched_yield() }
             flock(held.rawValue, LOCK_UN)
         }
@@ -60,7 +60,7 @@ struct StateDirectoryTests {
         _ = try StateDirectory(path: place.path)
     }
 
-    /// How many descriptors of this process are a file's.
+    /// Returns the number of this process's descriptors for a file.
     private static func descriptors(of path: String) -> Int {
         let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return numbers.count {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Work that several ask for")
 struct SharedWorkTests {
-    /// Work that goes on until it is let go or cancelled, and counts.
+    /// Work that lasts until released or cancelled, and counts its starts and cancellations.
     private final class Bench: Sendable {
         struct Counts: Equatable {
             var begun = 0
@@ -55,7 +55,7 @@ struct SharedWorkTests {
         try await bench.untilBegun()
         bench.letGo()
         #expect(await first.value == "a")
-        // The second may have come when the work was over already; then it was done again.
+        // The second caller may have come after the end of the work, which then ran again.
         #expect(await second.value == "a")
     }
 

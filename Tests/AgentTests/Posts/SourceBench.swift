@@ -10,7 +10,7 @@ import UploadCore
 @testable import FileWatch
 
 extension Bench {
-    /// Tells of a full scan that found everything that is there.
+    /// Reports a full scan that found every existing path.
     func scan() async throws {
         var summary = ScanSummary()
         for name in FileManager.default.enumerator(atPath: outbox)?.compactMap({ $0 as? String }) ?? [] {
@@ -19,12 +19,12 @@ extension Bench {
         await uploader.take([.scanned(summary)])
     }
 
-    /// Writes a directory's `source.toml` and tells of it, as the watch does.
+    /// Writes a directory's `source.toml` and reports it like the watch.
     func describe(_ directory: String, _ text: String = "") async throws {
         try await drop("\(directory)/source.toml", Array(text.utf8))
     }
 
-    /// Lets so much time pass that what is at rest is taken.
+    /// Advances the clock by `SourceMachine.quiet`, after which the agent takes a post without changes.
     func passQuiet() async {
         clock.advance(by: SourceMachine.quiet)
         await uploader.alarmRang()
@@ -34,7 +34,7 @@ extension Bench {
         await uploader.sources().first { $0.directory.description == directory }
     }
 
-    /// Waits until a source is in a state.
+    /// Waits until a post is in a state.
     func until(_ directory: String, _ state: SourceState) async throws {
         var last: SourceReport?
         try await Poll.until("\(directory) is \(state)", lastState: { "\(String(describing: last))" }) {
@@ -43,7 +43,7 @@ extension Bench {
         }
     }
 
-    /// Waits until a file's content is known and a source has been told.
+    /// Waits until the record of every named file has a key.
     func known(_ names: String...) async throws {
         for name in names {
             try await Poll.until("the content of \(name)") { try await record(name)?.key != nil }

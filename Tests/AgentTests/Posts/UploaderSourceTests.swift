@@ -11,7 +11,7 @@ import UploadCore
 
 @Suite("Uploader: sources")
 struct UploaderSourceTests {
-    /// A bench whose outbox was looked through.
+    /// Returns a bench after its first full scan; `after`: the next run of another bench, without a scan.
     private func bench(_ remote: ScriptedRemote = ScriptedRemote(), after bench: Bench? = nil) async throws -> Bench {
         let next = try await Bench(
             place: bench?.place, remote: remote, clock: bench?.clock ?? .ahead(by: .seconds(3600)))
@@ -250,7 +250,7 @@ struct UploaderSourceTests {
 
     // MARK: Directories that go and come back
 
-    /// Moves a directory out of the outbox, for as long as it takes to count as removed.
+    /// Moves a directory out of the outbox until the removal counts.
     private func hide(_ bench: Bench) async throws {
         #expect(rename("\(bench.outbox)/trip", bench.place.path("aside")) == 0)
         await bench.uploader.take([.gone(try bench.path("trip"))])
@@ -277,7 +277,7 @@ struct UploaderSourceTests {
             bench = try await self.bench(remote, after: bench)
         }
         show(bench)
-        // Of its files nothing need be told: the ledger may know them.
+        // The watch need not report the files: the ledger may know them.
         try await bench.ready("trip/source.toml")
         try await bench.scan()
         try await bench.until("trip", .draft)
@@ -356,7 +356,7 @@ struct UploaderSourceTests {
 
     // MARK: Copies of the outbox
 
-    /// Puts a copy in the place of what stands at a path.
+    /// Replaces a file or directory with a copy made by `cp` with an option.
     private func replace(_ path: String, copyingWith option: String) throws {
         let copy = path + ".copy"
         let process = try Process.run(
@@ -396,7 +396,7 @@ struct UploaderSourceTests {
         bench = try await next(remote, bench, copying: what.name, with: what.option)
         try await bench.until("trip", .file(.done))
         #expect(await bench.source("trip")?.id == id)
-        // The next run knows the copy for what it is.
+        // The next run recognises the copy.
         bench = try await next(remote, bench)
         #expect(await bench.source("trip")?.id == id)
         #expect(remote.commits.count == 1)

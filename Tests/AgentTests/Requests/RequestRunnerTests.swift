@@ -35,12 +35,12 @@ struct RequestRunnerTests {
         ) { [news] in news.add($0) }
     }
 
-    /// What the requests reported.
+    /// The reports of the requests.
     private final class News: Sendable {
         private let list = Mutex<[RequestRunner.News]>([])
         func add(_ news: RequestRunner.News) { list.withLock { $0.append(news) } }
 
-        /// Waits for the end of a request.
+        /// Waits for the end of a request and returns its events.
         func end() async throws -> [MachineEvent] {
             let found = Mutex<[MachineEvent]>([])
             try await Poll.until("a request ends") {
@@ -53,7 +53,7 @@ struct RequestRunnerTests {
         }
     }
 
-    /// An upload machine with paths that wait for one content.
+    /// Returns an upload machine with paths that wait for one content.
     private func uploads(_ names: [String], identities: [FileIdentity?] = []) throws -> UploadFacts {
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
         var machine = UploadMachine(limits: limits, traits: remote.traits, scope: remote.scope, seed: 1)

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import UploadCore
 
-/// Says the same of every file, once it may.
+/// Returns the same facts for every file, once the test releases the answers.
 final class ScriptedExaminer: MediaExamining {
     private struct State {
         var isHeld = false

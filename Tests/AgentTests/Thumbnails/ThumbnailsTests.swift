@@ -23,7 +23,7 @@ struct ThumbnailsTests {
         thumbnails = Thumbnails(media: media) { [news] in news.add($0) }
     }
 
-    /// What the examinations reported.
+    /// The reports of the examinations.
     private final class News: Sendable {
         private let list = Mutex<[Thumbnails.News]>([])
         func add(_ news: Thumbnails.News) { list.withLock { $0.append(news) } }
@@ -40,7 +40,7 @@ struct ThumbnailsTests {
         }
     }
 
-    /// The records of a test, and the files of those that can be opened.
+    /// The records of a test, and the files that open.
     private struct Facts: ContentFacts {
         var records: [DropRecord] = []
         var files: [RelativePath: SharedDescriptor] = [:]
@@ -54,7 +54,7 @@ struct ThumbnailsTests {
         func open(_ record: DropRecord) -> SharedDescriptor? { files[record.path] }
     }
 
-    /// A record of a picture with this name, and its file.
+    /// Returns a record of a picture with this name, and the open file.
     private func picture(_ name: String) throws -> (record: DropRecord, file: SharedDescriptor) {
         try Data([1, 2, 3]).write(to: URL(fileURLWithPath: place.path(name)))
         let file = try SharedDescriptor(opening: place.path(name), flags: O_RDONLY)

@@ -198,5 +198,5 @@ struct UploaderMediaTests {
     }
 }
 
-/// Bytes that begin as a JPEG does.
+/// Bytes with the signature of a JPEG.
 private func picture(_ seed: UInt8) -> [UInt8] { [0xFF, 0xD8, 0xFF, 0xE0] + content(seed) }

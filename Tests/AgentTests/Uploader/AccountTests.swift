@@ -25,7 +25,7 @@ struct AccountTests {
         await bench.kill()
     }
 
-    /// Anna's upload of two fragments, of which the server has one.
+    /// Returns a bench with Anna's upload of two fragments, the first already on the server.
     private func halfSent(_ anna: ScriptedRemote) async throws -> Bench {
         anna.hold(.send, letting: 1)
         let first = try await bench("anna", anna)
@@ -100,7 +100,7 @@ struct AccountTests {
         try await first.ends("a", .done)
         await end(first)
         let second = try await bench("ben", after: first, ben)
-        // As after a change of its attributes.
+        // The event that follows a change of attributes.
         try await second.ready("a")
         try await second.drop("b", content(2))
         try await second.ends("b", .done)
@@ -140,7 +140,7 @@ struct AccountTests {
         let first = try await bench("anna", anna)
         let store = SessionStore(stateDirectory: first.place.path("state"))
         try store.save(try StoredSession(token: "t", user: "anna"))
-        // Kernel times come in steps of some milliseconds.
+        // Kernel timestamps advance in steps of some milliseconds.
         let begun = try #require(store.turns.last?.until)
         try await Poll.until("a file of Anna's time") {
             try first.write("early", content(1))

@@ -102,7 +102,7 @@ struct ActionTests {
         try bench.write("a", content(1))
         await bench.uploader.take([.seen(try bench.path("a"))])
         try await bench.ready("a")
-        // Attributes alone make it no other file either.
+        // A change of attributes alone does not make a new file.
         #expect(chmod("\(bench.outbox)/a", 0o600) == 0)
         try await bench.ready("a")
         try await bench.ends("a", .cancelled)
@@ -216,6 +216,6 @@ struct ActionTests {
 }
 
 extension Uploader {
-    /// Where an upload stands in the queue.
+    /// The position of an upload in the queue.
     fileprivate func place(of key: ContentKey) -> Int64? { machine.record(of: key)?.order }
 }

@@ -32,7 +32,7 @@ struct AfterUploadTests {
         #expect(!exists("trip/a.jpg", in: bench))
         let moved = try Data(contentsOf: URL(fileURLWithPath: "\(bench.outbox)/Sent/trip/a.jpg"))
         #expect(Array(moved) == content(1))
-        // Whoever asks for the path it was dropped under is told where it is.
+        // The id of the original path leads to the file at its new path.
         let report = await bench.uploader.file(id: FileReport.id(of: try bench.path("trip/a.jpg")))
         #expect(report?.path == (try bench.path("Sent/trip/a.jpg")))
         #expect(report?.movedFrom == (try bench.path("trip/a.jpg")))
@@ -53,7 +53,7 @@ struct AfterUploadTests {
         } else {
             try await bench.ends("Sent/a.jpg", .done)
         }
-        // The writer had it open twice, and closed it again while it was on its way out.
+        // The writer opened the file twice, and closed it again while the uploader moved it.
         await bench.uploader.take([.seen(path), .gone(path)])
         try await bench.ends("Sent/a.jpg", .done)
         #expect(await bench.uploader.book.drops[path] == nil)
@@ -103,7 +103,7 @@ struct AfterUploadTests {
         try await Poll.until("the question") { bench.remote.isWaiting(at: .finish) }
         let path = try bench.path("a.jpg")
         try bench.write("a.jpg", content(2))
-        // As if nothing had told: the record takes the file for the one that was sent.
+        // Make the record name the new identity, as if no event had reported the change.
         let status = try bench.status("a.jpg")
         await bench.uploader.pretend(path, is: FileIdentity(status))
         bench.remote.release()
@@ -165,7 +165,7 @@ struct AfterUploadTests {
     @Test("leaves the file where it was, says so, and tries again later, where it can't be moved")
     func cannotMove() async throws {
         let bench = try await Bench(afterUpload: .move)
-        // Not a directory.
+        // A file in the place of the directory.
         try bench.write("Sent", content(9))
         try await bench.drop("a.jpg", content(1))
         try await Poll.until("the trouble to be told") { await bench.uploader.status.problems[.afterUpload] != nil }
@@ -194,7 +194,7 @@ struct AfterUploadTests {
         try await first.drop("a.jpg", content(1))
         try await Poll.until("the file to go") { !exists("a.jpg", in: first) && !isHeld(first) }
         await first.kill()
-        // As a kill before the deletion leaves it.
+        // The state after a kill before the deletion.
         try first.write(".outbox-holding/trip/a.jpg", content(1))
         let bench = try await Bench(place: first.place, remote: first.remote, afterUpload: .delete)
         #expect(exists("trip/a.jpg", in: bench))
@@ -206,7 +206,7 @@ struct AfterUploadTests {
 }
 
 extension Uploader {
-    /// Makes a path's record name another file.
+    /// Replaces the file identity in a path's record.
     fileprivate func pretend(_ path: RelativePath, is identity: FileIdentity) {
         guard var record = book.drops[path] else { return }
         record.identity = identity

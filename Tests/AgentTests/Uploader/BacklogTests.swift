@@ -12,7 +12,7 @@ import UploadCore
 struct BacklogTests {
     private static let count = 300
 
-    /// An uploader whose thread is busy until `gate` opens, and which has heard of many files meanwhile.
+    /// Returns an uploader whose thread is busy until `gate` opens, with the events of many files in its queue.
     private func busy(_ gate: DispatchSemaphore) async throws -> Bench {
         let bench = try await Bench(clock: .ahead(by: .seconds(3600), step: .milliseconds(5)))
         let paths = try (0..<Self.count).map { try bench.path("\($0).jpg") }

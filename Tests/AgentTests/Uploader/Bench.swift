@@ -19,7 +19,7 @@ import UploadCore
 
 @testable import Agent
 
-/// An uploader on a ledger and an outbox of its own, without a watch: the test tells what happened.
+/// An uploader with a ledger and an outbox of its own, but no watch: the test sends the events.
 final class Bench: Sendable {
     let place: TemporaryDirectory
     let remote: ScriptedRemote
@@ -27,14 +27,14 @@ final class Bench: Sendable {
     let ledger: Ledger
     let uploader: Uploader
     private let sidecars: SidecarWriter
-    /// What the watch was asked to settle again.
+    /// The paths that the uploader sent back to settle.
     let reconsidered = Mutex<[RelativePath]>([])
-    /// Whether a file that is to settle again is found to be ready at once.
+    /// Whether a file sent back to settle is reported as ready, or as gone if missing, at once.
     private let settlesAtOnce: Bool
 
     var outbox: String { place.path("outbox") }
 
-    /// A bench; with the place of another one it is the next run of the same agent.
+    /// Creates a bench. With the `place` of another bench, it is the next run of the same agent.
     init(
         place: TemporaryDirectory? = nil, remote: ScriptedRemote = ScriptedRemote(),
         clock: HandClock = .ahead(by: .seconds(3600)),
@@ -78,11 +78,11 @@ final class Bench: Sendable {
 
     deinit { remote.release() }
 
-    /// Ends the run as a kill does: nothing more reaches the disk.
+    /// Ends the run like a kill: nothing more reaches the disk.
     func kill() async {
         ledger.close()
         uploader.beginToEnd()
-        // Waits for the uploader's thread, and for the one that writes sidecars.
+        // Wait for the uploader's thread, and below for the thread that writes sidecars.
         _ = await uploader.now
         sidecars.forgetPending()
         await sidecars.flush()
@@ -108,7 +108,7 @@ final class Bench: Sendable {
         try Data(bytes).write(to: file)
     }
 
-    /// Writes a file and tells of it, as the watch does.
+    /// Writes a file and reports it like the watch.
     func drop(_ name: String, _ bytes: [UInt8]) async throws {
         try write(name, bytes)
         await uploader.take([.seen(try path(name))])
@@ -127,7 +127,7 @@ final class Bench: Sendable {
     }
 
     func remove(_ name: String) async throws {
-        // A sidecar may come into a directory while it is being emptied.
+        // The agent may write a sidecar into the directory during its removal.
         try await Poll.until("\(name) to be removed") {
             try? FileManager.default.removeItem(atPath: "\(outbox)/\(name)")
             return !FileManager.default.fileExists(atPath: "\(outbox)/\(name)")
@@ -135,7 +135,7 @@ final class Bench: Sendable {
         await uploader.take([.gone(try path(name))])
     }
 
-    /// Lets a removal count.
+    /// Advances the clock by the removal grace, so that a removal counts.
     func passGrace() async {
         clock.advance(by: PathBook.removalGrace)
         await uploader.handle(.tick)
@@ -150,19 +150,19 @@ final class Bench: Sendable {
         return try? JSONSerialization.jsonObject(with: data) as? [String: Any]
     }
 
-    /// Waits until a path is in a state, as the uploader tells it.
+    /// Waits until the uploader reports a state for a path.
     func until(_ name: String, is state: FileState) async throws {
         let id = FileReport.id(of: try path(name))
         try await Poll.until("\(name) is \(state)") { await uploader.file(id: id)?.state == state }
     }
 
-    /// Waits until a path is in a final state and its sidecar says so.
+    /// Waits until record and sidecar of a path both show a final state.
     func ends(_ name: String, _ state: FileState) async throws {
         try await Poll.until(
             "the sidecar of \(name) says \(state)", lastState: { "\(sidecar(name)?["state"] ?? "none")" }
         ) {
             guard sidecar(name)?["state"] as? String == state.rawValue else { return false }
-            // The sidecar may be one of an earlier run.
+            // The sidecar may come from an earlier run.
             return try await record(name)?.state == state
         }
     }

@@ -8,15 +8,15 @@ import UploadCore
 
 @testable import Agent
 
-/// What a user wants of a file follows the file, whatever its name becomes and whoever sees that.
+/// A user's action on a file follows the file through renames, whether the watch or a scan finds the new name.
 @Suite("Uploader: wishes belong to files")
 struct FileWishTests {
-    /// How far a file has got when the user acts on it.
+    /// The stage of a file when the user acts on the file.
     enum Stage: CaseIterable {
         case settling, hashing, uploading
     }
 
-    /// What becomes of its name while no agent runs.
+    /// The change of the file's name while no agent runs.
     enum Change: CaseIterable {
         case renamed, moved, directoryRenamed
 
@@ -43,7 +43,7 @@ struct FileWishTests {
         return answer
     }
 
-    /// Drops a file and acts on it at a stage of its way.
+    /// Drops a file and performs an action when the file reaches a stage.
     private func act(_ action: UserAction, on name: String, at stage: Stage, _ bench: Bench) async throws {
         bench.remote.hold(.send)
         try bench.write(name, content(1))
@@ -52,7 +52,7 @@ struct FileWishTests {
         switch stage {
         case .settling: try await act(action, on: name, bench)
         case .hashing:
-            // In one step, so that the hash can't be ready before.
+            // Event and action in one step, so that the action comes before the hash.
             let answer = await bench.uploader.take(
                 [.ready(path, try bench.status(name))], thenPerform: action, on: try target(name, bench))
             #expect(answer?.unchanged().map(\.reason) == [])
@@ -78,13 +78,13 @@ struct FileWishTests {
         return try await Bench(place: bench.place, remote: bench.remote, clock: bench.clock)
     }
 
-    /// Tells of a full scan as the watch does: of files that the ledger does not know first.
+    /// Reports a full scan in the watch's order: first the files that the ledger does not know.
     private func look(_ names: String..., in bench: Bench) async throws {
         for name in names { try await bench.ready(name) }
         try await bench.scan()
     }
 
-    /// Waits until another file is through: so is all that came before it.
+    /// Waits until a new file is done. The uploader has then handled every earlier event.
     private func witness(_ bench: Bench, _ seed: UInt8 = 99) async throws {
         bench.remote.release()
         try await bench.drop("witness", content(seed, 5000))
@@ -108,7 +108,7 @@ struct FileWishTests {
         #expect(try await bench.record("trip/a") == nil)
         #expect(try await bench.record(change.newName)?.isCancelledByUser == true)
         try await Poll.until("the old sidecar to go") { bench.sidecar("trip/a") == nil }
-        // It can be had back, and is the file's own wish over the next restart.
+        // The next restart keeps the cancellation. A retry still uploads the file.
         let last = try await restart(bench)
         try await last.ready(change.newName)
         #expect(try await last.record(change.newName)?.state == .cancelled)
@@ -129,7 +129,7 @@ struct FileWishTests {
         try await bench.until(change.newName, is: .paused)
         #expect(bench.remote.sent.count == sent + 1)
         try await Poll.until("the old name to be forgotten") {
-            // The grace may have begun only just now.
+            // The removal grace may have started only just now.
             await bench.passGrace()
             return try await bench.record("trip/a").map(\.wasRemoved) ?? true
         }
@@ -331,7 +331,7 @@ struct FileWishTests {
 }
 
 extension Uploader {
-    /// Takes events in and acts before anything else can happen.
+    /// Handles events and performs an action, with nothing in between.
     fileprivate func take(
         _ events: [WatchEvent], thenPerform action: UserAction, on target: ActionTarget
     ) async -> [ActionOutcome<FileReport>]? {
@@ -339,7 +339,7 @@ extension Uploader {
         return await perform(action, on: target)
     }
 
-    /// Where a path's upload stands in the queue.
+    /// The position of a path's upload in the queue.
     fileprivate func order(of name: String) -> Int64? {
         RelativePath(name).flatMap { record(of: $0)?.key }.flatMap { machine.record(of: $0)?.order }
     }

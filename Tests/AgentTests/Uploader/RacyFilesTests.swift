@@ -14,7 +14,7 @@ import Testing
 struct RacyFilesTests {
     @Test("are hashed once more when every later change shows, and only once")
     func onceMore() async throws {
-        // To the agent the file seems to have been changed just now.
+        // With this clock, the file looks changed just now.
         let bench = try await Bench(clock: .ahead(by: .zero))
         try await bench.drop("a", content(1))
         try await bench.ends("a", .done)
@@ -35,7 +35,7 @@ struct RacyFilesTests {
         try await bench.drop("a", content(1))
         try await bench.ends("a", .done)
         let key = try #require(try await bench.record("a")?.key)
-        // Nothing tells of it.
+        // No event reports this change.
         try bench.write("a", content(2))
         bench.clock.advance(by: RacyFiles.delay)
         await bench.uploader.alarmRang()

@@ -11,8 +11,8 @@ import UploadCore
 @testable import Agent
 @testable import FileWatch
 
-/// Files come, change, move and go at random, and the agent is killed in between; in the end every file that is there
-/// must be done with the bytes it has, and nothing else may be left over.
+/// Creates, changes, moves and removes files at random, with kills of the agent in between. In the end every existing
+/// file must be done with its present bytes, and nothing else may remain.
 @Suite("Uploader: a random life")
 struct UploaderRandomWalkTests {
     @Test("loses no file, whatever happens", arguments: 1...6)
@@ -21,7 +21,7 @@ struct UploaderRandomWalkTests {
         for _ in 0..<60 { try await walk.step() }
         try await walk.settle()
         for name in try walk.files() {
-            // Sidecar and record may still tell of what the name stood for before.
+            // Sidecar and record may still describe an earlier file of this name.
             let identity = FileIdentity(try walk.bench.status(name))
             let record = try await Poll.value("\(name) is done", lastState: { "\(walk.bench.sidecar(name) ?? [:])" }) {
                 let isTold = walk.bench.sidecar(name)?["state"] as? String == "done"
@@ -50,7 +50,7 @@ private struct Walk {
         try FileManager.default.subpathsOfDirectory(atPath: bench.outbox).filter { name in
             var isDirectory = ObjCBool(false)
             _ = FileManager.default.fileExists(atPath: "\(bench.outbox)/\(name)", isDirectory: &isDirectory)
-            // Neither sidecars nor what becomes one.
+            // Skip sidecars and their temporary files.
             let isOwn = name.hasSuffix(".outbox.json") || URL(filePath: name).lastPathComponent.hasPrefix(".outbox-")
             return !isDirectory.boolValue && !isOwn
         }.sorted()
@@ -77,7 +77,7 @@ private struct Walk {
         }
     }
 
-    /// The end: everything is let through, and a full scan makes up for what was missed.
+    /// Ends the walk: releases all held steps, and runs a full scan to make up for missed events.
     mutating func settle() async throws {
         bench.remote.release()
         try await restart()
@@ -94,7 +94,7 @@ private struct Walk {
 
     private mutating func drop() async throws {
         let size = [1, 1000, 600_000][Int.random(in: 0..<3, using: &random)]
-        // Few contents, so that paths share them.
+        // Use few contents, so that paths share contents.
         try await bench.drop(pick(names), content(UInt8.random(in: 0..<4, using: &random), size))
     }
 

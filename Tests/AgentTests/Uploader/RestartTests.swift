@@ -33,7 +33,7 @@ struct UploaderRestartTests {
         // The killed run's request may reach the server too, before or after the second run's.
         #expect(["1", "2"].contains { remote.content(of: $0) == bytes })
         #expect(remote.registered.count <= (step == .register ? 2 : 1))
-        // At most what was in flight is sent again.
+        // The second run repeats at most the fragments in flight.
         #expect(remote.sent.count <= 3 + (step == .send ? 2 : 0))
     }
 
@@ -173,7 +173,7 @@ struct UnsavedTests {
     }
 }
 
-/// A scan that found everything, or nothing.
+/// A scan that found every path, or none.
 private struct Findings: ScanFindings {
     var isEverything: Bool
     var isWhole: Bool { true }

@@ -4,16 +4,16 @@ import Synchronization
 import Transport
 import UploadCore
 
-/// A server in memory: keeps what it is sent, and answers only where it is let.
+/// A server in memory: stores received fragments, and answers a step only while the test does not hold that step.
 final class ScriptedRemote: Remote, SourceRemote {
-    /// What can be held back.
+    /// The steps that a test can hold back.
     enum Step: Hashable, Sendable {
         case register, send, finish, commit
     }
 
     private struct State {
         var held: Set<Step> = []
-        /// Fragments that are let through although sending is held.
+        /// The number of fragments still let through while sending is held.
         var sendsLeft = 0
         var waiting: [Step: [CheckedContinuation<Void, Never>]] = [:]
         var lastID = 0
@@ -55,29 +55,29 @@ final class ScriptedRemote: Remote, SourceRemote {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Refuses everything that is sent from now on.
+    /// Refuses every fragment from now on; nil ends the refusals.
     func refuse(_ failure: RemoteFailure?) { state.withLock { $0.refusal = failure } }
 
-    /// Calls every content existing that is registered without a SHA-256, as a server does that compares the MD5 alone.
+    /// From now on, answers "existing" to registrations without a SHA-256, like a server that compares only the MD5.
     func callExistingByMD5() { state.withLock { $0.callsExistingByMD5 = true } }
 
-    /// The contents it was asked to take, in order.
+    /// The registered contents, in order.
     var registered: [ContentKey] { descriptions.map(\.key) }
-    /// What it was told of them.
+    /// The descriptions of the registered contents, in order.
     var descriptions: [UploadDescription] { state.withLock { $0.registered } }
-    /// The fragments that arrived, those that were sent twice included.
+    /// The fragments that arrived, including repeated fragments.
     var sent: [(key: ContentKey, fragment: Int)] { state.withLock { $0.sent } }
     var removed: [String] { state.withLock { $0.removed } }
-    /// The requests for ids, each with its contents.
+    /// The registration requests, each with its contents.
     var registrations: [[ContentKey]] { state.withLock { $0.registrations } }
-    /// The requests whether contents are finished, each with its contents.
+    /// The finish requests, each with its contents.
     var questions: [[ContentKey]] { state.withLock { $0.questions } }
-    /// The commits that arrived, those that were repeated included.
+    /// The commits that arrived, including repeated commits.
     var commits: [SourceCommit] { state.withLock { $0.commits } }
-    /// Whether anything waits to be let through.
+    /// Whether a request waits at a held step.
     func isWaiting(at step: Step) -> Bool { state.withLock { $0.waiting[step]?.isEmpty == false } }
 
-    /// The bytes that arrived under an id, in order of their fragments.
+    /// The bytes that arrived for an id, in order of their fragments.
     func content(of id: String) -> [UInt8] {
         state.withLock { state in
             (state.received[id] ?? [:]).sorted { $0.key < $1.key }.flatMap(\.value)

@@ -117,7 +117,7 @@ struct UploaderWayTests {
         try await bench.ends("a", .done)
         let before = try #require(try await bench.record("a"))
         bench.clock.advance(by: .seconds(5))
-        // Another ctime: the kernel's clock for times is coarse.
+        // Repeat until the ctime changes: the kernel's clock for timestamps is coarse.
         try await Poll.until("a new ctime") {
             chmod("\(bench.outbox)/a", 0o600)
             return try FileIdentity(bench.status("a")) != before.identity

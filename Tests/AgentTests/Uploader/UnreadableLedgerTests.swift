@@ -14,7 +14,7 @@ import UploadCore
 struct UnreadableLedgerTests {
     private func file(of bench: Bench) -> String { bench.place.path("state/ledger.lmdb") }
 
-    /// Lets every read of the ledger fail from now on.
+    /// Makes every read of the ledger fail from now on.
     private static func breakReads(of ledger: Ledger, in file: String) {
         #expect(rename(file, file + ".away") == 0 && mkdir(file, 0o700) == 0)
         #expect(throws: LMDBError.self) { try ledger.environment.reopen() }
@@ -75,7 +75,7 @@ struct UnreadableLedgerTests {
         let (ledger, file) = (bench.ledger, file(of: bench))
         bench.uploader.run { uploader in
             uploader.take([.ready(path, status)])
-            // The hash is told on this very thread, so it comes afterwards.
+            // The uploader receives the hash on this same thread, and therefore after this closure.
             Self.breakReads(of: ledger, in: file)
         }
         try await untilReconsidered("b", bench)

@@ -7,7 +7,7 @@ import TestSupport
 
 @testable import ControlAPI
 
-/// A control server on a real socket in a temporary directory, before a scripted backend.
+/// A control server with scripted backends, on a real socket in a temporary directory.
 struct ControlBench {
     let directory: TemporaryDirectory
     let backend = ScriptedBackend()
@@ -61,14 +61,14 @@ struct ControlBench {
         try await Poll.until("the control server") { (try? await client.health()) != nil }
     }
 
-    /// One request by hand; the status and the whole body.
+    /// Sends one request and returns the status and the whole body.
     func ask(_ method: String, _ target: String, body: String? = nil) async throws -> (status: Int, body: String) {
         let request = ControlRequest(socket: socket, method: method, target: target, body: body.map { Array($0.utf8) })
         let reply = try await onThread { request.perform() }.get()
         return (reply.status, String(decoding: reply.body, as: UTF8.self))
     }
 
-    /// One request by hand; the reply as it comes, head and all.
+    /// Sends one request and returns the raw reply, including the head.
     func exchange(_ target: String, fields: [String] = []) async throws -> String {
         try await onThread {
             Result { () throws(Errno) in
@@ -89,7 +89,7 @@ struct ControlBench {
         return descriptor
     }
 
-    /// Says that nothing more is sent, and reads what the server still has to say.
+    /// Shuts down the sending side and reads the rest of the server's reply.
     func finish(_ connection: SharedDescriptor) async -> String {
         await onThread {
             withExtendedLifetime(connection) {

@@ -16,7 +16,7 @@ struct ControlSocketTests {
         try await bench.serving {
             let refusal = await #expect(throws: AgentFailure.self) { try await bench.serviceGroup().run() }
             #expect(refusal?.description.contains("another agent listens there") == true)
-            // The first one still answers.
+            // The first agent still answers.
             _ = try await bench.client.health()
         }
     }

@@ -32,12 +32,12 @@ final class EventReader: Sendable {
         state.withLock { $0.isOver = true }
     }
 
-    /// Everything that came so far, with the head and the chunks' sizes.
+    /// All text received so far, including the head and the chunk sizes.
     var text: String { state.withLock(\.text) }
     /// Whether the server closed the connection.
     var isOver: Bool { state.withLock(\.isOver) }
 
-    /// Waits for a piece of text.
+    /// Waits until the text contains a part.
     func wait(for part: String) async throws {
         try await Poll.until("\(part) among the events", lastState: { self.text }) { text.contains(part) }
     }

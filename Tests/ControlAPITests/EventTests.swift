@@ -64,7 +64,7 @@ struct EventTests {
             _ = pacing.news(in: try Self.report(.queued, path: "\(index).jpg"), now: start)
             #expect(pacing.count <= 20)
         }
-        // The last ones are remembered.
+        // The pacing still knows the last paths.
         #expect(pacing.news(in: try Self.report(.queued, path: "999.jpg"), now: start) == nil)
     }
 
@@ -147,7 +147,7 @@ struct EventTests {
             return reader
         }
         try await Poll.until("the stream's end") { reader.isOver }
-        // Ended by the last chunk, not cut off.
+        // The last chunk ends the stream: the server did not cut the connection.
         #expect(reader.text.hasSuffix("0\r\n\r\n"))
     }
 

@@ -1,4 +1,4 @@
-/// A strict parser of Prometheus's text format 0.0.4: what it does not know is an error.
+/// A strict parser of Prometheus's text format 0.0.4: unknown syntax is an error.
 struct ExpositionParser {
     struct Metric: Equatable {
         var help: String
@@ -16,7 +16,7 @@ struct ExpositionParser {
     }
 
     private(set) var metrics: [String: Metric] = [:]
-    /// The metric whose lines are being read: all of a metric's lines stand together.
+    /// The metric of the current line. All lines of one metric must be contiguous.
     private var current: (name: String, help: String)?
 
     init(_ text: String) throws {

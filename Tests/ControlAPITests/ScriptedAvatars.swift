@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import ControlAPI
 
-/// A mirror that answers as it is told, and remembers what it was asked.
+/// A mirror that gives the answers set by the test, and records the questions.
 final class ScriptedAvatars: AvatarBackend {
     struct Question: Equatable {
         var url: String
@@ -13,12 +13,12 @@ final class ScriptedAvatars: AvatarBackend {
     }
 
     struct State {
-        /// Answers in order; the last one stays.
+        /// The answers, in order; the last answer repeats.
         var answers: [Result<ServedPicture, AvatarTrouble>] = [.failure(.init("pending", "it is being fetched"))]
         var questions: [Question] = []
         /// Whether answers wait for `release()`.
         var isHeld = false
-        /// Questions that were cancelled while they were held.
+        /// The number of questions cancelled while held.
         var cancellations = 0
         var cleared: [Duration?] = []
         var figures = AvatarFigures()
@@ -27,7 +27,7 @@ final class ScriptedAvatars: AvatarBackend {
     let state = Mutex(State())
     private let gate = AsyncStream<Void>.makeStream()
 
-    /// Lets one question wait until it is cancelled or `release()` is called.
+    /// Holds one question until the client cancels the question or the test calls `release()`.
     func hold() { state.withLock { $0.isHeld = true } }
 
     func release() { gate.continuation.finish() }
@@ -61,7 +61,7 @@ final class ScriptedAvatars: AvatarBackend {
     func figures() async -> AvatarFigures { state.withLock(\.figures) }
 }
 
-/// A portrait as it is told.
+/// A backend that returns the profile text set by the test.
 final class ScriptedProfile: ProfileBackend {
     let text = Mutex("{\"portraitURL\":null,\"current\":null,\"pending\":null}")
 

@@ -6,7 +6,7 @@ import UploadCore
 
 @testable import ControlAPI
 
-/// A backend that has the files it is given and remembers what it was asked.
+/// A backend with files set by the test. Records the requested actions and sessions.
 final class ScriptedBackend: ControlBackend {
     struct State {
         var files: [FileReport] = []
@@ -45,7 +45,7 @@ final class ScriptedBackend: ControlBackend {
         state.withLock { state in state.files.filter { $0.key == key } }
     }
 
-    /// Changes what is not final and leaves the rest, saying so.
+    /// Pauses or queues files whose state is not final. Refuses the action on all others.
     func perform(_ action: UserAction, on target: ActionTarget) async -> [ActionOutcome<FileReport>]? {
         state.withLock { state in
             state.performed.append((action, target))

@@ -4,7 +4,7 @@ import UploadCore
 
 @testable import ControlAPI
 
-/// A backend that has the sources it is given and remembers what was wished.
+/// A backend with posts set by the test. Records the actions that clients request.
 final class ScriptedSources: SourceBackend {
     struct State {
         var sources: [SourceReport] = []
@@ -17,7 +17,7 @@ final class ScriptedSources: SourceBackend {
 
     func source(id: String) async -> SourceReport? { state.withLock { state in state.sources.first { $0.id == id } } }
 
-    /// Queues what is not final, and refuses the rest.
+    /// Pauses or queues a post whose state is not final. Refuses the action on any other post.
     func perform(_ wish: UserAction, onSource id: String) async -> ActionOutcome<SourceReport>? {
         state.withLock { state in
             state.wishes.append(wish)

@@ -16,7 +16,7 @@ struct SourceEventTests {
         return report
     }
 
-    /// The pacing, behind a reference: expectations can't change values.
+    /// Holds the pacing in a class, because `#expect` cannot call mutating methods of a value.
     private final class Pacer {
         private var pacing = EventPacing<SourceReport>(generation: 512)
 

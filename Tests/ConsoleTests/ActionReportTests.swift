@@ -95,7 +95,7 @@ struct ActionReportTests {
     @Test("Which states an action is about", arguments: UserAction.allCases)
     func states(action: UserAction) {
         for state in FileState.allCases {
-            // What an action is about is not as asked already.
+            // No state both concerns an action and already fulfils that action, except with `first`.
             #expect(!(action.concerns(state) && action.isFulfilled(by: state) && action != .first), "\(state)")
         }
         #expect(!action.concerns(.done))

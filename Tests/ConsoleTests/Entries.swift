@@ -3,7 +3,7 @@ import Reports
 
 @testable import Console
 
-/// An entry of the control interface with what matters to a test.
+/// Returns an entry of the control interface; the defaults suit most tests.
 func entry(
     _ path: String, _ state: String, size: Int? = 1000, progress: Double = 0, key: String? = nil, speed: Int? = nil,
     eta: Int? = nil, error: String? = nil, finishedAt: String? = nil, pathBytes: [UInt8]? = nil,

@@ -49,7 +49,7 @@ struct SidecarStoreTests {
         #expect(try store.write(text(.done), for: .file(path), known: nil) == Array("a.jpg (3).outbox.json".utf8))
         #expect(try read("a.jpg.outbox.json") == "mine")
         #expect(try read("a.jpg (2).outbox.json") == "mine too")
-        // The same name again, whether it is remembered or not.
+        // The second write uses the same name, with or without the known name.
         #expect(try store.write(text(.done), for: .file(path), known: nil) == Array("a.jpg (3).outbox.json".utf8))
         #expect(try store.write(text(.done), for: .file(path), known: Array("a.jpg (3).outbox.json".utf8)).count == 21)
         #expect(try names().count == 3)

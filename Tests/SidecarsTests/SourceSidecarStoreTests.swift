@@ -13,7 +13,7 @@ struct SourceSidecarStoreTests {
     private let place: TemporaryDirectory
     private let store: SidecarStore
     private let directory: RelativePath
-    /// A file that is called as the source's sidecar would have it.
+    /// A file named `source`: its sidecar would have the name of the post's sidecar.
     private let file: RelativePath
 
     init() throws {

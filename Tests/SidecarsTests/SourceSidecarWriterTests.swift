@@ -98,7 +98,7 @@ struct SourceSidecarWriterTests {
 
     @Test("writes it once that is possible again")
     func failure() async throws {
-        // All names that it may have are taken.
+        // Take all 100 names that the sidecar may have.
         let taken = (1...100).map { copy in
             place.path("trip/" + String(decoding: SidecarName.name(for: "source".utf8, copy: copy), as: UTF8.self))
         }

@@ -41,7 +41,7 @@ struct EntryTests {
         let report = full(try #require(RelativePath("Sent/a.jpg")))
         let entry = FileEntry(report)
         #expect(try read(report, as: FileEntry.self) == entry)
-        // No member is forgotten on both ways.
+        // Catch a member missing from both conversions.
         let members = Mirror(reflecting: entry).children
         #expect(members.count == 23)
         for case (let name?, let value) in members where name != "path_bytes" {

@@ -8,13 +8,13 @@ import UploadCore
 
 @testable import Portrait
 
-/// Ends everything at one step, as a kill does.
+/// Fails every disk operation from one step on, like a kill.
 private final class Killer: Sendable {
     private let steps: Mutex<Int>
     private let last: Int?
-    /// How many steps were begun.
+    /// The number of steps begun.
     var count: Int { steps.withLock { $0 } }
-    /// Whether the end came.
+    /// Whether the kill has come.
     var isOver: Bool { last.map { count >= $0 } ?? false }
 
     init(at last: Int?) {
@@ -55,7 +55,7 @@ struct PortraitFilesTests {
             Set((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
         }
 
-        /// What the avatar cache does.
+        /// Stores a picture like the avatar cache, and returns the path.
         func keep(_ number: UInt64) throws -> String {
             let path = avatars + "/h/\(number).jpg"
             try FileManager.default.createDirectory(atPath: avatars + "/h", withIntermediateDirectories: true)
@@ -271,19 +271,17 @@ struct PortraitFilesTests {
 
     // MARK: Kills
 
-    /// What a life of pictures is made of; each entry ends in a state that may be told.
+    /// The moves in the life of a picture. The state after each move may be reported.
     private enum Move: CaseIterable {
         case take, confirm, confirmUncached, refuse, scrap
     }
 
-    /// A run of moves until the kill.
-    ///
-    /// - Returns: what was told last of the newest picture, and of the profile; and what may stand there besides.
+    /// The moves up to a kill, and the states that are legal afterwards.
     private struct Run {
-        /// Numbers of pictures: the newest that was told to be taken, and the last that was told to be confirmed.
+        /// The ids of the pictures last reported as pending and as confirmed.
         var pending: UInt64?
         var confirmed: UInt64?
-        /// The same after the move that the kill came into.
+        /// The ids that would be reported after the interrupted move.
         var wouldBePending: UInt64?
         var wouldBeConfirmed: UInt64?
         var id: UInt64 = 0
@@ -311,14 +309,14 @@ struct PortraitFilesTests {
                     try PortraitFilesTests.draw(id, with: &files)
                     try files.scrap(id)
                 }
-                // What only the mirror missed is not thrown.
+                // A failure to write to the mirror alone throws no error.
                 if killer.isOver { throw Errno.canceled }
                 (pending, confirmed) = (wouldBePending, wouldBeConfirmed)
             }
         }
     }
 
-    /// What a reader may see while the agent is dead.
+    /// Checks that a reader sees a legal state while the agent is dead.
     private func lookAtRemains(_ place: Place, _ run: Run, _ seed: UInt64) {
         let legal = Set([run.pending ?? run.confirmed, run.wouldBePending ?? run.wouldBeConfirmed])
         let shown = place.current.map { UInt64($0.split(separator: " ").last ?? "") }
@@ -335,7 +333,7 @@ struct PortraitFilesTests {
             var random = SeededRandom(seed: seed)
             let moves = (0..<6).map { _ in Move.allCases.randomElement(using: &random) ?? .take } + [.take, .confirm]
             var run = Run()
-            // Life goes on after each kill, in what the one before left.
+            // Each run starts from the files that the killed run left.
             for _ in 0..<3 {
                 let killer = Killer(at: Int.random(in: 0..<120, using: &random))
                 var files = place.files(killer)
@@ -352,7 +350,7 @@ struct PortraitFilesTests {
         }
     }
 
-    /// What the next start makes of it.
+    /// Checks the state after the next start.
     private func reopen(_ place: Place, _ run: inout Run, _ seed: UInt64) throws {
         var files = place.files()
         #expect(try files.open() == nil)

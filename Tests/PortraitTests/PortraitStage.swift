@@ -13,17 +13,17 @@ import UploadCore
 
 @testable import Portrait
 
-/// A service with a made-up worker, server and cache, and a hand on the clock.
+/// A portrait service with a staged worker, server and cache, and a clock set by the test.
 final class PortraitStage: Sendable {
-    /// What the server does with the next picture.
+    /// The server's reply to the next picture.
     enum Reply: Sendable {
         case url(String)
         case failure(RemoteFailure)
-        /// Nothing, until the request is cancelled; then it took the picture all the same.
+        /// No reply until the service cancels the request; then success.
         case hang
     }
 
-    /// What the worker says of a picture.
+    /// The worker's result for a picture.
     enum Verdict: Sendable {
         case draws
         case fails(PictureFailure)
@@ -43,9 +43,9 @@ final class PortraitStage: Sendable {
         var reconsidered: [RelativePath] = []
         var refusals = 0
         var arrivals: UInt64 = 0
-        /// What was said of the profile with each event.
+        /// The profile text announced with each event.
         var profiles: [String] = []
-        /// Pictures that the worker dies over before it draws one.
+        /// The number of jobs that kill the worker before the first success.
         var kills = 0
     }
 
@@ -65,7 +65,7 @@ final class PortraitStage: Sendable {
         }
     }
 
-    /// A service that has begun.
+    /// Returns a started service.
     func service(hasRemote: Bool = true, isAllPaused: Bool = false) -> PortraitService {
         let service = PortraitService(
             PortraitService.Parts(
@@ -90,7 +90,7 @@ final class PortraitStage: Sendable {
         return service
     }
 
-    /// Has another picture arrive after all others.
+    /// Returns the order of a picture that arrives after all others.
     func arrive() -> DropOrder {
         .arrived(
             state.withLock { state in
@@ -119,7 +119,7 @@ final class PortraitStage: Sendable {
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
-    /// A file as the uploader tells of it.
+    /// Writes a file to the portrait folder and returns the drop, like the uploader.
     func drop(_ name: String, _ content: String, type: MediaType? = nil) throws -> PortraitDrop {
         try Data(content.utf8).write(to: URL(filePath: outbox + "/portrait/" + name))
         let path = Self.path(name)
@@ -145,7 +145,7 @@ final class PortraitStage: Sendable {
     }
 }
 
-/// Draws by writing what it did before the bytes.
+/// Draws by copying the picture's bytes after the name of the operation.
 private struct StagedWorker: PictureWorking {
     let stage: PortraitStage
 
@@ -175,7 +175,7 @@ private struct StagedWorker: PictureWorking {
     }
 }
 
-/// Takes pictures as the stage says.
+/// Gives the reply set on the stage.
 private struct StagedServer: PortraitRemote {
     let stage: PortraitStage
 

@@ -44,7 +44,7 @@ struct HashCheckpointTests {
         return (content, digests)
     }
 
-    /// Where a hash began, as its first word tells.
+    /// Hashes the file and returns its content. `from` is the position in the first progress report.
     private func begin(_ secret: DigestSecret? = nil) throws -> (from: UInt64?, content: DropContent, digests: [UInt64])
     {
         let first = Mutex<UInt64?>(nil)
@@ -55,10 +55,10 @@ struct HashCheckpointTests {
 
     private var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] }
 
-    /// Hashes a part of the file, as an agent does that ends meanwhile.
+    /// Hashes a part of the file, like an agent that ends during the hash.
     private func interrupt() throws {
         let stop = HashPool.Stop()
-        // Set before it begins: one block is read all the same.
+        // Although set before the start, the hasher still reads one block.
         stop.set()
         _ = try hash(hasher(stop: stop))
         #expect(files.count == 1)

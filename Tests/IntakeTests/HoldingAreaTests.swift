@@ -14,7 +14,7 @@ struct HoldingAreaTests {
     private let area: HoldingArea
     private let path: RelativePath
 
-    /// Somebody else, where this is root.
+    /// The uid of another user. Only root can give files to this user.
     private static let stranger: uid_t = 12345
     private static let isRoot = geteuid() == 0
 
@@ -70,7 +70,7 @@ struct HoldingAreaTests {
 
     @Test("takes nothing into a directory that another user made", .enabled(if: isRoot, "only root gives files away"))
     func foreignArea() throws {
-        // Root and the owner of the outbox are trusted: here, both are somebody else than the stranger.
+        // The holding area trusts root and the owner of the outbox. In this test, root is both.
         try make("box/.outbox-holding")
         #expect(chown(place.path("box/.outbox-holding"), Self.stranger, Self.stranger) == 0)
         #expect(throws: Errno.notPermitted) { _ = try area.take(path, identity()) }

@@ -72,7 +72,7 @@ struct MediaFactsTests {
             facts
                 == MediaToolsFacts(
                     worker: .withoutLibrary, ffprobe: .broken("status 3"), ffmpeg: .works(version: "9.9")))
-        // It says that it can, and can't.
+        // A worker that reports libvips but fails to draw.
         try program("outbox-media", "case $1 in --version) echo outbox-media, libvips 8;; *) exit 1;; esac")
         facts = await MediaToolsFacts.probe(environment: environment, limit: .seconds(120))
         guard case .broken = facts.worker else {

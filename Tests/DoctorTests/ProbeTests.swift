@@ -64,7 +64,7 @@ struct ProbeTests {
 
     @Test func `watches of this user's processes are seen, but not those of the agent`() throws {
         let directory = try TemporaryDirectory()
-        // Several, since other processes of this user come and go between two looks.
+        // Open several queues: other processes of this user start and end between the two counts.
         let queues = (0..<8).map { _ in inotify_init1(Int32(IN_CLOEXEC)) }
         defer { for queue in queues { close(queue) } }
         for queue in queues {
@@ -100,7 +100,7 @@ struct ProbeTests {
     }
 }
 
-/// Blocks a thread until it is opened.
+/// Blocks a thread until the gate opens.
 private final class Gate: Sendable {
     private let pipe: (read: Int32, write: Int32)
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Things in temporary directories.
+/// Helpers for files in temporary directories.
 enum Scratch {
     static func make(_ directory: String) throws {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

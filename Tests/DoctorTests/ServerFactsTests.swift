@@ -172,7 +172,7 @@ struct ServerFactsTests {
     }
 }
 
-/// What of a reply reaches the doctor's findings.
+/// The part of a reply that reaches the doctor's findings.
 @Suite("Text of a reply to the doctor's question")
 struct AnswerTextTests {
     @Test("is told without the token, and a redirect without its query")

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import AgentConfiguration
 
-/// The files of the repository that the configuration is documented in.
+/// The repository's files that document the configuration.
 enum Repository {
     static func text(_ path: String) throws -> String {
         let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
@@ -12,18 +12,18 @@ enum Repository {
     }
 }
 
-/// Reads a text as `/etc/agent.toml` of a user whose home is `/home/ann`, standing in `/work`.
+/// Loads a text as `/etc/agent.toml`, with the home directory `/home/ann` and the current directory `/work`.
 func load(_ text: String, environment: [String: String] = [:]) throws(ConfigurationErrors) -> EffectiveConfiguration {
     let loader = ConfigurationLoader(home: "/home/ann", currentDirectory: "/work", environment: environment)
     return try loader.load(text: Array(text.utf8), file: "/etc/agent.toml")
 }
 
-/// The message a text is refused with, without the name of the file; `nil` if it is taken.
+/// Returns the first error of a text, without the name of the file; nil if the text is valid.
 func refusal(_ text: String, environment: [String: String] = [:]) -> String? {
     refusals(text, environment: environment).first
 }
 
-/// All messages a text is refused with.
+/// Returns all errors of a text, without the name of the file.
 func refusals(_ text: String, environment: [String: String] = [:]) -> [String] {
     do throws(ConfigurationErrors) {
         _ = try load(text, environment: environment)

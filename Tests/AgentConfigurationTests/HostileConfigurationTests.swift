@@ -3,7 +3,7 @@ import Testing
 
 @testable import AgentConfiguration
 
-/// A text with a name, for it is too long to be printed with the test.
+/// A text with a name for the test's output, because the text itself is too long.
 struct HostileText: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let text: String

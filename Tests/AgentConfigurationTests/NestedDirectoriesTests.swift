@@ -16,7 +16,7 @@ struct NestedDirectoriesTests {
         configuration.outbox = place.path("box")
         try make("box/deep")
         try make("home")
-        // Another way to the outbox.
+        // A second path to the outbox.
         try FileManager.default.createSymbolicLink(atPath: place.path("link"), withDestinationPath: place.path("box"))
     }
 

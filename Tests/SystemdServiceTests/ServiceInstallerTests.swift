@@ -194,7 +194,7 @@ struct ServiceInstallerTests {
     }
 }
 
-/// Notes what it is asked and answers as told, else with success.
+/// Records the commands, and gives the outcome set for a word of the command, or success.
 final class ScriptedSystemctl: CommandRunner {
     private struct State {
         var commands: [String] = []

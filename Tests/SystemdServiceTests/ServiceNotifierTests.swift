@@ -103,7 +103,7 @@ struct ServiceNotifierTests {
     }
 }
 
-/// Counts errors.
+/// Counts logged errors.
 private final class Complaints: LogHandler {
     private let errors = Mutex(0)
     var count: Int { errors.withLock { $0 } }

@@ -126,7 +126,7 @@ struct ServiceUnitTests {
 struct ServiceUnitVerificationTests {
     private static let scopes: [ServiceScope] = [.user, .system(ServiceUnitTests.ann)]
 
-    /// Writes a unit of a program in a directory that is hard to write down.
+    /// Writes a unit for a program in a directory whose name needs much escaping.
     private func write(_ scope: ServiceScope, in directory: TemporaryDirectory) throws -> String {
         let odd = directory.path("my 100%n $HOME;#ü")
         try FileManager.default.createDirectory(atPath: odd, withIntermediateDirectories: true)
@@ -145,7 +145,7 @@ struct ServiceUnitVerificationTests {
     @Test("is without objection", arguments: scopes)
     func verify(scope: ServiceScope) async throws {
         let directory = try TemporaryDirectory()
-        // RequiresMountsFor takes no control character, which a system unit needs for its configuration.
+        // A system unit needs RequiresMountsFor= for its configuration, and that setting allows no control character.
         guard scope == .user else {
             #expect(throws: ServiceError.self) { try write(scope, in: directory) }
             return
@@ -155,8 +155,8 @@ struct ServiceUnitVerificationTests {
         #expect(output.code == 0 && output.standardError.isEmpty, "\(output.standardError)")
     }
 
-    // The analysis takes every unit for one of the system: a user unit without User= counts as root with all capabilities,
-    // which it is not.
+    // systemd-analyze treats every unit as a system unit: a user unit without User= wrongly counts as root with all
+    // capabilities.
     @Test(
         "of the examples is well locked away",
         arguments: [("user", 5.6), ("user-confined", 1.9), ("system", 1.4)])
@@ -179,7 +179,7 @@ struct ServiceUnitVerificationTests {
         let block = try #require(page.components(separatedBy: "```ini\n").dropFirst().first)
         let text = try #require(block.components(separatedBy: "```").first)
         let unit = directory.path("outbox-receiver.service")
-        // The program need not be installed here.
+        // Replace the program, because this machine may not have it.
         try text.replacing("/usr/local/bin/outbox-receiver", with: "/bin/true")
             .write(toFile: unit, atomically: true, encoding: .utf8)
         try await SystemdAnalyze.expectExposure(of: unit, most: 1.9, in: directory)

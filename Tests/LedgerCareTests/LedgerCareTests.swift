@@ -24,12 +24,12 @@ struct LedgerCareTests {
 
     private func open(_ care: LedgerCare) throws -> Ledger { try care.open(onTrouble: { _ in }) }
 
-    /// Leaves a ledger with a setting behind.
+    /// Creates and closes a ledger with a setting.
     private func leave(_ value: UInt8, bytes: Int = 1) async throws {
         let care = care()
         let ledger = try open(care)
         await ledger.commit([.setting("kept", [UInt8](repeating: value, count: bytes))])
-        // What a damaged head falls back to holds the setting, too.
+        // Commit once more, so that the ledger's previous state holds the setting too.
         await ledger.commit([.setting("last", [value])])
         ledger.close()
         care.close()
@@ -143,7 +143,7 @@ struct LedgerCareTests {
     }
 }
 
-/// What was logged, a line each: level and message.
+/// Records log messages, one line each: level and message.
 final class LogRecorder: Sendable {
     private let recorded = Mutex<[String]>([])
 

@@ -15,7 +15,7 @@ protocol RandomWalk {
 /// `OUTBOX_WALK_EVENTS` replaces the default number of events, `OUTBOX_WALK_SEED` the first seed. The first walk that
 /// breaks a promise is recorded with its seed, and is the last.
 ///
-/// - Parameter share: how many equal parts of the events there are, of which this call takes one.
+/// - Parameter share: the number of equal parts of `events`; this call takes one part.
 func takeWalks<Walk: RandomWalk>(events: Int, share: Int = 1, stretch: Int, from start: (_ seed: UInt64) -> Walk) {
     let environment = ProcessInfo.processInfo.environment
     let first = environment["OUTBOX_WALK_SEED"].flatMap(Int.init) ?? 1

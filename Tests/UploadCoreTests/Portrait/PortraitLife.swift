@@ -1,6 +1,6 @@
 @testable import UploadCore
 
-/// A machine in the hands of a test, and what it decided so far.
+/// A portrait machine on a virtual clock, with a log of all its actions.
 struct PortraitLife {
     typealias Event = PortraitMachine.Event
 
@@ -27,7 +27,7 @@ struct PortraitLife {
             wall: WallTime(milliseconds: milliseconds))
     }
 
-    /// Lets an event happen.
+    /// Passes an event to the machine and logs its actions.
     @discardableResult
     mutating func callAsFunction(_ event: Event) -> [PortraitMachine.Action] {
         let actions = machine.handle(event, now: now)
@@ -35,7 +35,7 @@ struct PortraitLife {
         return actions
     }
 
-    /// Drops a picture and has it become the newest.
+    /// Drops, draws and stores a picture, which becomes the newest. Returns its id.
     @discardableResult
     mutating func take(_ name: String, content: UInt64 = 1) -> UInt64 {
         self(.dropped(Self.drop(name, content: content, changed: milliseconds), .arrived(nextArrival)))
@@ -45,13 +45,13 @@ struct PortraitLife {
         return id
     }
 
-    /// The number of a picture that arrives after all others.
+    /// The arrival number for a picture that comes after all others.
     var nextArrival: UInt64 { max(machine.latestArrival, machine.candidates.map(\.arrival).max() ?? 0) + 1 }
 
-    /// The request that is under way.
+    /// The request under way; 0 if none.
     var request: RequestID { machine.errand.request ?? 0 }
 
-    /// The last thing that was told of a file.
+    /// Returns the last report of a file.
     func report(_ name: String) -> PortraitReport? {
         log.reversed().lazy.compactMap { action in
             if case .report(let report) = action, report.path == RelativePath("portrait/\(name)") {
@@ -73,7 +73,7 @@ struct PortraitLife {
             type: MediaType(kind: .image, mime: "image/jpeg"), acceptedAt: WallTime(milliseconds: changed))
     }
 
-    /// Actions in a few words, for tables.
+    /// Returns a short text of the actions, for tables.
     static func words(_ actions: [PortraitMachine.Action]) -> String {
         actions.map(word).joined(separator: ", ")
     }
@@ -97,7 +97,7 @@ struct PortraitLife {
         }
     }
 
-    /// The phase in a word.
+    /// The phase as short text, for tables.
     var phase: String {
         let errand = machine.errand
         let word =

@@ -1,5 +1,5 @@
 extension PortraitTableTests {
-    /// What follows from what: the phase and the actions; what is not here changes nothing.
+    /// The phase and the actions that follow from each event in each state. Missing events change nothing.
     static let expected = """
         nothing:
           another is dropped → idle: b.jpg queued, prepare 1

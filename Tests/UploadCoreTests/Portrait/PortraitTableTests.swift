@@ -2,7 +2,7 @@ import Testing
 
 @testable import UploadCore
 
-/// Every state of a picture that was taken, and everything that can happen to it.
+/// Every state of an accepted picture, with every possible event.
 @Suite("The portrait's table")
 struct PortraitTableTests {
     private typealias Event = PortraitMachine.Event
@@ -12,7 +12,7 @@ struct PortraitTableTests {
         "refused",
     ]
 
-    /// Brings `a.jpg`, which is picture 1, into a state.
+    /// Returns a machine with `a.jpg`, picture 1, in a state.
     private static func life(_ state: String) -> PortraitLife {
         var life = PortraitLife()
         switch state {
@@ -65,7 +65,7 @@ struct PortraitTableTests {
         ("time", { _ in .tick }),
     ]
 
-    /// What is not in the table changes nothing.
+    /// Events missing from the table change nothing.
     @Test("what follows from each event in each state")
     func table() {
         var lines: [String] = []

@@ -29,7 +29,7 @@ private struct PortraitWalk: RandomWalk {
     private(set) var problem: String?
     private var isSignedIn = true
     private var next: [PortraitLife.Event] = []
-    /// Pictures that are being hashed.
+    /// The numbers of the pictures being hashed.
     private var hashing: [Int] = []
 
     init(seed: UInt64) {
@@ -45,7 +45,7 @@ private struct PortraitWalk: RandomWalk {
         next = []
         hashing = []
         happen(.started(account: isSignedIn ? "anna" : nil, isAllPaused: chance(20)))
-        // The scan finds everything again.
+        // The scan finds every picture again.
         for drop in drops where !hasEnded(drop) { happen(.dropped(drop, .found)) }
     }
 

@@ -1,7 +1,7 @@
 import Synchronization
 import UploadCore
 
-/// The server of a stage, as far as posts see it.
+/// The posts' view of a stage's server.
 struct PostStageServer {
     /// The ids that the server knows now.
     var ids: Set<String> = []

@@ -128,7 +128,7 @@ private struct PostsWalk: RandomWalk {
         }
     }
 
-    /// Checks that nothing is sent that a post holds. `isEnd`: and that a paused waiter is held by its user or its post.
+    /// Checks that the agent sends no file held by a post. `isEnd`: also that its user or its post holds each paused waiter.
     private mutating func checkWaiters(isEnd: Bool = false) {
         // Until posts learn of it, a file may be held for a state it has left.
         guard stage.untold.isEmpty else { return }

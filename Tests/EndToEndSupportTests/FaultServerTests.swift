@@ -104,7 +104,7 @@ struct FaultServerTests {
         _ = try client.sendBlock("b", id: ids[1])
         #expect(try client.post("/fileSection/isFinish.do", question).data["finishStatus"] as? Int == 1)
         #expect(server.store.lostBlocks == 1)
-        // What is assembled stays so.
+        // A finished file stays finished, although the third isFinish has the fault again.
         #expect(try client.post("/fileSection/isFinish.do", question).data["finishStatus"] as? Int == 1)
         #expect(server.store.violations.isEmpty)
     }
@@ -159,7 +159,7 @@ struct FaultServerTests {
         _ = try ben.upload(["b"])
         #expect(server.requests(with: "for-ben").flatMap(\.files).map(\.name) == ["b", "b", "b"])
         _ = try anna.post("/fileSection/delete.do", ["fileIds": ids])
-        // A planted slip: with the token of somebody else.
+        // A planted slip: Ben's token with Anna's file.
         _ = try ben.commit(ids)
         let slip = try #require(server.requests(with: "for-ben").last)
         #expect(slip.endpoint == .commit && slip.user == "ben" && slip.files.map(\.name) == ["a"])

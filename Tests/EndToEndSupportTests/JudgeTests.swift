@@ -1,7 +1,7 @@
 import EndToEndSupport
 import Testing
 
-/// A judge that finds nothing in planted faults would pass every trial.
+/// Plants faults and expects the judge to find them: a judge without findings would pass every trial.
 @Suite("The judge of trials")
 struct JudgeTests {
     private let one = String(repeating: "1", count: 32)

@@ -1,7 +1,7 @@
 import EndToEndSupport
 import Testing
 
-/// A judge that finds nothing in planted faults would pass every trial.
+/// Plants faults and expects the judge to find them: a judge without findings would pass every trial.
 @Suite("The judge of posts")
 struct PostJudgeTests {
     private let server: FaultServer
@@ -27,7 +27,7 @@ struct PostJudgeTests {
         return judge.verdict(server.store.posts) { _ in sidecar }
     }
 
-    /// The URL that the server gave its only post.
+    /// Uploads the contents, commits them as a post and returns its URL.
     private func post(_ contents: [String]) throws -> String? {
         _ = try client.commit(client.upload(contents))
         return server.store.posts.post(titled: "Sea")?.url

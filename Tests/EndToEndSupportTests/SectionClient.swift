@@ -2,10 +2,10 @@ import EndToEndSupport
 import Foundation
 import Glibc
 
-/// Says one thing at a time to a fault server, each over a connection of its own.
+/// Sends requests to a fault server, each over its own connection.
 struct SectionClient {
     struct Reply {
-        /// nil where the connection ended without an answer.
+        /// The HTTP status; nil if the connection ended without a reply.
         var status: Int?
         var data: [String: Any] = [:]
     }
@@ -19,7 +19,9 @@ struct SectionClient {
         try send(path, JSONSerialization.data(withJSONObject: message), headers: [])
     }
 
-    /// Uploads files whose content is their name, in one go; returns their ids.
+    /// Registers files with their name as content, sends them and returns their ids.
+    ///
+    /// - Parameter finish: Whether to ask isFinish about the files at the end.
     func upload(_ names: [String], finish: Bool = true) throws -> [String] {
         let files = names.map { name in
             [
@@ -79,7 +81,7 @@ struct SectionClient {
         return reply(from: descriptor)
     }
 
-    /// Reads until the other end closes, or the whole reply is there.
+    /// Reads until the reply is complete or the server closes the connection.
     private func reply(from descriptor: Int32) -> Reply {
         var received = Data()
         var buffer = [UInt8](repeating: 0, count: 4096)

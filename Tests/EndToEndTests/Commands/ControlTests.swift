@@ -250,7 +250,7 @@ struct ControlTests {
         #expect(others == Array(repeating: "5.mp4", count: 4), "\(sent)")
     }
 
-    // MARK: What is said
+    // MARK: Output and exit status
 
     @Test("what can't be done is 1 and says which and why", arguments: ["pause", "cancel"])
     func impossible(verb: String) async throws {

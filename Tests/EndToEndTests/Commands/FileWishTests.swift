@@ -9,7 +9,7 @@ struct FileWishTests {
         ("trip/private.jpg", "trip/renamed.jpg"), ("trip/private.jpg", "other/private.jpg"), ("trip", "voyage"),
     ]
 
-    /// Starts an agent whose uploads reach the server and never finish there.
+    /// Starts an agent whose uploads reach the server, and finish there only after `letFinish()`.
     private func start() async throws -> (FaultServer, Agent) {
         let server = try FaultServer(faults: FaultServer.keepsAssembling)
         let agent = try Agent(remote: server.url)
@@ -23,7 +23,7 @@ struct FileWishTests {
         change.old == "trip" ? "voyage/private.jpg" : change.new
     }
 
-    /// Drops another file; when it is done, the agent had enough time.
+    /// Lets uploads finish, and drops another file. When the file is done, the agent had enough time.
     private func witness(_ agent: Agent, _ server: FaultServer) async throws -> String {
         server.letFinish()
         let key = try agent.drop("witness.jpg", .jpeg, size: 2000)

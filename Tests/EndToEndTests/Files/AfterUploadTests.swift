@@ -7,7 +7,7 @@ import Testing
 
 @Suite("After the upload", .agents)
 struct AfterUploadTests {
-    /// Returns the files in a directory of the outbox that are no sidecars, including hidden ones. Reads until two
+    /// Returns the files in a directory of the outbox, including hidden ones and without sidecars. Reads until two
     /// readings agree, because one reading may miss a file moved between directories.
     private func files(of agent: Agent, in directory: String = "") -> [String] {
         func reading() -> [String] {
@@ -221,7 +221,7 @@ struct AfterUploadTests {
         expectClean(server, finished: [key, key])
     }
 
-    // MARK: Looked at once more
+    // MARK: The last check before a file leaves
 
     @Test("a file that changes as its confirmation is on its way is uploaded anew", arguments: [false, true])
     func changedMeanwhile(putsTimesBack: Bool) async throws {

@@ -167,7 +167,7 @@ struct SidecarChangesTests {
 
 @Suite("Names that change while uploading", .agents)
 struct RenameTests {
-    /// Uploads a file so slowly that all commands come in time, with others waiting behind it, all in `trip`.
+    /// Uploads a large file in `trip` so slowly that all renames come in time, with a small file queued behind it.
     private func start() async throws -> (server: FaultServer, agent: Agent, keys: [String]) {
         let server = try FaultServer(uploadDelay: .milliseconds(500))
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1, "upload.files_in_flight": 1])

@@ -11,7 +11,7 @@ private final class ConfinedAgent {
     let program: Program
     private static let environment = ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"]
 
-    /// The reason why this machine cannot run the agent so; nil if it can.
+    /// Returns why this machine cannot run a confined agent; nil if it can.
     static func obstacle() async -> String? {
         let script = "echo 5 > /proc/sys/user/max_inotify_watches"
         let trial = try? await Program.run(

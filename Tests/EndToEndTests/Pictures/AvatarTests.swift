@@ -8,7 +8,7 @@ import Testing
 struct AvatarTests {
     private let picture = NumberedPicture(11)
 
-    /// A server with one picture at every path that contains `.png`. Counts its requests.
+    /// A server with one picture at every path that contains `.png`. Records the targets and tokens of requests.
     private final class PictureServer: Sendable {
         private let listener: ScriptedServer
         private let log: Log

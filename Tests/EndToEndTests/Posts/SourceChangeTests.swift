@@ -77,7 +77,7 @@ struct SourceChangeTests {
         let added = try agent.drop("sea/b.jpg", .jpeg, size: 2001)
         try await agent.reached(source: "sea", .waiting, .queued, .uploading) { $0.pending_changes == ["b.jpg"] }
 
-        // Submit while the agent can send nothing: later, the revision might already be on its way to the server.
+        // Submit while the server refuses every preLoad: later, the agent may already have sent the commit.
         #expect(try await agent.command("submit", "sea").code == 0)
         server.setFaults { _, _ in nil }
         let done = try await agent.returned(source: "sea", to: .done) { $0.names.count == 2 }

@@ -100,7 +100,7 @@ struct SourceDraftTests {
         }
         let held = try #require(server.store.arrivals[large]?.count)
         #expect(held < 29)
-        // Large enough that a fragment or two of the other file would arrive meanwhile, were that file not stopped.
+        // While this file uploads, a fragment or two of a.mp4 would arrive if a.mp4 were not stopped.
         let witness = try agent.drop("witness.jpg", .jpeg, size: 2 * Self.block)
         try await agent.reached("witness.jpg", .done)
         let sent = try #require(server.store.arrivals[large]?.count)

@@ -93,7 +93,7 @@ struct SourceFaultTests {
         let out = try await agent.reached(source: "sea", .signedOut)
         #expect(out.files.map(\.state) == [.done])
         #expect(out.progress < 1)
-        // Keep this order: with the old token, the commit must never succeed.
+        // Require the new token before removing the fault: the commit must never succeed with the old token.
         server.require(token: "new")
         server.setFaults { _, _ in nil }
         try await login("new", agent)

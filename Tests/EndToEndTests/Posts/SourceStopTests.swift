@@ -22,7 +22,7 @@ struct SourceStopTests {
         #expect(output.code == 0, "\(words): \(output)")
     }
 
-    /// Requests an action over the control interface; returns the reason if there was nothing to do.
+    /// Requests an action over the control interface. Returns the refusal if the agent had nothing to do.
     @discardableResult
     private func ask(_ agent: Agent, _ action: String, _ id: String) throws -> String? {
         let target = "/v1/sources/\(id)/\(action)"

@@ -9,8 +9,8 @@ struct ReceiverDiskTests {
         "pwrite", "write", "create", "rename", "fsync", "fdatasync", "syncfs", "ftruncate", "unlink",
     ]
 
-    /// Acts like a client until a content is confirmed: sends all blocks, asks, and registers again if the receiver
-    /// forgot the id.
+    /// Acts like a client until the receiver confirms the content: sends all blocks, asks isFinish, and registers the
+    /// content again if the receiver forgot the id.
     private func finish(_ id: String, _ content: [UInt8], _ receiver: Receiver) async throws {
         var id = id
         try await Poll.until("\(id)", every: .milliseconds(50)) {
@@ -52,7 +52,7 @@ struct ReceiverDiskTests {
         let ids = try contents.enumerated().map { index, content in
             try #require(try client.preLoad(content, name: "\(index).jpg").id)
         }
-        // One upload is complete, one has its first block, one its second block, and one has not begun.
+        // Upload 0 is complete, upload 1 has its first block, upload 2 its second block, and upload 3 has no block.
         try await finish(ids[0], contents[0], receiver)
         _ = try client.sendBlock(1, of: contents[1], id: ids[1])
         _ = try client.sendBlock(2, of: contents[2], id: ids[2])
@@ -114,7 +114,7 @@ struct ReceiverDiskTests {
         let blocks = ReceiverClient.blocks(content)
         let receiver = try Receiver()
         let board = try FaultBoard(in: receiver.directory.path)
-        // One call per block starts the writing. The next call waits for it, and is the only one to see the failure.
+        // One call per block starts the writing. The next call waits for the writing and alone gets the failure.
         let wait = blocks + 1
         receiver.environment.merge(
             board.environment([.init(.inputOutputError, ["sync_file_range"], calls: wait...wait, of: "*/root*")])

@@ -32,8 +32,7 @@ private final class Loop: Sendable {
 
 @Suite("SIGTERM is obeyed", .heavy)
 struct StopTests {
-    /// Stops the agent and checks that it ends by itself, which takes a moment. Its last resort comes only after 15
-    /// s.
+    /// Stops the agent and checks that it ends by itself, before the last resort kills it after 15 s.
     private func expectEnd(of agent: Agent) async throws {
         #expect(try await agent.stop(timeout: .seconds(60)) == .exited(0))
         #expect(agent.said("is killed") == [])

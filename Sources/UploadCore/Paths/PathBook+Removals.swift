@@ -176,15 +176,3 @@ extension DropRecord {
         (finishedAt ?? now).advanced(by: retention).milliseconds <= now.milliseconds
     }
 }
-
-extension FileError {
-    /// The error of a file that vanished before its upload was done.
-    package static var removed: FileError {
-        FileError(code: "removed", message: "the file was removed before it was uploaded", retryable: false)
-    }
-
-    /// The error of a file that the user cancelled.
-    package static var cancelledByUser: FileError {
-        FileError(code: "cancelled", message: "cancelled by the user", retryable: false)
-    }
-}

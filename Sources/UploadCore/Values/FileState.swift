@@ -50,3 +50,15 @@ public struct FileError: Error, Hashable, Sendable {
         self.retryable = retryable
     }
 }
+
+extension FileError {
+    /// The error of a file that vanished before its upload was done.
+    package static var removed: FileError {
+        FileError(code: "removed", message: "the file was removed before it was uploaded", retryable: false)
+    }
+
+    /// The error of a file that the user cancelled.
+    package static var cancelledByUser: FileError {
+        FileError(code: "cancelled", message: "cancelled by the user", retryable: false)
+    }
+}

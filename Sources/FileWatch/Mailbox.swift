@@ -1,5 +1,5 @@
-import SystemPackage
 import Synchronization
+import SystemPackage
 import UploadCore
 
 /// Commands from other threads to the watch thread.

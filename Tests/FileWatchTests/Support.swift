@@ -2,8 +2,8 @@ import CLinux
 import Foundation
 import Glibc
 import LinuxSystem
-import SystemPackage
 import Synchronization
+import SystemPackage
 import TestSupport
 import Testing
 import UploadCore

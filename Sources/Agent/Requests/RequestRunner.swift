@@ -1,8 +1,8 @@
+import AgentSupport
+import Digests
 import Intake
 import Ledger
 import LinuxSystem
-import AgentSupport
-import Digests
 import Remotes
 import UploadCore
 

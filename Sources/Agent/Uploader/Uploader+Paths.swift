@@ -1,7 +1,7 @@
-import Ledger
 import ControlAPI
 import FileWatch
 import Intake
+import Ledger
 import LinuxSystem
 import Logging
 import Remotes

@@ -1,5 +1,5 @@
-public import Logging
 import LinuxSystem
+public import Logging
 public import MediaTools
 public import PictureJobs
 import UploadCore

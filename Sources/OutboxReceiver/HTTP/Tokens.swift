@@ -1,7 +1,7 @@
 import Glibc
 import Logging
-import SystemPackage
 import Synchronization
+import SystemPackage
 
 /// The bearer tokens that the server accepts, and their users.
 final class Tokens: Sendable {

@@ -190,7 +190,7 @@ extension Look {
     /// change in the future, zero if unknown.
     fileprivate var age: Duration {
         guard case .free(let status) = self else { return .zero }
-        let (age, overflow) = (wallTimeMilliseconds() * 1_000_000).subtractingReportingOverflow(status.changed)
+        let (age, overflow) = wallTimeNanoseconds().subtractingReportingOverflow(status.changed)
         return overflow ? .zero : .nanoseconds(age)
     }
 }

@@ -11,7 +11,10 @@ public func monotonicNanoseconds() -> UInt64 { nanoseconds(CLOCK_MONOTONIC) }
 public func processorNanoseconds() -> UInt64 { nanoseconds(CLOCK_PROCESS_CPUTIME_ID) }
 
 /// Milliseconds since 1970 on the wall clock, for display only, never for comparison.
-public func wallTimeMilliseconds() -> Int64 { Int64(nanoseconds(CLOCK_REALTIME) / 1_000_000) }
+public func wallTimeMilliseconds() -> Int64 { wallTimeNanoseconds() / 1_000_000 }
+
+/// Returns the wall clock's time, in nanoseconds since 1970, to compare with the times of files.
+public func wallTimeNanoseconds() -> Int64 { Int64(nanoseconds(CLOCK_REALTIME)) }
 
 private func nanoseconds(_ clock: Int32) -> UInt64 {
     var time = timespec()

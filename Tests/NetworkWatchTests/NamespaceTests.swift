@@ -7,9 +7,9 @@ import Testing
 
 @testable import NetworkWatch
 
-/// A thread with a network of its own, in which `ip` makes what a test needs (man 7 network_namespaces).
+/// A thread in a new network namespace, in which `ip` sets up the test's network (man 7 network_namespaces).
 private final class Namespace: Sendable {
-    /// Why there can be none here; nil where there can.
+    /// Why this machine can't create a namespace; nil if the machine can.
     static let obstacle: String? = {
         guard FileManager.default.isExecutableFile(atPath: ip) else { return "iproute2 is not installed" }
         let answer = Mutex<Int32>(0)
@@ -23,7 +23,7 @@ private final class Namespace: Sendable {
         return code == 0 ? nil : "a network namespace can't be made: \(String(cString: strerror(code)))"
     }()
 
-    /// unshare(CLONE_NEWNET); the function is not part of Swift's Glibc module.
+    /// Calls unshare(CLONE_NEWNET), which Swift's Glibc module lacks.
     ///
     /// - Returns: 0, or errno.
     private static func leaveNetwork() -> Int32 {
@@ -40,12 +40,12 @@ private final class Namespace: Sendable {
         thread.run { _ = Self.leaveNetwork() }
     }
 
-    /// Runs something on the thread; threads it starts are in the same network.
+    /// Runs `work` on the thread. Threads started by `work` share the namespace.
     func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in thread.run { continuation.resume(returning: work()) } }
     }
 
-    /// Runs `ip` with these words.
+    /// Runs `ip` with these arguments, separated by spaces.
     func ip(_ words: String) async throws {
         let code = await run { () -> Int32 in
             let arguments = (["ip"] + words.split(separator: " ").map(String.init)).map { strdup($0) }
@@ -68,10 +68,10 @@ struct NamespaceTests {
         let changes = Mutex<[NetworkChange]>([])
         let troubles = Mutex<[String]>([])
         var count: Int { changes.withLock { $0.count } }
-        /// Waits for a change beyond those that came before; the kernel may tell of a carrier a second after it came,
-        /// in between.
+        /// Waits for `change` among the changes after the first `start`. Other changes may come in between: the kernel
+        /// may report a carrier up to a second late.
         ///
-        /// - Returns: the number of changes up to that one.
+        /// - Returns: the number of changes up to and including `change`.
         func sees(_ change: NetworkChange, after start: Int = 0) async throws -> Int {
             try await Poll.value(
                 "\(change)", lastState: { "\(changes.withLock { $0 })" },

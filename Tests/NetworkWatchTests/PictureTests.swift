@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A message is a change")
 struct NetworkPictureTests {
-    /// Whether each of the messages is a change, one after the other.
+    /// Applies the messages in order and returns for each whether the picture changed.
     private func changes(_ messages: RouteMessage..., from addresses: Set<IPAddress> = []) -> [Bool] {
         var picture = NetworkPicture(addresses: addresses)
         return messages.map { picture.apply($0) }
@@ -58,7 +58,7 @@ struct NetworkPictureTests {
     func returned() {
         for (messages, expected) in [
             ([], []),
-            // Nothing can be lost on a link that was not there before.
+            // A new link has not returned: no transfer used it before.
             ([.link(3, isRunning: true)], []),
             ([.link(3, isRunning: false), .link(3, isRunning: true)], [3]),
             ([.link(3, isRunning: false), .link(4, isRunning: true)], []),

@@ -2,13 +2,13 @@ import LinuxSystem
 
 @testable import NetworkWatch
 
-/// Datagrams of a route socket, recorded on Linux 6.1 while `ip` changed things. Those about links are cut after the
-/// first attribute, and their length is corrected.
+/// Datagrams of a route socket, recorded on Linux 6.1 while `ip` changed the network. Link messages end after the
+/// first attribute; their length field is adjusted.
 enum Recordings {
     /// `ip link set lo up`.
     static let loopbackUp = bytes(
         "280000001000000000000000000000000000040301000000490001000100000007000300" + "6c6f0000")
-    /// `ip link set v0 up`, its peer being down.
+    /// `ip link set v0 up` while the peer v1 is down.
     static let linkWithoutCarrier = bytes(
         "28000000100000000000000000000000000001000300000003100000010000000700030076300000")
     /// `ip link set v1 up`: now v0 has a carrier.
@@ -21,7 +21,7 @@ enum Recordings {
     static let address4 = bytes(
         "4c00000014000000e5bb016b68160000021880000300000008000100c000020708000200c0000207070003007630000008000800"
             + "8000000014000600ffffffffffffffffce221400ce221400")
-    /// The same address again, refreshed.
+    /// A refresh of the same address.
     static let address4Again = bytes(
         "4c00000014000000e6bb016b93160000021880000300000008000100c000020708000200c0000207070003007630000008000800"
             + "8000000014000600ffffffffffffffffce221400ef221400")
@@ -33,14 +33,14 @@ enum Recordings {
     static let address6 = bytes(
         "480000001400000000000000000000000a408200030000001400010020010db800000000000000000000000714000600"
             + "ffffffffffffffff34231400342314000800080082000000")
-    /// The link-local address the kernel gives itself.
+    /// The link-local address that the kernel assigns.
     static let linkLocal6 = bytes(
         "500000001400000000000000000000000a4080fd0200000014000100fe800000000000001443f7fffeb6c05e14000600"
             + "ffffffffffffffffad221400ad221400080008008000000005000b0003000000")
     /// `ip route add default via 192.0.2.1`.
     static let defaultRoute = bytes(
         "3400000018000006e6bb016baf16000002000000fe0300010000000008000f00fe00000008000500c00002010800040003000000")
-    /// The local route that comes with an address.
+    /// The local route that the kernel adds with an address.
     static let localRoute = bytes(
         "3c00000018000006000000000000000002200000ff02fe020000000008000f00ff00000008000100c000020708000700c0000207"
             + "0800040003000000")
@@ -71,7 +71,7 @@ extension IPAddress {
     static let other = IPAddress(198, 51, 100, 1)
     static let six = IPAddress(0x20, 0x01, 0x0D, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7)
 
-    /// For tests only: 4 or 16 bytes, else the unspecified address.
+    /// For tests only: an address of 4 or 16 bytes; 0.0.0.0 for any other count.
     init(_ bytes: UInt8...) {
         self = IPAddress(bytes: bytes) ?? IPAddress(0, 0, 0, 0)
     }

@@ -69,7 +69,7 @@ struct SurroundingsTests {
 
     @Test("works on this machine")
     func here() {
-        // Whatever there is, it is the same a moment later.
+        // Two consecutive looks find the same addresses.
         #expect(Surroundings.look().addresses == Surroundings.look().addresses)
     }
 }

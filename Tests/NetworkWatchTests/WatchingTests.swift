@@ -8,7 +8,7 @@ import Testing
 
 @testable import NetworkWatch
 
-/// A system that a test plays: messages, clocks and what is found by looking.
+/// A fake system: the test supplies route messages, clocks and the surroundings that a look finds.
 private final class Stage: RouteSource, Sendable {
     struct Refused: Error {}
 
@@ -130,7 +130,7 @@ struct WatchingTests {
         stage.deliver(
             .datagram(Recordings.address4Again), .datagram(Recordings.linkLocal6), .datagram(Recordings.loopbackUp))
         stage.jump(sleeping: 5_000_000_000)
-        // Had the noise counted, the cause would be both.
+        // If the noise had counted, the change would have two causes.
         #expect(try await stage.waitForChange() == NetworkChange(causes: .resumed))
     }
 

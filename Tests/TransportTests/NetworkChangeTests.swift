@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// What of a request does not reach its end before the network changes.
+/// Requests during which the network changes.
 @Suite(.timeLimit(.minutes(2)))
 struct NetworkChangeTests {
     @Test func `a transfer from an address that is gone ends at once`() async throws {
@@ -99,16 +99,16 @@ struct NetworkChangeTests {
             changes += 1
             return changes == 30
         }
-        // It began anew, and failed for a reason of its own.
+        // The request fails only because of its own connect timeout.
         #expect(await error?.kind == "connect")
         transport.shutdown()
     }
 
     @Test func `a slow link that takes everything at once is no reason to give up`() async throws {
-        // The kernels of both ends hold the whole body; the server takes it out at 40 KB/s.
+        // The kernels of both ends buffer the whole body; the server reads the bytes at 40 KB/s.
         let server = try TrickleServer(bytesPerPause: 4096, pause: .milliseconds(100))
         let transport = try CurlTransport()
-        // That takes longer than either limit; both are long enough for a server that has to wait for its turn.
+        // Reading 400 kB takes longer than either timeout. Both allow for pauses of the server on a busy machine.
         let request = TransportRequest.post(server.url, .stream(PatternBody(400_000)))
             .with(stall: .seconds(7), reply: .seconds(7))
         let reply = try await transport.send(request)

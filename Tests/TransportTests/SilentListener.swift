@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// A listening socket that accepts nobody on its own.
+/// A listening socket that accepts a connection only in ``acceptAndSend(_:)``.
 final class SilentListener {
     struct CannotListen: Error {}
 
@@ -31,7 +31,7 @@ final class SilentListener {
         close(descriptor)
     }
 
-    /// Fills the queue of those who wait to be accepted; the kernel drops what comes then (man 2 listen).
+    /// Fills the queue of pending connections. The kernel drops later connection attempts (man 2 listen).
     func fillBacklog() throws {
         let length = socklen_t(MemoryLayout<sockaddr_in>.size)
         for _ in 0..<4 {
@@ -42,7 +42,7 @@ final class SilentListener {
         }
     }
 
-    /// Accepts one connection, writes to it and leaves it open.
+    /// Accepts one connection, sends `text` and leaves the connection open.
     func acceptAndSend(_ text: String) async throws {
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         let other = try await Poll.value(
@@ -53,7 +53,7 @@ final class SilentListener {
             })
         others.append(other)
         let bytes = Array(text.utf8)
-        // Who was to read it may have given up.
+        // Ignores errors: the reader may have closed the connection.
         _ = send(other, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 

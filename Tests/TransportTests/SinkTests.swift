@@ -6,7 +6,7 @@ import Transport
 
 @Suite(.timeLimit(.minutes(2)))
 struct SinkTests {
-    /// Keeps what it gets, and may refuse it.
+    /// Stores the bytes of a reply, and can refuse replies.
     private final class Sink: ReplySink {
         struct Full: Error, Equatable {}
 

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Transport
 
-/// A body of equal bytes that counts what is asked of it, and may fail on the way.
+/// A body of equal bytes that counts rewinds, and can fail or end early at a given offset.
 final class PatternBody: BodySource {
     struct Broken: Error, Equatable {}
 
@@ -38,7 +38,7 @@ final class PatternBody: BodySource {
     }
 }
 
-/// Text as a body; it knows its bytes from the start.
+/// A body that holds a text in memory.
 final class TextBody: BodySource {
     private let bytes: [UInt8]
     private let position = Mutex(0)
@@ -59,7 +59,7 @@ final class TextBody: BodySource {
     func rewind() { position.withLock { $0 = 0 } }
 }
 
-/// Runs a test against a server and a transport, and puts both away.
+/// Runs a test with a server and a transport, then stops both.
 func withTransport(
     _ server: ScriptedServer, _ configuration: CurlTransport.Configuration = .init(),
     _ body: (CurlTransport) async throws -> Void
@@ -72,7 +72,7 @@ func withTransport(
     try await body(transport)
 }
 
-/// What a request fails with; nil where it succeeds.
+/// Sends a request and returns the error; nil if the request succeeds.
 func failure(of request: TransportRequest, over transport: CurlTransport) async -> TransportError? {
     do {
         _ = try await transport.send(request)
@@ -97,7 +97,7 @@ extension TransportRequest {
 }
 
 extension TransportError {
-    /// The name of the case, to be compared.
+    /// The name of the case, for comparisons.
     var kind: String {
         switch self {
         case .resolve: "resolve"

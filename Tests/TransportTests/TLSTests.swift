@@ -49,7 +49,7 @@ struct TLSTests {
     }
 }
 
-/// `openssl s_server` with a certificate of its own making.
+/// `openssl s_server` with a self-signed certificate.
 private final class TLSServer {
     let certificate: String
     private let directory: TemporaryDirectory

@@ -51,7 +51,7 @@ struct TimeTests {
 
     @Test func `pauses for the bandwidth limit are no stall`() async throws {
         let server = try ScriptedServer { _ in .json("{}") }
-        // At this rate the smallest share comes every second only.
+        // At this rate, the limiter grants the smallest share only once a second.
         try await withTransport(server, .init(bandwidthLimit: 512)) { transport in
             let request = TransportRequest.post(server.url, .stream(PatternBody(2048))).with(stall: .milliseconds(600))
             let reply = try await transport.send(request)
@@ -70,7 +70,7 @@ struct TimeTests {
                     try await group.waitForAll()
                 }
             }
-            // 240,000 bytes take 1.2 s less the burst of 0.1 s that may precede; never less, however fast the machine.
+            // 240,000 bytes take at least 1.2 s minus the initial burst of 0.1 s, however fast the machine.
             #expect(elapsed >= .seconds(1))
             #expect(server.receivedBodyBytes == 240_000)
         }

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A server at the end of a slow link: it has a small buffer and takes a little out of it at a time.
+/// A server at the end of a slow link: reads a few bytes at a time from a small receive buffer.
 final class TrickleServer: Sendable {
     struct CannotListen: Error {}
 

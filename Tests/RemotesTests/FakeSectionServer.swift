@@ -4,7 +4,7 @@ import Synchronization
 import Transport
 import UploadCore
 
-/// A fileSection server in memory. It does not compute MD5: it is told which bytes belong to which key.
+/// A fileSection server in memory. Computes no MD5: `init` gets the bytes of each key.
 final class FakeSectionServer: SourceConformanceServer {
     private struct Stored {
         var md5: String
@@ -15,7 +15,7 @@ final class FakeSectionServer: SourceConformanceServer {
     private struct State {
         var contents: [String: [UInt8]]
         var open: [String: Stored] = [:]
-        /// MD5 of what was assembled, by id.
+        /// MD5 of each assembled content, by id.
         var finished: [String: String] = [:]
         /// The number of each post, by source and revision.
         var posts: [String: Int] = [:]
@@ -23,7 +23,7 @@ final class FakeSectionServer: SourceConformanceServer {
         var losesReply = false
     }
 
-    /// The state, which the transport's script holds too.
+    /// The state, shared with the transport's script.
     private final class Shared: Sendable {
         let value: Mutex<State>
         init(_ state: State) { value = Mutex(state) }

@@ -154,7 +154,7 @@ struct FileSectionRemoteTests {
         let content = try TestContent(1, size: 1)
         await #expect(throws: RemoteFailure.forgotten) { try await remote.send(content.fragment(0, id: "43")) }
         #expect(await remote.finish([content.upload("43")]) == [.failure(.forgotten)])
-        // Deleting what is not there is no error.
+        // Deleting an unknown id is no error.
         try await remote.remove(["43"])
         let results = await remote.register([content.description])
         #expect(results != [.failure(.forgotten)])

@@ -8,7 +8,7 @@ import UploadCore
 struct FragmentReaderTests {
     private static let block = BlockDigester.blockSize
 
-    /// Reads to the end in pieces, as a transport does.
+    /// Reads to the end in pieces, like a transport.
     private func readAll(_ reader: FragmentReader, pieces: Int = 100_000) throws -> [UInt8] {
         var all: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: pieces)

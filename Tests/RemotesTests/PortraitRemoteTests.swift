@@ -118,7 +118,7 @@ struct PortraitRemoteTests {
 
 /// A body in memory.
 final class TestBody: BodySource, @unchecked Sendable {
-    // Unchecked: a body source is called by one thread at a time.
+    // Unchecked: only one thread at a time calls a body source.
     private let bytes: [UInt8]
     private var offset = 0
 

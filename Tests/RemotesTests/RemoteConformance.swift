@@ -2,34 +2,34 @@ import Remotes
 import Testing
 import UploadCore
 
-/// A server for the suite that every remote must pass, and what the suite needs to do to it.
+/// A server for the conformance suite of remotes, and the controls that the suite needs.
 protocol ConformanceServer: Sendable {
-    /// A remote that talks to it.
+    /// A remote that talks to this server.
     var remote: any Remote { get }
-    /// Makes it take the next request and lose the reply.
+    /// Makes the server process the next request and lose the reply.
     func loseNextReply()
-    /// Makes it forget every unfinished upload.
+    /// Makes the server forget every unfinished upload.
     func forgetEverything()
-    /// Whether it has a content as a whole, byte by byte.
+    /// Whether the server has the whole content, byte by byte.
     func holds(_ content: TestContent) -> Bool
-    /// How many unfinished uploads it keeps.
+    /// Number of unfinished uploads on the server.
     var openUploads: Int { get }
 }
 
-/// A server that makes posts of what was uploaded.
+/// A server that makes posts of uploaded files.
 protocol SourceConformanceServer: ConformanceServer {
-    /// The same remote, as what makes posts.
+    /// The same remote, as a ``SourceRemote``.
     var sources: any SourceRemote { get }
-    /// How many posts it keeps.
+    /// Number of posts on the server.
     var posts: Int { get }
 }
 
-/// What callers of `Remote` rely on, whatever the protocol.
+/// The guarantees of `Remote` that callers rely on, for every protocol.
 struct RemoteConformance {
     let server: any ConformanceServer
     var remote: any Remote { server.remote }
 
-    /// A content of three fragments and a bit, cut as the protocol wants it.
+    /// A content a little longer than three fragments, cut by the plan of the protocol.
     func content(_ number: UInt64 = 1) throws -> TestContent {
         let size = UInt64(remote.traits.fragmentSize) * 3 + 1234
         return try TestContent(number, size: Int(size), fragmentSize: remote.traits.plan(for: size).fragmentSize)
@@ -42,7 +42,7 @@ struct RemoteConformance {
         return id
     }
 
-    /// The order in which fragments may go: any, but for protocols that want them in theirs.
+    /// The order in which to send fragments: ascending if the protocol requires it, else descending.
     func order(_ count: Int) -> [Int] { remote.traits.inOrder ? Array(0..<count) : (0..<count).reversed() }
 
     func sendAll(_ content: TestContent, id: String) async throws -> [Int: String] {
@@ -53,7 +53,7 @@ struct RemoteConformance {
         return receipts
     }
 
-    /// Asks until the server has made up its mind.
+    /// Asks up to 100 times, until the server has assembled or refused the upload.
     func finish(_ upload: RemoteUpload) async throws -> FinishOutcome {
         for _ in 0..<100 {
             guard let result = await remote.finish([upload]).first else { throw Unexpected("no answer") }

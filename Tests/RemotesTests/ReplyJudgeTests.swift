@@ -5,7 +5,7 @@ import UploadCore
 
 @testable import Remotes
 
-/// What a reply means, without its message.
+/// The meaning of a reply, without the message.
 enum Judgement: Equatable, Sendable {
     case success, temporary, slow, signedOut, forgotten, permanent
 

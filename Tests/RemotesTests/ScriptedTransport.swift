@@ -4,7 +4,7 @@ import Remotes
 import Synchronization
 import Transport
 
-/// A request as a server sees it: its body read to the end.
+/// A request as a server sees it, with the whole body.
 struct SeenRequest: Sendable {
     struct Part: Equatable, Sendable {
         var name: String
@@ -22,17 +22,17 @@ struct SeenRequest: Sendable {
     /// The last part of the URL.
     var endpoint: String { url.split(separator: "/").last.map(String.init) ?? "" }
 
-    /// The body as a JSON object; empty where it is none.
+    /// The body as a JSON object; empty if the body is no JSON object.
     var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:] }
 
-    /// The header `file_block` as its one JSON object.
+    /// The first JSON object in the header `file_block`.
     var block: [String: Any] {
         let text = headers["file_block"] ?? ""
         return ((try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [[String: Any]])?.first ?? [:]
     }
 }
 
-/// A transport that reads bodies as a network would, and replies what a script says.
+/// A transport that reads each body to the end and takes the reply from a script.
 final class ScriptedTransport: HTTPTransport {
     typealias Script = @Sendable (SeenRequest) -> Result<HTTPReply, TransportError>
 
@@ -41,7 +41,7 @@ final class ScriptedTransport: HTTPTransport {
 
     init(_ script: @escaping Script) { self.script = script }
 
-    /// A transport that always answers 200 with these data.
+    /// Creates a transport that always answers 200 with this JSON in `data`.
     convenience init(data: String) { self.init { _ in .success(.json(data: data)) } }
 
     var requests: [SeenRequest] { log.withLock { $0 } }

@@ -2,7 +2,7 @@ import Remotes
 import Testing
 import UploadCore
 
-/// What callers of `SourceRemote` rely on, whatever the protocol.
+/// The guarantees of `SourceRemote` that callers rely on, for every protocol.
 struct SourceConformance {
     let server: any SourceConformanceServer
 

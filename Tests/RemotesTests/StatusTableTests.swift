@@ -4,17 +4,17 @@ import Testing
 import Transport
 import UploadCore
 
-/// The whole table of contract section 4: every status in every reply of the protocol.
+/// Checks the whole table of contract section 4: every status in every reply of the protocol.
 @Suite("Every request takes every answer for what it is")
 struct StatusTableTests {
     enum Request: String, CaseIterable, Sendable {
         case register, send, finish, remove, commit
 
-        /// Whether it is about ids the server gave out.
+        /// Whether the request names ids that the server issued.
         var knowsIDs: Bool { self != .register }
     }
 
-    /// What a request means to the machine after this reply.
+    /// How the remote judges this reply to a request.
     private func judgement(of request: Request, _ reply: HTTPReply) async throws -> Judgement {
         let transport = ScriptedTransport { _ in .success(reply) }
         let remote = FileSectionRemote(
@@ -43,7 +43,7 @@ struct StatusTableTests {
     }
 
     private func expected(_ request: Request, _ status: Int, isForeign: Bool = false) -> Judgement {
-        // That the server does not know what is to be deleted is what was wanted.
+        // An id that the server doesn't know is already deleted.
         if request == .remove, status == 404 || status == 410 { return .success }
         return .expected(status, knownIDs: request.knowsIDs, isForeign: isForeign)
     }

@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import UploadCore
 
-/// A file on disk with everything the agent knows of it.
+/// A file of random bytes on disk, with a made-up key, and with the digests and the plan of these bytes.
 struct TestContent: Sendable {
     let key: ContentKey
     let bytes: [UInt8]

@@ -45,7 +45,7 @@ struct TokenMaskTests {
     }
 }
 
-/// A proxy that echoes what it was sent: in a message, a page, a redirect, a URL, a digest.
+/// A proxy echoes parts of the request in a message, a page, a redirect, a URL or a digest.
 @Suite("A server that echoes the token")
 struct EchoedTokenTests {
     private static let token = "for-anna-0123456789"

@@ -4,7 +4,7 @@ import Testing
 @testable import Avatars
 
 struct `Places of random URLs` {
-    /// Pieces that mean something to URLs, directories, or the mapping itself.
+    /// Pieces with a meaning in URLs, directories or the mapping itself.
     private static let pieces = [
         "/", "/", "/", "/", "//", ".", ".", "..", "/./", "/../", "%2e", "%2E", ".%2e", "%", "%2", "%25", "%2525", "25",
         "2F", "2f", "3F", "3f", "%2f", "%2F", "%252F", "%25252F", "%3f", "%3F", "%253F", "%25253F", "?", "?", "#", "\\",
@@ -47,7 +47,7 @@ struct `Places of random URLs` {
             guard let address = try? AvatarAddress(text) else { continue }
             taken += 1
             Self.checkNames(of: address, text)
-            // The canonical spelling is the URL; it is the same however often it is read.
+            // Parsing the canonical URL again gives the same URL and place.
             let again = try AvatarAddress(address.url)
             if again.url != address.url || again.place != address.place || again != address {
                 Issue.record("\(text) is \(address.url), and that is \(again.url)")
@@ -78,7 +78,7 @@ struct `Places of random URLs` {
         }
     }
 
-    /// Parts that differ only where they are cut off are told apart by their hash.
+    /// Parts that differ only after the cut get different hashes.
     @Test func `over-long parts are told apart`() throws {
         let head = String(repeating: "x", count: 250)
         let places = try (0..<5000).map { try AvatarAddress("http://h/\(head)\($0)").place }

@@ -116,7 +116,7 @@ struct `Places of URLs` {
         ("http://example.com/a?b%252Fc", "example.com/a%3Fb%25252Fc"),
         ("http://example.com/a?b c", "example.com/a%3Fb%20c"),
         ("http://example.com?b@c:d", "example.com/%index%3Fb@c:d"),
-        // Parts that are both file and directory have the places anybody would think of; the disk tells them apart.
+        // File and directory of one name both keep their plain places; the disk store resolves the clash.
         ("http://example.com/a", "example.com/a"),
         ("http://example.com/a/b", "example.com/a/b"),
         // Over-long parts.
@@ -128,7 +128,7 @@ struct `Places of URLs` {
             "http://example.com/" + long(190) + "%2F" + long(20),
             "example.com/" + long(190) + "~" + hash(long(190) + "%2F" + long(20))
         ),
-        // What only looks shortened is shortened as well, or the two would be one.
+        // A long part that looks shortened is shortened too, or two URLs would share a place.
         ("http://example.com/\(long(191))~0123abcd", "example.com/" + shortened(long(191) + "~0123abcd")),
         ("http://example.com/\(long(100))~0123abcd", "example.com/\(long(100))~0123abcd"),
     ]
@@ -187,7 +187,7 @@ struct `Places of URLs` {
 
     private static func shortened(_ part: String) -> String { String(part.prefix(191)) + "~" + hash(part) }
 
-    /// First 8 digits of `printf %s PART | md5sum`, taken from that program.
+    /// The first 8 digits of `printf %s PART | md5sum`, copied from the output of that program.
     private static func hash(_ part: String) -> String {
         let known = [
             long(201): "3ea01af1",

@@ -11,7 +11,7 @@ import UploadCore
 
 @testable import Avatars
 
-/// A picture worker made up for tests: it counts, and "draws" by writing the steps and the first bytes of the picture.
+/// A fake picture worker. Counts jobs, and "draws" by writing the style and a checksum of the picture.
 final class CountingPictures: PictureWorking {
     struct State {
         var measured = 0
@@ -20,7 +20,7 @@ final class CountingPictures: PictureWorking {
         var drawFailure: PictureFailure?
         /// Runs before each drawing.
         var beforeDrawing: (@Sendable () throws -> Void)?
-        /// What everything drawn begins with: the signature of a PNG.
+        /// The first bytes of every drawn picture: the signature of a PNG.
         var head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
     }
 
@@ -59,7 +59,7 @@ final class CountingPictures: PictureWorking {
 }
 
 extension SharedDescriptor {
-    /// A sum over the whole file, to tell one from another.
+    /// A checksum of the first 4096 bytes, which distinguishes pictures.
     fileprivate var head: Int {
         var sum = 0
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -69,7 +69,7 @@ extension SharedDescriptor {
     }
 }
 
-/// A clock that a test moves on. Sleeping on it lasts until the test is over.
+/// A clock that a test advances. Sleeping on the clock lasts until the end of the test.
 final class ManualClock: Sendable {
     private let offset = Mutex(Duration.zero)
 
@@ -103,7 +103,7 @@ final class ScriptedPressure: MemoryPressureSource {
     func warn() { listeners.withLock { for listener in $0 { listener.yield() } } }
 }
 
-/// A door that threads wait at until a test opens it.
+/// Threads wait at the gate until a test opens it.
 final class Gate: Sendable {
     private let isOpen = Atomic(false)
 
@@ -112,7 +112,7 @@ final class Gate: Sendable {
     func wait() { while !isOpen.load(ordering: .acquiring) { usleep(1000) } }
 }
 
-/// A cache over memory, with everything around it.
+/// A cache with its server, transport, store and other surroundings.
 final class Bench: Sendable {
     let server: ScriptedServer
     let transport: CurlTransport
@@ -152,7 +152,7 @@ final class Bench: Sendable {
 
     func address(_ path: String) throws -> AvatarAddress { try AvatarAddress(server.url + path) }
 
-    /// What comes of asking for a picture: nil where it is had.
+    /// Asks for a picture and returns the failure; nil if the cache delivers the picture.
     func failure(_ path: String, _ style: PictureStyle = .original) async throws -> AvatarFailure? {
         let address = try address(path)
         do throws(AvatarFailure) {

@@ -188,7 +188,7 @@ struct CareTests {
         #expect(try await bench.picture("/a.png", .rect(10)) == styled)
         #expect(bench.server.startedRequests == 1)
         #expect(try await bench.cache.entries().map(\.size) == [0])
-        // Stale, it is better than nothing.
+        // The cache shows a stale picture if the server is unreachable.
         bench.server.stop()
         bench.clock.advance(by: .seconds(100_000))
         #expect(try await bench.picture("/a.png", .rect(10)).bytes == styled.bytes)

@@ -113,7 +113,7 @@ struct FaultTests {
 
 @Suite(.timeLimit(.minutes(2)))
 struct StalenessTests {
-    /// A server whose picture changes, and that knows ETags.
+    /// A server with ETags, whose picture changes.
     private final class Versions: Sendable {
         let version = Atomic<UInt64>(1)
         let status = Atomic(200)

@@ -9,12 +9,12 @@ import Transport
 
 @testable import Avatars
 
-/// Answers with a picture for each scheme, or as a test says, and notes what it was asked.
+/// Answers with a different picture for each scheme, and records all requests. A test can make https unreachable.
 private final class SchemeFetcher: AvatarFetching {
     struct State {
         var requests: [AvatarRequest] = []
         var isSecureOneAway = false
-        /// Downloads over http wait while it is there.
+        /// If set, downloads over http wait until the gate opens.
         var gate: Gate?
     }
 
@@ -44,7 +44,7 @@ private final class SchemeFetcher: AvatarFetching {
     }
 }
 
-/// Runs what blocks on a thread of its own.
+/// Runs blocking work on a new thread.
 private func onThread(_ work: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
         startThread(name: "waiting") {
@@ -54,7 +54,7 @@ private func onThread(_ work: @escaping @Sendable () -> Void) async {
     }
 }
 
-/// One picture under http and https, which are one entry of the mirror.
+/// One picture under an http and an https URL, which share one entry of the mirror.
 @Suite(.timeLimit(.minutes(2)))
 struct SchemeTests {
     private let fetcher = SchemeFetcher()
@@ -75,7 +75,7 @@ struct SchemeTests {
         #expect(try await cache.picture(secure, .original).bytes == SchemeFetcher.secure)
         #expect(fetcher.urls == [plain.url, secure.url])
         #expect(fetcher.state.withLock { $0.requests.map(\.entityTag) } == [nil, nil])
-        // From now on it is one picture for both.
+        // From now on both addresses show the same picture.
         for address in [plain, secure] {
             #expect(try await cache.picture(address, .original).bytes == SchemeFetcher.secure)
         }

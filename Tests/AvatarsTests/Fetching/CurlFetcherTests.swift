@@ -11,7 +11,7 @@ import Transport
 struct CurlFetcherTests {
     private static let open = AddressPolicy(allowsPrivate: true)
 
-    /// What one fetch gives: the answer and what is in the draft, or why there is none.
+    /// Fetches a URL once. Returns the answer and the bytes of the draft, or the error.
     private func fetch(
         _ url: String, policy: AddressPolicy = open, hosts: [String] = [], maximumLength: Int = 1 << 20,
         tag: String? = nil, date: String? = nil
@@ -121,13 +121,13 @@ struct CurlFetcherTests {
         #expect(server.acceptedConnections == 0)
     }
 
-    /// Names are checked first, so the address is what has to be caught where the name says nothing.
+    /// The fetcher checks names first. The transport checks the address of a name that looks harmless.
     @Test func `an address is refused when it is connected to, whatever its name`() async throws {
         let server = try ScriptedServer { _ in .response(status: 200, body: png()) }
         defer { server.stop() }
         let transport = try CurlTransport()
         defer { transport.shutdown() }
-        // What the fetcher asks of the transport for a name like rebind.example, which means 127.0.0.1 by now.
+        // The request that the fetcher sends for a name like rebind.example, which now resolves to 127.0.0.1.
         let policy = AddressPolicy(allowsPrivate: false)
         let request = TransportRequest(
             method: .get, url: "http://localhost:\(server.port)/", mayConnect: { policy.allows($0) })
@@ -235,7 +235,7 @@ struct CurlFetcherTests {
     }
 }
 
-/// Answers everything with a redirect.
+/// Answers every request with a redirect.
 private final class RedirectingTransport: HTTPTransport {
     private let location: String
     private let asked = Mutex<[String]>([])

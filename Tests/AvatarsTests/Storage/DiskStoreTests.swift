@@ -8,7 +8,7 @@ import UploadCore
 
 @testable import Avatars
 
-/// A mirror, and what stands in it.
+/// A mirror in a temporary directory, and its files.
 private struct Mirror {
     let place: TemporaryDirectory
     let store: DiskAvatarStore
@@ -20,7 +20,7 @@ private struct Mirror {
 
     var path: String { place.path("avatars") }
 
-    /// Everything but directories, relative to the mirror, without the lock and what is in the workshops.
+    /// Paths of all files, relative to the mirror, without the lock and the files of the workshops.
     var files: [String] {
         var files: [String] = []
         guard let walk = FileManager.default.enumerator(atPath: path) else { return [] }
@@ -30,7 +30,7 @@ private struct Mirror {
         return files.sorted()
     }
 
-    /// As ``files``, without records.
+    /// Like ``files``, without records.
     var pictures: [String] { files.filter { !$0.hasPrefix(".records/") } }
 
     func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(path)/\(name)") }
@@ -104,7 +104,7 @@ private struct Mirror {
         try mirror.keep("file 2", as: "http://h/a")
         #expect(try mirror.text(of: "http://h/a") == "file 2")
         #expect(try mirror.text(of: "http://h/a/b") == "below")
-        // Once the directory is gone, nothing clashes any more.
+        // After the directory's removal, the file gets its plain name.
         try mirror.store.remove(AvatarAddress("http://h/a/b"))
         #expect(try mirror.text(of: "http://h/a") == "file 2")
         try mirror.keep("file 3", as: "http://h/a")
@@ -246,7 +246,7 @@ private struct Mirror {
         #expect(mirror.pictures == ["h"], "nothing is left of what failed")
         #expect(try mirror.store.entries().isEmpty)
 
-        // One where a picture belongs is replaced, not written through.
+        // The store replaces a symbolic link at a picture's place and does not write through the link.
         let secret = outside.path("secret")
         try Data("secret".utf8).write(to: URL(fileURLWithPath: secret))
         try FileManager.default.createDirectory(atPath: mirror.path + "/g", withIntermediateDirectories: true)
@@ -261,7 +261,7 @@ private struct Mirror {
         let address = try AvatarAddress("http://h/a")
         let original = try mirror.keep("one", as: address.url)
         _ = try mirror.store.keep(mirror.store.draft("drawn"), asStyled: address, .small, drawnFrom: original)
-        // A draft whose file is gone can't come to its place.
+        // The store can't keep a draft whose file is gone.
         let draft = try mirror.store.draft("two")
         try Self.removeDrafts(in: mirror)
         #expect(throws: AvatarStoreError.self) {
@@ -276,7 +276,7 @@ private struct Mirror {
         #expect(try mirror.store.entries().map(\.styles) == [["rect:96x96"]])
     }
 
-    /// Removes all files of the workshops but their locks.
+    /// Removes all files of the workshops except the locks.
     private static func removeDrafts(in mirror: Mirror) throws {
         let workshops = mirror.path + "/.tmp"
         for name in try FileManager.default.subpathsOfDirectory(atPath: workshops)
@@ -317,7 +317,7 @@ private struct Mirror {
         let address = try AvatarAddress("http://h/a")
         let original = try mirror.keep("one", as: address.url)
         _ = try mirror.store.keep(mirror.store.draft("drawn"), asStyled: address, .small, drawnFrom: original)
-        // Everything that keeping a new original does before the picture comes to its place.
+        // Does all steps of keeping a new original before the picture is renamed.
         let draft = try mirror.store.draft("two")
         let files = try MirrorDirectory(path: mirror.path)
         let stamp = try MirrorRecord.Stamp.mark(draft.file.rawValue)
@@ -346,7 +346,7 @@ private struct Mirror {
         let styled = try #require(try files.record(of: address)).styled
         let drawn = try Data(contentsOf: URL(fileURLWithPath: mirror.path + "/.styles/rect:96x96/h/a.png"))
         try mirror.keep("two", as: address.url)
-        // As it was just before they went: record and picture are new, the former styles are still there.
+        // Restores the state before the removal of the former styles: new record and picture, but the old styles.
         var record = try #require(try files.record(of: address))
         record.styled = styled
         try files.write(record, of: address, usedAt: WallTime(milliseconds: 0), isNew: false)
@@ -390,7 +390,7 @@ private struct Mirror {
                             store.draft(text), asOriginalOf: address, .sample(address, tag: text))
                         _ = try store.keep(
                             store.draft("drawn from \(text)"), asStyled: address, .small, drawnFrom: original)
-                        // A file where the directory is, and back.
+                        // Keeps and removes a picture at the place of the directory.
                         let parent = try AvatarAddress("http://h/a")
                         _ = try store.keep(store.draft("parent"), asOriginalOf: parent, .sample(parent))
                         try store.remove(parent)

@@ -6,13 +6,13 @@ import UploadCore
 
 @testable import Avatars
 
-/// The stores there are, each made empty.
+/// The kinds of stores under test.
 enum StoreKind: CaseIterable, CustomTestStringConvertible {
     case disk, memory
 
     var testDescription: String { self == .disk ? "disk" : "memory" }
 
-    /// A store, and what must be held for as long as it is used.
+    /// Makes an empty store. Hold `place` as long as you use the store.
     func make() throws -> (store: any AvatarStore, place: TemporaryDirectory) {
         let place = try TemporaryDirectory()
         return (self == .disk ? try DiskAvatarStore(directory: place.path("avatars")) : MemoryAvatarStore(), place)
@@ -162,14 +162,14 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
         let (store, place) = try kind.make()
         defer { place.close() }
         let minute: Int64 = 60_000
-        // Fetched in this order, 100 bytes each.
+        // The pictures arrive in this order, 100 bytes each.
         let addresses = try (0..<6).map { try AvatarAddress("https://example.com/\($0)") }
         let picture = String(repeating: "x", count: 100)
         for (index, address) in addresses.enumerated() {
             _ = try store.keep(
                 store.draft(picture), asOriginalOf: address, .sample(address, fetchedAt: Int64(index) * minute))
         }
-        // 3 is used last, 2 before it.
+        // Picture 3 is the most recently used, picture 2 the second.
         store.touch(addresses[2], at: WallTime(milliseconds: 20 * minute))
         store.touch(addresses[3], at: WallTime(milliseconds: 30 * minute))
         let going = try store.trim(

@@ -4,7 +4,7 @@ import LinuxSystem
 import PictureJobs
 
 extension AvatarStore {
-    /// A draft that holds a text.
+    /// Makes a draft that contains the text.
     func draft(_ text: String) throws -> any AvatarDraft {
         let draft = try makeDraft()
         try writeAll(Array(text.utf8), to: draft.file.rawValue)
@@ -13,7 +13,7 @@ extension AvatarStore {
 }
 
 extension StoredPicture {
-    /// What the file holds, read from its beginning.
+    /// The whole file as text.
     var text: String {
         var bytes = [UInt8](repeating: 0, count: Int(size) + 1)
         let count = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }

@@ -6,7 +6,7 @@ import UploadCore
 struct `What is trimmed` {
     private static let hour: Int64 = 3_600_000
 
-    /// Originals of 10 bytes with 5 of styled pictures, named by what is known of them.
+    /// An original of 10 bytes, with 5 bytes of styled pictures. Times are in hours.
     private static func entry(_ name: String, fetched: Int64 = 0, used: Int64 = 0) throws -> AvatarEntry {
         let address = try AvatarAddress("http://h/\(name)")
         return AvatarEntry(

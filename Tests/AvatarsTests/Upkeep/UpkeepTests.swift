@@ -97,7 +97,7 @@ struct UpkeepTests {
             await bench.cache.networkChanged()
             #expect(await bench.cache.desk.isIdle)
         }
-        // A sixth waited for its turn, which may have come just before that one was given up as well.
+        // A sixth download waited for a slot. Its request may have started just before the cancellation.
         #expect(server.requests.count <= 6)
     }
 
@@ -134,7 +134,7 @@ struct UpkeepTests {
             try await Poll.until("it is mirrored") { await urls(bench) == ["/1.png"] }
             try write(["\(url)/1.png", "\(url)/2.png"])
             try await Poll.until("the next is mirrored") { await urls(bench).count == 2 }
-            // What was interrupted would be tried again at once.
+            // An interrupted download would start again at once.
             await bench.cache.networkChanged()
             try write(["\(url)/1.png", "\(url)/2.png", "\(url)/3.png"])
             try await Poll.until("the last is mirrored") { await urls(bench).count == 3 }

@@ -96,7 +96,7 @@ struct WantedPlanTests {
         plan.ended(wishes[2], .fresh(.seconds(600)), now: start)
         plan.retryInterrupted(now: start + .seconds(1))
         #expect(plan.start(now: start + .seconds(1)) == [wishes[0]])
-        // Its older time is still in the queue, and means nothing.
+        // The wish's older due time is still in the queue, but has no effect.
         #expect(plan.start(now: start + .seconds(100)).isEmpty)
     }
 

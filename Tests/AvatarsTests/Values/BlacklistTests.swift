@@ -12,7 +12,7 @@ struct `The blacklist` {
 
     private static func address() throws -> AvatarAddress { try AvatarAddress("http://h/a") }
 
-    /// Each fault, its word, and for how many of ten minutes the URL is not asked for.
+    /// Each fault, its code, and how many seconds the cache avoids the URL, with a pause of ten minutes.
     @Test(arguments: [
         (AvatarFault(status: 404, retryAfter: nil), "not_found", 600),
         (AvatarFault(status: 410, retryAfter: nil), "gone", 600),

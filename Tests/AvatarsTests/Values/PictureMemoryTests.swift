@@ -67,7 +67,7 @@ struct `Pictures in memory` {
         #expect(memory.picture(try Self.address("d"), .small) == "d")
     }
 
-    /// A plain list that is searched and shifted is the model.
+    /// Compares the memory with a model: a plain list, searched linearly.
     @Test(arguments: [1, 2, 3])
     func `it does what a plain list does`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)

@@ -3,7 +3,7 @@ import Testing
 @testable import URLs
 
 struct PunycodeTests {
-    /// Of RFC 3492, section 7.1, those that stand for a script each, and names people own.
+    /// One example for each script from RFC 3492, section 7.1, and some registered names.
     @Test(arguments: [
         ("bücher", "bcher-kva"), ("münchen", "mnchen-3ya"), ("straße", "strae-oqa"), ("例え", "r8jz45g"),
         ("他们为什么不说中文", "ihqwcrb4cv8a8dqg056pqjye"), ("почемужеонинеговорятпорусски", "b1abfaaepdrnnbgefbadotcwatmq2g4l"),
@@ -16,8 +16,8 @@ struct PunycodeTests {
     }
 }
 
-/// Names, what becomes of them here, and what libidn2 2.3.3 makes of them (`idn2_lookup_u8` with `IDN2_NFC_INPUT` and
-/// `IDN2_NONTRANSITIONAL`); nil: refused. docs/rooms/network.md says why the two differ.
+/// Names with the results of this code and of libidn2 2.3.3 (`idn2_lookup_u8` with `IDN2_NFC_INPUT` and
+/// `IDN2_NONTRANSITIONAL`). nil means refused. docs/rooms/network.md explains the differences.
 struct HostNameTests {
     /// Names on which both agree.
     static let alike: [(name: String, ascii: String?)] = [
@@ -51,26 +51,26 @@ struct HostNameTests {
         // Emoji and joiners without a letter to join.
         ("❤", nil), ("i❤.ws", nil), ("🙂.example", nil), ("€.example", nil), ("1\u{FE0F}\u{20E3}.example", nil),
         ("a\u{200D}b", nil), ("a\u{200C}b", nil), ("👩\u{200D}👩\u{200D}👧.example", nil),
-        // No names.
+        // Not host names.
         ("½", nil), ("\u{E000}", nil), ("\u{378}", nil), ("\u{300}a", nil),
     ]
 
-    /// Names on which they differ.
+    /// Names on which the two differ.
     static let different: [(name: String, ascii: String?, libidn2: String?)] = [
         // A trailing dot is another spelling of the same host.
         ("example.com.", "example.com", "example.com."),
         // Unicode 15.1 changed the mapping of the capital sharp s, and with it the answer of later versions of libidn2.
         ("STRA\u{1E9E}E", "xn--strae-oqa", "strasse"),
-        // Spellings in parts; composing them needs tables of Unicode.
+        // Decomposed characters; composing them needs Unicode tables.
         ("bu\u{308}cher", nil, "xn--bcher-kva"), ("か\u{3099}.jp", "xn--u8jui.jp", "xn--v8j.jp"),
         ("\u{1112}\u{1161}\u{11AB}국", "xn--hqd2n7hi018c", "xn--3e0b707e"),
-        // Compatibility characters, which become others, and such as become nothing.
+        // Compatibility characters: libidn2 maps some to other characters and drops the rest.
         ("ｅｘ.example", nil, "ex.example"), ("ﬁ.example", nil, "fi.example"), ("②", nil, "2"),
         ("127.0.0.１", nil, "127.0.0.1"),
         ("İstanbul", nil, "xn--istanbul-o0e"), ("a\u{AD}b", nil, "ab"), ("a\u{FE0F}b", nil, "ab"),
-        // Characters that are valid in some neighbourhoods only.
+        // Characters that are valid only beside certain other characters.
         ("क\u{94D}\u{200D}ष", nil, "xn--11b2ezcw70k"), ("l·l", nil, "xn--ll-0ea"), ("a·b", nil, "xn--ab-0ea"),
-        // Names that no registry accepts, but a name server at home may have.
+        // Names that no registry accepts, but a home name server may know.
         ("r3---sn.example", "r3---sn.example", nil), ("xn--a", "xn--a", nil), ("xn--i-7iq", "xn--i-7iq", nil),
         ("xn--bücher", "xn--xn--bcher-u9a", nil), ("ab--ü", "xn--ab---3ra", nil), ("-ü", "xn----eha", nil),
         ("a١", "xn--a-bqc", nil), ("אבגa", "xn--a-zhcde", nil),
@@ -78,7 +78,7 @@ struct HostNameTests {
         ("\u{30000}", "xn--zn4n", nil),
         // Programs disagree on whether these are names or addresses.
         ("ü.1", nil, "xn--tda.1"), ("ü.0x1", nil, "xn--tda.0x1"),
-        // No names, for this parser.
+        // Not host names, for this parser.
         ("a,b", nil, "a,b"), ("a b", nil, "a b"),
     ]
 

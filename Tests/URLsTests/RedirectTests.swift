@@ -31,6 +31,6 @@ struct RedirectTests {
 }
 
 extension String {
-    /// `http://h` and `http://h/` are one.
+    /// Drops a trailing slash, because `http://h` and `http://h/` are the same URL.
     fileprivate var withoutBareSlash: String { hasSuffix("/") ? String(dropLast()) : self }
 }

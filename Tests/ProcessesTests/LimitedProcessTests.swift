@@ -42,12 +42,12 @@ struct LimitedProcessTests {
     @Test func `it gets no descriptor but its own, not even one that is not close-on-exec`() async throws {
         let leak = open("/dev/null", O_RDONLY)
         defer { close(leak) }
-        // 3 is the directory that ls itself reads.
+        // Descriptor 3 is the directory that ls itself reads.
         #expect(try await shell("exec ls /proc/self/fd") == "0\n1\n2\n3\n")
     }
 
     @Test func `on older kernels descriptors are made close-on-exec one by one`() throws {
-        // More than fit into one answer of getdents.
+        // More entries than one call of getdents returns.
         let leaks = (0..<200).map { _ in open("/dev/null", O_RDONLY) }
         defer { for leak in leaks { close(leak) } }
         #expect(outbox_close_listed_on_exec(try #require(leaks.min())) == 0)
@@ -101,7 +101,7 @@ struct LimitedProcessTests {
     @Test func `it is killed with all that it started when it takes too long`() async throws {
         let note = directory.path("child")
         await #expect(throws: ToolFailure.killed("sh took over 8 s and was killed")) {
-            // Time enough for the note, however long the shell takes to start.
+            // Enough time for the shell to start and to write the note.
             try await shell("sleep 1000 & echo $! > \(note); wait", within: .seconds(8))
         }
         let child = try #require(pid_t(directory.text("child").trimmingCharacters(in: .whitespacesAndNewlines)))
@@ -166,7 +166,7 @@ struct LimitedProcessTests {
                 let command = ProcessCommand(
                     program: "/bin/sleep", arguments: ["1000"], descriptors: input.map { [$0, $0, $0] } ?? [],
                     limits: .roomy)
-                // Kept alive on purpose: nobody kills it.
+                // The retained object keeps the process from being killed.
                 let process = try? LimitedProcess(command)
                 let kept = process.map { Unmanaged.passRetained($0) }
                 continuation.resume(returning: kept?.takeUnretainedValue().pid)
@@ -192,7 +192,7 @@ struct LimitedProcessTests {
         #expect(!FileManager.default.fileExists(atPath: directory.path("new")))
     }
 
-    /// What becomes of an expression of Python in a confined program: `done`, or the name of its error.
+    /// Evaluates a Python expression in a confined program. Returns `done` or the name of the error.
     private func confined(_ expression: String) async throws -> String {
         let script = """
             import ctypes, errno, fcntl, os, platform, resource, socket
@@ -236,13 +236,13 @@ struct LimitedProcessTests {
     }
 
     @Test(arguments: [
-        // A process of its own could leave the session, and outlive the agent.
+        // A child process could leave the session and outlive the agent.
         "os.fork()", "os.posix_spawn('/bin/true', ['true'], {})",
-        // The calls fork and vfork; where a processor lacks them, clone with the same flags.
+        // The calls fork and vfork; on processors without them, clone with the same flags.
         "call(57, 220, 17)", "call(58, 220, 0x4000 | 0x100 | 17)",
-        // CLONE_NEWUSER with SIGCHLD, and with CLONE_THREAD, CLONE_SIGHAND and CLONE_VM: none of both.
+        // CLONE_NEWUSER with SIGCHLD, and CLONE_NEWUSER with CLONE_THREAD, CLONE_SIGHAND and CLONE_VM. Both must fail.
         "call(56, 220, 0x10000000 | 17)", "call(56, 220, 0x20000 | 0x10000 | 0x800 | 0x100)",
-        // PR_SET_PDEATHSIG, by which it ends with the agent.
+        // Clears PR_SET_PDEATHSIG, which ends the program together with the agent.
         "call(157, 167, 1, 0)",
     ])
     func `a confined one starts no processes, enters no namespaces, and ends with its thread`(
@@ -266,7 +266,7 @@ struct LimitedProcessTests {
 
     private static func exists(_ pid: pid_t) -> Bool { kill(pid, 0) == 0 }
 
-    /// A zombie that somebody else has to reap does not run.
+    /// Whether the process runs. A zombie does not run.
     private static func isRunning(_ pid: pid_t) -> Bool {
         guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else { return false }
         return !status.contains("State:\tZ")

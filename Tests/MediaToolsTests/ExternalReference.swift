@@ -1,7 +1,7 @@
-/// A QuickTime file whose pictures are said to lie in another file (QuickTime File Format, data reference atoms; an
-/// `alis` reference is a Macintosh alias record).
+/// A QuickTime file whose data reference names another file for the pictures (QuickTime File Format, data reference
+/// atoms; an `alis` reference is a Macintosh alias record).
 enum ExternalReference {
-    /// The file with its data reference replaced by one to `path`, whose last part is the name.
+    /// Returns the file with a data reference to `path`. The alias's file name is the last part of `path`.
     static func put(into file: ArraySlice<UInt8>, path: String) -> [UInt8] {
         var result: [UInt8] = []
         var rest = file

@@ -2,7 +2,7 @@ import Glibc
 import LinuxSystem
 import TestSupport
 
-/// An open file for reading.
+/// Opens a file, for reading by default.
 func opened(_ path: String, flags: Int32 = O_RDONLY) throws -> SharedDescriptor {
     try SharedDescriptor(opening: path, flags: flags, mode: 0o600)
 }
@@ -10,7 +10,7 @@ func opened(_ path: String, flags: Int32 = O_RDONLY) throws -> SharedDescriptor 
 func nullDevice() throws -> SharedDescriptor { try opened("/dev/null", flags: O_RDWR) }
 
 extension TemporaryDirectory {
-    /// A program with this text.
+    /// Writes an executable program with this text and returns the path.
     func program(_ name: String, _ text: String) throws -> String {
         let file = try file(name, text)
         chmod(file, 0o755)

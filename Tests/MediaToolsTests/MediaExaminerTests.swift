@@ -177,7 +177,7 @@ struct MediaExaminerTests {
     }
 }
 
-/// Answers as it is told, and writes a JPEG of no content, or what it is given instead.
+/// A fake picture worker with scripted answers. Draws an empty JPEG, or the bytes `drawn`.
 final class MadeUpPictures: PictureWorking {
     private let drawn: [UInt8]
     private let answer: @Sendable (PictureJob.Operation) async -> Result<PictureFacts, PictureFailure>

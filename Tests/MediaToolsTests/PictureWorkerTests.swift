@@ -15,7 +15,7 @@ struct PictureWorkerTests {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// A worker that has all the time a busy machine may need, but for measuring where a test says so.
+    /// A worker with time limits for a busy machine. A test may shorten the limit for measuring.
     private func worker(
         opening: String = "", settings: WorkerPool.Settings = WorkerPool.Settings(most: 1),
         measuringWithin limit: Duration = .seconds(100)
@@ -244,7 +244,7 @@ final class Log: Sendable {
     }
 
     private final class Counter: @unchecked Sendable {
-        // Unchecked: touched with the lock held only.
+        // Unchecked: accessed only with the lock held.
         private let lock = NSLock()
         private var number = 0
         var value: Int { lock.withLock { number } }

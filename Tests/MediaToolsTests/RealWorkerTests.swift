@@ -76,7 +76,7 @@ struct RealWorkerTests {
         let picture = try await picture()
         for _ in 1...5 {
             _ = try await perform(.measure, on: picture)
-            // Idle ones: no picture is to blame, and none is lost.
+            // Kills idle workers: this blames no picture and loses no job.
             for pid in worker.processIDs { kill(pid, SIGKILL) }
             try await Poll.until("they are gone") { worker.processIDs.isEmpty }
         }

@@ -4,7 +4,7 @@ import UploadCore
 
 @testable import MediaTools
 
-/// Small videos, made by ffmpeg when they are needed.
+/// Small videos that ffmpeg makes on demand.
 struct SampleVideos {
     let directory: TemporaryDirectory
 
@@ -12,13 +12,13 @@ struct SampleVideos {
         let description: String
     }
 
-    /// Two seconds of a test pattern, 320 × 240 where the options don't say otherwise.
+    /// Makes two seconds of a test pattern, 320 × 240 unless the options change the size.
     func make(_ name: String, _ options: String = "") async throws -> String {
         try await ffmpeg("-f lavfi -i testsrc=size=320x240:rate=10:duration=2 \(options) \(directory.path(name))")
         return directory.path(name)
     }
 
-    /// Runs ffmpeg with options that have no spaces in them.
+    /// Runs ffmpeg. Spaces separate the options; an option can't contain a space.
     func ffmpeg(_ options: String) async throws {
         let arguments = "-nostdin -hide_banner -loglevel error -y \(options)".split(separator: " ").map(String.init)
         guard let program = VideoPrograms.found.converter else {

@@ -1,12 +1,12 @@
 import TestSupport
 
-/// A picture worker of a few lines that does what the picture says, for what a real one hardly ever does.
+/// A small fake picture worker that follows the command in the picture. Plays faults that a real worker rarely has.
 enum ScriptedWorker {
     /// Writes the program.
     ///
     /// - Parameters:
-    ///   - directory: where it is written; it also writes a line to `starts` there whenever it starts, and to `jobs` for
-    ///     each picture it gets.
+    ///   - directory: directory of the program. The worker appends a line to `starts` there at each start, and a line
+    ///     to `jobs` for each picture.
     ///   - opening: Python that runs before the hello.
     static func make(in directory: TemporaryDirectory, opening: String = "") throws -> String {
         try directory.program(

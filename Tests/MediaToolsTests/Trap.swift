@@ -2,9 +2,9 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// A file and a server that nobody must touch, and scripts that name them.
+/// A file and a server that no tool must touch, and scripts that name both.
 struct Trap {
-    /// A concat script, a play list for each, and a session description.
+    /// A concat script and a playlist, each for the file and for the server, and a session description.
     let scripts: [String]
     /// Absolute path of the file.
     let secret: String
@@ -30,7 +30,7 @@ struct Trap {
         ]
     }
 
-    /// Whether anybody opened the file, or called the server.
+    /// Whether any process opened the file or connected to the server.
     var isSprung: Bool {
         var events = [UInt8](repeating: 0, count: 4096)
         if read(watch.rawValue, &events, events.count) > 0 { return true }

@@ -28,7 +28,7 @@ struct VideoToolsTests {
         try await tools.facts(of: opened(path), type: MediaType(video: type))
     }
 
-    /// Width and height of the picture taken out of a video, from its PNG header.
+    /// Extracts a frame of a video and returns width and height from the PNG header.
     private func frame(_ path: String, _ type: String = "mp4", duration: Double? = 2) async throws -> [Int] {
         let output = try opened(directory.path("frame.png"), flags: O_RDWR | O_CREAT | O_TRUNC)
         try await tools.frame(of: opened(path), type: MediaType(video: type), duration: duration, into: output)
@@ -135,7 +135,7 @@ struct VideoToolsTests {
 
     @Test func `a video with more pixels than allowed gives no picture`() async throws {
         let path = try await samples.make("huge.avi", "-c:v mjpeg -pix_fmt yuvj420p -frames:v 1")
-        // The size stands in avih, strf, and in the picture's own frame header.
+        // The chunks avih and strf and the frame header all contain the size.
         var bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
         let width = [UInt8](withUnsafeBytes(of: UInt32(320).littleEndian) { Array($0) })
         let height = [UInt8](withUnsafeBytes(of: UInt32(240).littleEndian) { Array($0) })
@@ -191,11 +191,11 @@ struct VideoToolsTests {
         let options = VideoContainer.mov.inputOptions(maximumPixels: 1_000_000)
         _ = try? await probe(file: path, isLetTo ? ["-enable_drefs", "1"] : options)
         _ = try? await frame(path, "quicktime")
-        // Let to, ffprobe does open it: the file is a good trap.
+        // An unconfined ffprobe opens the file, so the trap works.
         #expect(trap.isSprung == isLetTo)
     }
 
-    /// What an unconfined ffprobe says of a script.
+    /// Runs ffprobe on a script without confinement and returns the output.
     private func probe(_ script: String, _ options: [String]) async throws -> String {
         try await probe(file: try directory.file("list.mp4", script), options)
     }

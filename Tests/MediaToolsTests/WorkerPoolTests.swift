@@ -221,7 +221,7 @@ struct WorkerPoolTests {
             pool.ended(1, "signal 11", isProgramsFault: false, now: at(0.5)) == [.fail(1, .killedWorker("signal 11"))])
         #expect(pool.nextDue == at(1))
         #expect(pool.tick(now: at(1)) == [.start(3)])
-        // The pause is over: it is no reason to be woken up again and again while the next one starts.
+        // The pause is over and must not cause further wake-ups while the next worker starts.
         #expect(pool.nextDue == at(11))
         #expect(pool.ready(3, now: at(1.1)) == [.reportAvailable, .send(2, to: 3)])
     }

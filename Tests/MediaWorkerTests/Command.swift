@@ -1,6 +1,6 @@
 import Foundation
 
-/// A program that ran to its end; its errors go where those of the tests go.
+/// A program that has ended. Standard error goes to `errors`, or by default to the standard error of the tests.
 struct Command {
     let code: Int32
     let bytes: [UInt8]

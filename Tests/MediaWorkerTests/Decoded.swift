@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A picture as ffmpeg decodes it: somebody else than the library that made it.
+/// A picture decoded by ffmpeg, which is independent of the library that made the picture.
 struct Decoded {
     let width: Int
     let height: Int
@@ -40,7 +40,7 @@ struct Decoded {
         return Pixel(red: bytes[start], green: bytes[start + 1], blue: bytes[start + 2], alpha: bytes[start + 3])
     }
 
-    /// The names of the colours in the middle of the four quadrants: upper left, upper right, lower left, lower right.
+    /// Names of the colours at the centres of the quadrants: upper left, upper right, lower left, lower right.
     var quadrants: String {
         [(1, 1), (3, 1), (1, 3), (3, 3)].map { self[width * $0.0 / 4, height * $0.1 / 4].name }.joined(separator: " ")
     }
@@ -50,7 +50,8 @@ struct Decoded {
 struct Pixel: Equatable {
     var red, green, blue, alpha: UInt8
 
-    /// The name of the nearest colour of the fixtures, or of black, white and grey; its numbers where none is near.
+    /// `clear` for a transparent pixel; else the name of a fixture colour, or of black or white, if each channel is
+    /// within 20; else the three numbers.
     var name: String {
         if alpha == 0 { return "clear" }
         let names: [(String, [Int])] = [

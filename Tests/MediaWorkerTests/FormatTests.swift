@@ -88,7 +88,7 @@ struct FormatTests {
 }
 
 extension PictureAnswer.Outcome {
-    /// Why it was refused, if it was.
+    /// The reason of a refusal; nil for other outcomes.
     var refusal: PictureRefusal.Reason? {
         if case .refused(let refusal) = self { return refusal.reason }
         return nil

@@ -22,7 +22,7 @@ struct HostileTests {
         for job in Self.jobs {
             let result = try worker.perform(job, on: picture)
             let refusal = try #require(result.outcome.refusal)
-            // libpng itself takes no side over a million, which is none of the sizes here.
+            // libpng itself refuses sides over a million pixels; all sizes here are smaller.
             #expect(refusal == .tooManyPixels)
             #expect(result.output.isEmpty)
         }
@@ -160,8 +160,8 @@ struct HostileTests {
         let length = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
         let picture = try SharedDescriptor(opening: path, flags: O_RDWR)
         let output = try SharedDescriptor(opening: directory.path("out"), flags: O_RDWR | O_CREAT, mode: 0o600)
-        // Three jobs are sent at once and the file is cut at about the time when they are worked on; whatever the
-        // worker then sees, it answers.
+        // Sends three jobs at once and truncates the file while the worker processes them. The worker must answer
+        // all three.
         for id in UInt64(1)...3 {
             let job = PictureJob(id: id, operation: .encode(quality: 85), maximumPixels: 50_000_000)
             try worker.send(try PictureWire.packet(of: job), with: [picture, output])

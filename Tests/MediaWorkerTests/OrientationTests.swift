@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Orientation", .serialized, .enabled(if: WorkerProcess.isBuiltWithLibvips, "built without libvips"))
 struct OrientationTests {
-    /// EXIF 2.32, 4.6.4 A, Orientation: where row 0 and column 0 of what is stored are to be seen.
+    /// EXIF 2.32, 4.6.4 A, Orientation: the visible sides of row 0 and column 0 of the stored picture.
     static let all: [(UInt8, String)] = [
         (1, "red green blue yellow"), (2, "green red yellow blue"), (3, "yellow blue green red"),
         (4, "blue yellow red green"), (5, "red blue green yellow"), (6, "blue red yellow green"),

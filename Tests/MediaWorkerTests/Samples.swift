@@ -1,6 +1,6 @@
 import Foundation
 
-/// Pictures for tests; those of `Fixtures` have four quadrants: red, green, blue and yellow.
+/// Pictures for tests. The files in `Fixtures` have four quadrants: red, green, blue and yellow.
 enum Samples {
     static func path(_ name: String) -> String {
         URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/\(name)").path
@@ -8,7 +8,7 @@ enum Samples {
 
     static func bytes(_ name: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(filePath: path(name)))) }
 
-    /// A JPEG with this orientation in its EXIF data, where there also stand a place (GPS) and more that tells of people.
+    /// A JPEG with this orientation in the EXIF data, and with GPS and other personal metadata.
     static func jpeg(orientation: UInt8) throws -> [UInt8] {
         let tiff: [UInt8] =
             [0x4D, 0x4D, 0, 0x2A, 0, 0, 0, 8, 0, 2]
@@ -31,7 +31,7 @@ enum Samples {
         [0xFF, marker, UInt8((content.count + 2) >> 8), UInt8((content.count + 2) & 0xFF)] + content
     }
 
-    /// A PNG of 8-bit RGB whose header says this size, and which ends after the header.
+    /// A PNG of 8-bit RGB with this size in the header, and almost no image data.
     static func pngHeader(width: UInt32, height: UInt32) -> [UInt8] {
         func bigEndian(_ number: UInt32) -> [UInt8] {
             (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
@@ -42,11 +42,11 @@ enum Samples {
         }
         return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
             + chunk("IHDR", bigEndian(width) + bigEndian(height) + [8, 2, 0, 0, 0])
-            // The beginning of a zlib stream of nothing but zeros.
+            // The beginning of a zlib stream of zeros.
             + chunk("IDAT", [0x78, 0x9C, 0xED, 0xC1, 0x01, 0x01, 0, 0, 0, 0x80]) + chunk("IEND", [])
     }
 
-    /// ISO 3309, as PNG uses it.
+    /// The CRC of ISO 3309, as PNG uses it.
     private static func crc32(_ bytes: [UInt8]) -> UInt32 {
         ~bytes.reduce(~0) { sum, byte in
             (0..<8).reduce(sum ^ UInt32(byte)) { bit, _ in bit & 1 == 1 ? bit >> 1 ^ 0xEDB8_8320 : bit >> 1 }

@@ -2,15 +2,15 @@ import CSandbox
 import Glibc
 import Testing
 
-/// What is left to a process once it has locked itself in, tried in a child of this one.
+/// What a process may still do inside the sandbox, tried in a child process.
 @Suite("The worker's sandbox")
 struct SandboxTests {
-    /// Tries something in a child that is locked in.
+    /// Runs `attempt` in a sandboxed child process.
     ///
-    /// - Returns: the child's exit status: what `attempt` returned, 125 where the kernel has no filters, or 128 and the
-    ///   signal that ended it.
+    /// - Returns: the child's exit status: the result of `attempt`, 125 if the kernel has no filters, or 128 plus the
+    ///   signal that ended the child.
     private func lockedIn(_ attempt: () -> Int32) throws -> Int32 {
-        // Swift doesn't see fork: only calls that are safe in a child of a process with threads may follow it.
+        // Swift hides fork, because only async-signal-safe calls may follow in a child of a process with threads.
         let fork = unsafeBitCast(
             try #require(dlsym(nil, "fork")), to: (@convention(c) () -> pid_t).self)
         let pid = fork()
@@ -46,7 +46,7 @@ struct SandboxTests {
             var status = stat()
             return fstatat(AT_FDCWD, "/etc/passwd", &status, flags) == 0 ? 0 : errno
         }
-        // glibc may replace it by the call above where it is missing.
+        // If statx is missing, glibc may use the call above instead.
         let statx = unsafeBitCast(
             try #require(dlsym(nil, "statx")),
             to: (@convention(c) (Int32, UnsafePointer<CChar>, Int32, UInt32, UnsafeMutableRawPointer) -> Int32).self)

@@ -15,7 +15,7 @@ struct StyleTests {
     func rect(width: Int, height: Int) throws {
         let drawn = try draw("rect:\(width)x\(height)")
         #expect((drawn.width, drawn.height) == (width, height))
-        // One row of the picture is stretched to the last of these.
+        // 4096 × 8 stretches a single row of the picture.
         if min(width, height) > 8 { #expect(drawn.quadrants == "red green blue yellow") }
     }
 
@@ -29,7 +29,7 @@ struct StyleTests {
                 #expect(drawn[x, y] == Pixel(red: 0, green: 0, blue: 0, alpha: 0), "border at \(x) \(y)")
             }
         }
-        // The arc about (26, 26): nothing beyond it, all within it, and shades on it.
+        // The arc around (26, 26): transparent outside, opaque inside, shades on the arc.
         #expect(
             drawn[6, 6].alpha == 0 && drawn[93, 6].alpha == 0 && drawn[6, 73].alpha == 0 && drawn[93, 73].alpha == 0)
         #expect(drawn[26, 6].alpha == 255 && drawn[6, 26].alpha == 255 && drawn[13, 13].alpha == 255)
@@ -40,7 +40,7 @@ struct StyleTests {
             #expect(Set(alphas).count == 1, "the four corners are alike")
             #expect(drawn[x, y].alpha == drawn[y, x].alpha, "a corner is alike on both sides of its diagonal")
         }
-        // What is covered of a square with a quarter circle: its area.
+        // The covered part of the square equals the area of a quarter circle.
         let covered = (6..<26).reduce(0) { sum, x in sum + (6..<26).reduce(0) { $0 + Int(drawn[x, $1].alpha) } }
         #expect(abs(Double(covered) / 255 - 400 * .pi / 4) < 2)
     }
@@ -56,7 +56,7 @@ struct StyleTests {
     func chain() throws {
         let drawn = try draw("round:80x80,r=40,b=0", "original", "rect:40x20")
         #expect((drawn.width, drawn.height) == (40, 20))
-        // The middle band of a circle: its corners are gone on the left and right edges only a little.
+        // The middle band of a circle: the corners are only slightly transparent.
         #expect(drawn[20, 10].alpha == 255 && drawn[0, 0].alpha < 255 && drawn[20, 0].alpha == 255)
         let twice = try draw("rect:10x10", "round:50x50,r=5,b=5")
         #expect((twice.width, twice.height) == (50, 50))

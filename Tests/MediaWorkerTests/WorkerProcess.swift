@@ -6,7 +6,7 @@ import PictureJobs
 import SystemPackage
 import TestSupport
 
-/// A worker that a test has started, at the other end of its socket.
+/// A worker process started by a test, and the test's end of the socket.
 final class WorkerProcess {
     let pid: pid_t
     let hello: PictureHello
@@ -15,9 +15,9 @@ final class WorkerProcess {
     private var lastID: UInt64 = 0
     private var isReaped = false
 
-    /// Whether the program at hand can do anything; false where libvips was missing when it was built.
+    /// Whether the program was built with libvips.
     static let isBuiltWithLibvips: Bool = {
-        // Where there is no program at all the tests are to fail over it, not to be skipped.
+        // If the program is missing, the tests must fail and not be skipped.
         guard let path = try? Program.path(of: "outbox-media") else { return true }
         return (try? Command.run(path, ["--version"]))?.output.contains("without libvips") != true
     }()
@@ -30,7 +30,7 @@ final class WorkerProcess {
         }
         socket = SharedDescriptor(Descriptor(owning: ends[0]))
         let workersEnd = SharedDescriptor(Descriptor(owning: ends[1]))
-        // A worker that hangs fails a test instead of stopping it.
+        // If the worker hangs, the test fails after 120 s instead of blocking.
         var patience = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
 
@@ -39,7 +39,7 @@ final class WorkerProcess {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, workersEnd.rawValue, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        // The agent's threads have all signals blocked, and a child inherits that.
+        // The agent's threads block all signals, and a child inherits the mask.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -67,12 +67,12 @@ final class WorkerProcess {
         waitpid(pid, nil, 0)
     }
 
-    /// Sends a packet as it stands.
+    /// Sends the packet unchanged.
     func send(_ packet: [UInt8], with descriptors: [SharedDescriptor] = []) throws {
         try DescriptorPacket.send(packet, with: descriptors, to: socket.rawValue)
     }
 
-    /// The next answer; nil when the worker is gone.
+    /// Receives the next answer; nil if the worker has ended.
     func answer() throws -> PictureAnswer? {
         do {
             let packet = try DescriptorPacket.receive(from: socket.rawValue, longest: PictureWire.longestPacket + 1)
@@ -82,7 +82,7 @@ final class WorkerProcess {
         }
     }
 
-    /// What comes of a job, and what it wrote.
+    /// The outcome of a job, and the bytes of the output.
     struct Result {
         var outcome: PictureAnswer.Outcome
         var output: [UInt8]
@@ -131,21 +131,21 @@ final class WorkerProcess {
         return answer.outcome
     }
 
-    /// A line of `/proc/PID/status`, without its name.
+    /// The value of a line in `/proc/PID/status`.
     func status(_ name: String) throws -> String {
         let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
         let line = text.split(separator: "\n").first { $0.hasPrefix("\(name):") } ?? ""
         return line.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces)
     }
 
-    /// How many descriptors it has open.
+    /// Number of open descriptors of the worker.
     func openDescriptors() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
     }
 
     /// Closes the socket and waits for the worker.
     ///
-    /// - Returns: what waitpid(2) says.
+    /// - Returns: the status from waitpid(2).
     func end() -> Int32 {
         shutdown(socket.rawValue, Int32(SHUT_RDWR))
         var status: Int32 = 0

@@ -23,7 +23,7 @@ struct WorkerTests {
     func sandbox() throws {
         let worker = try WorkerProcess()
         let kernel = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        // Every kernel of the last ten years has both.
+        // Every kernel of the last ten years has both fields.
         #expect(worker.hello.sandbox.contains(.noNewPrivileges))
         #expect(try worker.status("NoNewPrivs") == "1")
         if kernel.contains("Seccomp:") {

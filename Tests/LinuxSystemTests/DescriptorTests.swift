@@ -15,7 +15,7 @@ struct DescriptorTests {
             number = dup(descriptor.rawValue)
             #expect(fcntl(descriptor.rawValue, F_GETFD) >= 0)
         }
-        // Nobody else can have been given the number of a descriptor that is still open.
+        // The kernel can't reuse the number of an open descriptor.
         #expect(fcntl(number, F_GETFD) >= 0)
         do { _ = Descriptor(owning: number) }
         #expect(isClosed(number, orNotDirectory: "/"))
@@ -45,7 +45,7 @@ struct DescriptorTests {
         #expect(try buffer.withUnsafeMutableBytes { try file.read(into: $0, at: 100) } == 0)
     }
 
-    /// Another test may have been given the number meanwhile; it then stands for something else.
+    /// Whether the number is closed, or now belongs to another file because another test reused the number.
     private func isClosed(_ number: Int32, orNotDirectory path: String) -> Bool {
         guard let now = try? FileStatus(of: number), let before = try? FileStatus(path: path) else { return true }
         return now.inode != before.inode || now.device != before.device

@@ -41,7 +41,7 @@ struct FileStatusTests {
         let path = place.path("file")
         try Data("x".utf8).write(to: URL(fileURLWithPath: path))
         let before = try FileStatus(path: path)
-        // The kernel's clock for times is coarse.
+        // The kernel's clock for file times is coarse, so repeat the change until ctime differs.
         let after = try await Poll.value("a new ctime") {
             chmod(path, 0o600)
             let status = try FileStatus(path: path)

@@ -2,9 +2,9 @@ import EndToEndSupport
 import Foundation
 import TestSupport
 
-/// An outbox that random things happen to, one act after another.
+/// Applies random acts to an outbox, one after another.
 struct Life {
-    /// Weighted by how often each stands here.
+    /// All cases are equally likely; the cases with `Again` make an act more likely.
     enum Act: String, CaseIterable {
         case drop, dropAgain, dropLarge, copy, overwrite, replace, rename, renameAgain, move, renameDirectory, remove
         case post, hidePost, showPost, showPostAgain
@@ -95,7 +95,7 @@ struct Life {
         try await Task.sleep(for: .milliseconds(Int.random(in: 0...300, using: &random)))
     }
 
-    /// Ends all faults and pauses, so that everything can be finished.
+    /// Ends all faults and pauses, so that all uploads and posts can finish.
     mutating func calmDown() async throws {
         server.setFaults { _, _ in nil }
         board.failing = false
@@ -107,10 +107,10 @@ struct Life {
         }
     }
 
-    /// Moves the wall clock past every retention: what ended while the clock was ahead is kept until then.
+    /// Moves the wall clock past every retention, also for outcomes recorded while the clock was ahead.
     func passRetention() { board.moveClocks(wall: 3 * 86_400) }
 
-    /// Writes beside the log of the acts what the server was asked.
+    /// Writes the requests that the server received, next to the log of the acts.
     func writeServerLog() throws { try diary.write(server) }
 
     // MARK: Files
@@ -233,7 +233,7 @@ struct Life {
         }
     }
 
-    /// Cancels a file whose content stands nowhere else; once the agent agreed and says so, it must stay cancelled.
+    /// Cancels a file with a content of its own. Once the agent reports the file as cancelled, that must not change.
     private mutating func cancel() async throws {
         let paths = model.paths.filter { model.files[$0]?.isCancelled == false && !model.hasCopy($0) }
         guard let path = paths.randomElement(using: &random) else { return }
@@ -241,12 +241,12 @@ struct Life {
         log("\(path): \(output.ending)")
         expectSense(output, "cancel \(path)")
         guard output.code == 0 else { return }
-        // It may have been done already, or its sidecar cannot be written just now: `status` says how it stands.
+        // The file may be done already, or the sidecar may not be writable now: ask `status` for the state.
         let status = try await agent.command("status", path, "--json")
         if status.standardOutput.contains("\"cancelled\"") { model.cancelled(path) }
     }
 
-    /// A command may say no, find nothing or nobody, or come too early; it never fails in another way.
+    /// A command may be refused, find no file or no agent, or come too early. Any other failure is a complaint.
     private mutating func expectSense(_ output: Program.Output, _ what: String) {
         let codes: [Int32] = [0, 1, 66, 69, 74, 75]
         if let code = output.code, codes.contains(code) { return }
@@ -294,7 +294,7 @@ struct Life {
         isRunning = false
         if act == .kill { return try await agent.kill() }
         guard let ending = try await agent.stop() else { return }
-        // A start that is stopped before it has taken over its signals ends by the signal.
+        // If the agent is stopped before its signal handlers are installed, the signal kills the process.
         if ending != .exited(0), ending != .killed(15) {
             complaints.append("the agent did not stop cleanly: \(ending)")
         }

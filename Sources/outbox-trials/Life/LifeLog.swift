@@ -22,7 +22,7 @@ final class LifeLog {
         acts.write(Data("\(seconds(moment)) \(number) \(text)\n".utf8))
     }
 
-    /// Writes what the server was asked, in order, below the files of all ids that it ever gave out.
+    /// Writes all ids that the server issued, with their files, then all requests except fragments, in order.
     func write(_ server: FaultServer) throws {
         let store = server.store
         var lines = store.announced.values.sorted {

@@ -1,20 +1,20 @@
 import EndToEndSupport
 
-/// What stands in the outbox during a random life, and what must become of it.
+/// The files in the outbox during a random life, and the outcome that each must reach.
 struct LifeModel {
     struct File: Equatable {
-        /// The MD5 of its bytes.
+        /// The MD5 of the file's bytes.
         var key: String
-        /// Whether the user cancelled it, so that it must never be uploaded.
+        /// Whether the user cancelled the file, which must then never be uploaded.
         var isCancelled = false
     }
 
     private(set) var files: [String: File] = [:]
-    /// By directory: the keys of its files, by name.
+    /// By directory: the keys of the post's files, by name.
     private(set) var posts: [String: [String: String]] = [:]
-    /// Contents of posts whose directory once went away: the server may have deleted them and got them again.
+    /// Contents of posts whose directory once went away: the server may have deleted and received them again.
     private(set) var returned: Set<String> = []
-    /// Knows every content that ever stood anywhere, to tell a mixture.
+    /// Knows every content that any path ever had, to detect mixed contents.
     private(set) var judge = Judge()
 
     var paths: [String] { files.keys.sorted() }

@@ -44,7 +44,7 @@ struct DamagedState: Trial {
                 try stage.harm(name, &random) { try Self.carryOut(harm, on: $0, &$1) }
                 try stage.drop(1, &random)
                 try await stage.endOrOutcomes(context.patience)
-                // The next start must detect damage that was not noticed so far.
+                // The next start must detect damage that the agent missed so far.
                 try await stage.end()
             } else {
                 if Bool.random(using: &random) { try await stage.end() } else { try await agent.kill() }

@@ -57,7 +57,7 @@ struct WatchLimits: Trial {
             judge.stands(try agent.drop(name, .jpeg, size: 3000, seed: context.seed &+ UInt64(index)), at: name)
         }
         try await agent.outcomes(judge, timeout: context.patience)
-        // The agent is otherwise idle, so that only the polling is measured.
+        // The agent is otherwise idle, so this measures only the polling.
         var slowest = Duration.zero
         for probe in 0..<3 {
             let name = "d\(directories - 1 - probe)/probe.jpg"

@@ -11,7 +11,7 @@ struct VolatileImage: ~Copyable {
         let bytes: [UInt8]
     }
 
-    /// The smallest piece that survives or is lost as a whole.
+    /// The smallest piece that survives or vanishes as a whole.
     private static let sector = 4096
 
     let size: Int

@@ -96,7 +96,7 @@ struct SourceStage {
     }
 
     private mutating func add(to source: inout Source) throws {
-        // A draft's contents must be unique, so that the trial can tell whether any was sent.
+        // A draft's contents must be unique, so that the trial can detect a sent draft.
         let isDraft = source.life == .draft || source.life == .kept
         let known = isDraft ? nil : shared()
         let content = known ?? fresh()

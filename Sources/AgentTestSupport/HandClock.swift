@@ -3,10 +3,10 @@ import LinuxSystem
 import Synchronization
 package import UploadCore
 
-/// A clock that goes on only when it is told to.
+/// A clock that advances only by calls of `advance(by:)`, or by `step` at each reading.
 package final class HandClock: Clocks {
     private let time: Mutex<Now>
-    /// How far each look at the clock takes it on.
+    /// How far each reading advances the clock.
     private let step: Duration
 
     package init(wall: WallTime = WallTime(milliseconds: 1_795_253_400_000), step: Duration = .zero) {
@@ -14,7 +14,7 @@ package final class HandClock: Clocks {
         time = Mutex(Now(monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000), wall: wall))
     }
 
-    /// A clock whose wall time is that of the machine, or so much later: what is compared with the times of files.
+    /// Returns a clock whose wall time is the machine's wall time plus `duration`, for comparisons with file times.
     package static func ahead(by duration: Duration, step: Duration = .zero) -> HandClock {
         HandClock(wall: WallTime(milliseconds: wallTimeMilliseconds()).advanced(by: duration), step: step)
     }

@@ -9,7 +9,7 @@ extension FileReport {
             acceptedAt: WallTime(milliseconds: 1_795_253_400_123), updatedAt: WallTime(milliseconds: 1_795_253_402_000))
     }
 
-    /// A path with a state and, where given, a key.
+    /// A report of a path with a state and an optional key.
     package static func sample(_ path: String, _ state: FileState, key: String? = nil) throws -> FileReport {
         let time = WallTime(milliseconds: 1_795_253_400_000)
         guard let path = RelativePath(path) else { throw CancellationError() }
@@ -28,7 +28,7 @@ extension SourceReport {
             acceptedAt: WallTime(milliseconds: 1_795_253_400_123), updatedAt: WallTime(milliseconds: 1_795_253_402_000))
     }
 
-    /// A source in a directory whose id is made of one digit.
+    /// A report of a source in a directory. The id repeats `digit` 32 times.
     package static func sample(_ directory: String, _ state: SourceState, digit: String = "a") throws -> SourceReport {
         let time = WallTime(milliseconds: 1_795_253_400_000)
         guard let path = RelativePath(directory) else { throw CancellationError() }
@@ -38,7 +38,7 @@ extension SourceReport {
 }
 
 extension AvatarList {
-    /// A picture in two styles, and one that failed.
+    /// A picture in two styles, and a failed picture.
     package static var sample: AvatarList {
         AvatarList(
             avatars: [

@@ -4,7 +4,7 @@ internal import Glibc
 public final class NotifyListener {
     /// The value for `NOTIFY_SOCKET`.
     public let address: String
-    /// All messages so far, one per datagram, in order.
+    /// The messages so far in order of arrival, one per datagram.
     public private(set) var messages: [String] = []
 
     private let descriptor: Int32

@@ -6,7 +6,7 @@ internal import Glibc
 ///
 /// Deinit kills the process group.
 public final class Program: @unchecked Sendable {
-    // `@unchecked`: the only mutable state is `ended`, and it is guarded by `lock`.
+    // `@unchecked`: `lock` guards `ended`, the only mutable state.
     private let lock = NSLock()
     private var ended: Ending?
 

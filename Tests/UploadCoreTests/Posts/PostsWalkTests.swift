@@ -128,7 +128,8 @@ private struct PostsWalk: RandomWalk {
         }
     }
 
-    /// Checks that the agent sends no file held by a post. `isEnd`: also that its user or its post holds each paused waiter.
+    /// Checks that the agent sends no file held by a post. `isEnd`: also that each paused waiter is held by its user or
+    /// its post.
     private mutating func checkWaiters(isEnd: Bool = false) {
         // Until posts learn of it, a file may be held for a state it has left.
         guard stage.untold.isEmpty else { return }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The claim on an outbox")
 struct OutboxClaimTests {
-    @Test("is held by one, told to the second with the holder's process, and free again afterwards")
+    @Test("has one holder, names the holder's process to a second agent, and is free afterwards")
     func claims() throws {
         let outbox = try TemporaryDirectory(prefix: "claim")
         let other = try TemporaryDirectory(prefix: "claim")

@@ -9,13 +9,13 @@ struct StartLimitsTests {
         neededThreads: 30, startableThreads: 30, processes: 1000, addressSpace: nil, neededAddressSpace: 1 << 30,
         hasAddressSpace: true)
 
-    @Test("are no matter where there is enough")
+    @Test("cause no objection if they suffice")
     func fine() {
         #expect(enough.failure == nil)
         #expect(StartLimits.prepare().failure == nil)
     }
 
-    @Test("of threads are named, with what is needed")
+    @Test("of threads are named, with the required number")
     func threads() {
         var limits = enough
         limits.startableThreads = 7
@@ -24,7 +24,7 @@ struct StartLimitsTests {
         #expect("\(limits.failure, default: "")".contains("pids.max"))
     }
 
-    @Test("of address space are named, with what is needed")
+    @Test("of address space are named, with the required size")
     func addressSpace() {
         var limits = enough
         limits.hasAddressSpace = false
@@ -33,7 +33,7 @@ struct StartLimitsTests {
         #expect("\(limits.failure, default: "")".contains("1024 MiB"))
     }
 
-    @Test("threads that are tried end again")
+    @Test("trial threads end again")
     func tried() {
         #expect(startableThreads(atMost: 5) == 5)
         #expect(startableThreads(atMost: 0) == 0)

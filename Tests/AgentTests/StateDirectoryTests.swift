@@ -14,7 +14,7 @@ struct StateDirectoryTests {
         place = try TemporaryDirectory()
     }
 
-    @Test("is made with its parents, for its owner alone")
+    @Test("is created with its parents, accessible to its owner only")
     func makes() throws {
         let state = try StateDirectory(path: place.path("a/b/state"))
         #expect(try FileStatus(path: place.path("a/b/state")).permissions == 0o700)
@@ -22,7 +22,7 @@ struct StateDirectoryTests {
         withExtendedLifetime(state) {}
     }
 
-    @Test("is closed to others where it was open")
+    @Test("is closed to other users if it was open")
     func tightens() throws {
         chmod(place.path, 0o755)
         let state = try StateDirectory(path: place.path)
@@ -30,7 +30,7 @@ struct StateDirectoryTests {
         withExtendedLifetime(state) {}
     }
 
-    @Test("has one owner, whose pid the second is told")
+    @Test("has one owner, whose pid a second agent reports")
     func oneOwner() throws {
         let first = try StateDirectory(path: place.path)
         #expect(throws: AgentFailure.alreadyRunning(pid: getpid(), stateDirectory: place.path)) {
@@ -39,13 +39,13 @@ struct StateDirectoryTests {
         withExtendedLifetime(first) {}
     }
 
-    @Test("is free again when its owner is gone")
+    @Test("is free again when its owner has ended")
     func free() throws {
         do { _ = try StateDirectory(path: place.path) }
         _ = try StateDirectory(path: place.path)
     }
 
-    @Test("waits for a lock that a program of an agent that is gone still holds")
+    @Test("waits for a lock that a child process of a dead agent still holds")
     func leftBehind() throws {
         try Data("1999999999\n".utf8).write(to: URL(fileURLWithPath: place.path("lock")))
         let held = try SharedDescriptor(opening: place.path("lock"), flags: O_RDWR, mode: 0)
@@ -68,7 +68,7 @@ struct StateDirectoryTests {
         }
     }
 
-    @Test("says what is in the way")
+    @Test("names the obstacle")
     func inTheWay() throws {
         try Data().write(to: URL(fileURLWithPath: place.path("file")))
         for path in [place.path("file"), place.path("file/state")] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Agent
 
-@Suite("Work that several ask for")
+@Suite("Shared work")
 struct SharedWorkTests {
     /// Work that lasts until released or cancelled, and counts its starts and cancellations.
     private final class Bench: Sendable {
@@ -49,7 +49,7 @@ struct SharedWorkTests {
         Task { [shared] in await shared.value(for: key, patience: .seconds(60)) }
     }
 
-    @Test("is done once, for everybody")
+    @Test("runs once for all callers")
     func once() async throws {
         let (first, second) = (asking(), asking())
         try await bench.untilBegun()
@@ -59,7 +59,7 @@ struct SharedWorkTests {
         #expect(await second.value == "a")
     }
 
-    @Test("stops when the only one who waits gives up, and begins anew for the next")
+    @Test("stops when the only waiter gives up, and starts over for the next caller")
     func alone() async throws {
         let only = asking()
         try await bench.untilBegun()
@@ -72,7 +72,7 @@ struct SharedWorkTests {
         #expect(await next.value == "a")
     }
 
-    @Test("goes on for those who still wait, until the last of them gives up")
+    @Test("continues until the last waiter gives up")
     func several() async throws {
         let first = asking()
         try await bench.untilBegun()
@@ -85,7 +85,7 @@ struct SharedWorkTests {
         try await bench.untilCancelled()
     }
 
-    @Test("goes on for somebody who was told to ask again later")
+    @Test("continues for a caller that will ask again later")
     func promised() async throws {
         #expect(await shared.value(for: "a", patience: .zero) == nil)
         try await bench.untilBegun()
@@ -98,7 +98,7 @@ struct SharedWorkTests {
         #expect(bench.counts.withLock { $0 } == .init(begun: 1, cancelled: 0))
     }
 
-    @Test("leaves one for whom there is no place waiting, and goes away with everything")
+    @Test("keeps a caller waiting while all places are taken, and stops all work at the end")
     func full() async throws {
         let asked = [asking("a"), asking("b")]
         try await bench.untilBegun(2)

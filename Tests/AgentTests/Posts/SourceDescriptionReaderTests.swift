@@ -8,7 +8,7 @@ import UploadCore
 
 @Suite("Reader of source.toml")
 struct SourceDescriptionReaderTests {
-    @Test("takes title, cover and draft")
+    @Test("reads title, cover and draft")
     func all() throws {
         let text = """
             # a post
@@ -21,20 +21,20 @@ struct SourceDescriptionReaderTests {
     }
 
     @Test(
-        "takes a file that says nothing: no title, no cover, no draft",
+        "accepts a file without title, cover and draft",
         arguments: ["", "\n", "# nothing", "title = \"\"", "title = \" \\t \"", "\u{FEFF}", "draft = false"])
     func nothing(text: String) throws {
         #expect(try parse(text).get() == SourceDescription())
     }
 
-    @Test("takes what editors on Windows write: a byte order mark and lines that end in CR LF")
+    @Test("accepts the output of Windows editors: a byte order mark and lines that end in CR LF")
     func windows() throws {
         let text = "\u{FEFF}title = \"Meer\"\r\n\r\n# und\r\ndraft = true\r\n"
         #expect(try parse(text).get() == SourceDescription(title: "Meer", isDraft: true))
         #expect(try mistake("\u{FEFF}title = \"Meer\"\r\ndraft = 1\r\n").hasPrefix("source.toml, line 2: `draft`"))
     }
 
-    @Test("takes titles of every script up to 1000 bytes")
+    @Test("accepts titles in every script up to 1000 bytes")
     func titles() throws {
         let title = String(repeating: "海", count: 333) + "!"
         #expect(try parse("title = '\(title)'").get().title == title)
@@ -42,7 +42,7 @@ struct SourceDescriptionReaderTests {
     }
 
     @Test(
-        "tells the line, what is wrong there and what to do",
+        "names the line, the mistake and the remedy",
         arguments: [
             ("\n\ndrft = true", "line 3: `drft` is not a key; did you mean `draft`?"),
             (
@@ -77,19 +77,19 @@ struct SourceDescriptionReaderTests {
         #expect(try mistake("zzz = 1\ndraft = 2\ncover = 3").hasPrefix("source.toml, line 1: `zzz`"))
     }
 
-    @Test("refuses a title of more than 1000 bytes, and says how long it is")
+    @Test("refuses a title of more than 1000 bytes, and names its length")
     func longTitle() throws {
         let text = "title = '\(String(repeating: "x", count: 1001))'"
         #expect(try mistake(text) == "source.toml, line 1: `title` is 1001 bytes long; shorten it to 1000")
     }
 
-    @Test("refuses other encodings with the line")
+    @Test("refuses other encodings, and names the line")
     func encoding() throws {
         let answer = try mistake(bytes: Array("draft = true\ntitle = \"caf".utf8) + [0xE9] + Array("\"\n".utf8))
         #expect(answer.hasPrefix("source.toml, line 2: is not UTF-8; save it as UTF-8"))
     }
 
-    @Test("takes 64 KiB and refuses more")
+    @Test("accepts 64 KiB and refuses more")
     func size() throws {
         let most = [UInt8](repeating: UInt8(ascii: "#"), count: 64 << 10)
         #expect(try SourceDescriptionReader.parse(most).get() == SourceDescription())
@@ -153,7 +153,7 @@ struct SourceDescriptionFileTests {
         #expect(try reader.read(directory).get().title == "Sea")
     }
 
-    @Test("is told apart from one that is missing just now")
+    @Test("reports a missing file as missing, not as malformed")
     func missing() {
         #expect(reader.read(directory).code == "file_missing")
         #expect(reader.read(RelativePath("gone") ?? .root).code == "file_missing")
@@ -169,14 +169,14 @@ struct SourceDescriptionFileTests {
         #expect(reader.read(directory).code == "malformed_source")
     }
 
-    @Test("reads no more than it needs of a file that is too large")
+    @Test("reads no more than necessary of a file that is too large")
     func large() throws {
         #expect(FileManager.default.createFile(atPath: file, contents: nil))
         try #require(truncate(file, 1 << 40) == 0)
         #expect(reader.read(directory).code == "malformed_source")
     }
 
-    @Test("says that it may not read it", .enabled(if: geteuid() != 0))
+    @Test("reports missing permission to read the file", .enabled(if: geteuid() != 0))
     func forbidden() throws {
         try Data().write(to: URL(fileURLWithPath: file))
         chmod(file, 0)

@@ -23,7 +23,7 @@ struct UploaderSourceTests {
         try #require(try await bench.record(name)?.key)
     }
 
-    @Test("files go in one request each way, and are committed once")
+    @Test("files share one registration and one finish request, and are committed once")
     func committed() async throws {
         let remote = ScriptedRemote()
         let bench = try await bench(remote)
@@ -51,7 +51,7 @@ struct UploaderSourceTests {
         #expect(source?.pendingChanges == [])
     }
 
-    @Test("a file that is there is waited for, also where the watch is late to tell of it")
+    @Test("the post waits for an existing file, even if the watch reports the file late")
     func lateWatch() async throws {
         let remote = ScriptedRemote()
         let bench = try await bench(remote)
@@ -88,7 +88,7 @@ struct UploaderSourceTests {
         #expect(remote.commits.map(\.revision) == [1])
     }
 
-    @Test("files that were under way are adopted, and stopped where it is a draft")
+    @Test("files under way are adopted, and held if the post is a draft")
     func adopted() async throws {
         let remote = ScriptedRemote()
         remote.hold(.send, letting: 1)
@@ -105,7 +105,7 @@ struct UploaderSourceTests {
         #expect(remote.content(of: "1") == content(1, 1_200_000))
     }
 
-    @Test("goes on where a kill found it, and commits what the kill kept from being heard of once more, unchanged")
+    @Test("resumes after a kill, and repeats a commit whose answer the kill prevented, unchanged")
     func killed() async throws {
         let remote = ScriptedRemote()
         remote.hold(.commit)
@@ -123,7 +123,7 @@ struct UploaderSourceTests {
         #expect(remote.registered.count == 1)
     }
 
-    @Test("what is added later waits for the next submit, which is another revision of all files")
+    @Test("files added later wait for the next submit, which makes a new revision of all files")
     func laterFiles() async throws {
         let remote = ScriptedRemote()
         let bench = try await bench(remote)
@@ -148,7 +148,7 @@ struct UploaderSourceTests {
         #expect(Set(remote.commits.map(\.sourceID)).count == 1)
     }
 
-    @Test("a directory that is removed takes what is on the server with it, but for what another path needs")
+    @Test("removing the directory deletes its contents on the server, except those of other paths")
     func removed() async throws {
         let remote = ScriptedRemote()
         let bench = try await bench(remote)
@@ -171,7 +171,7 @@ struct UploaderSourceTests {
         #expect(try await bench.record("b")?.state == .done)
     }
 
-    @Test("a directory that is renamed stays the source it was")
+    @Test("a renamed directory stays the same post")
     func renamed() async throws {
         let remote = ScriptedRemote()
         remote.hold(.send)
@@ -191,7 +191,7 @@ struct UploaderSourceTests {
         #expect(remote.commits.count == 1)
     }
 
-    @Test("without its source.toml it is a directory like any other")
+    @Test("without its source.toml a directory is an ordinary directory")
     func dissolved() async throws {
         let remote = ScriptedRemote()
         let bench = try await bench(remote)
@@ -205,7 +205,7 @@ struct UploaderSourceTests {
         #expect(remote.commits == [])
     }
 
-    @Test("what is malformed is rejected with its line, and taken once it is mended")
+    @Test("a malformed description is rejected with its line, and accepted once corrected")
     func malformed() async throws {
         let remote = ScriptedRemote()
         let bench = try await bench(remote)
@@ -220,7 +220,7 @@ struct UploaderSourceTests {
         #expect(remote.commits.map(\.title) == ["x"])
     }
 
-    @Test("another account's source waits for it, and nothing of it is committed meanwhile")
+    @Test("another account's post waits for its account, and is not committed meanwhile")
     func parked() async throws {
         let server = "test http://127.0.0.1 "
         let (anna, ben) = (ScriptedRemote(scope: server + "anna"), ScriptedRemote(scope: server + "ben"))
@@ -262,7 +262,7 @@ struct UploaderSourceTests {
     }
 
     @Test(
-        "a draft whose directory was away for long is that draft again, over a restart too", arguments: [true, false])
+        "a draft whose directory was missing for long stays a draft, also after a restart", arguments: [true, false])
     func draftBack(restarts: Bool) async throws {
         let remote = ScriptedRemote()
         var bench = try await bench(remote)
@@ -290,7 +290,7 @@ struct UploaderSourceTests {
     }
 
     @Test(
-        "a source whose directory was away for long is taken again, under another name too", arguments: ["trip", "sea"])
+        "a post whose directory was missing for long continues, also under another name", arguments: ["trip", "sea"])
     func sourceBack(name: String) async throws {
         let remote = ScriptedRemote()
         remote.hold(.send)
@@ -314,7 +314,7 @@ struct UploaderSourceTests {
         #expect(await bench.uploader.sources().count == 1)
     }
 
-    @Test("a source that was paused is paused when its directory is back")
+    @Test("a paused post is still paused when its directory is back")
     func pausedBack() async throws {
         let remote = ScriptedRemote()
         let bench = try await bench(remote)
@@ -332,7 +332,7 @@ struct UploaderSourceTests {
         #expect(remote.registered == [])
     }
 
-    @Test("a confirmed post whose directory was away is not posted again")
+    @Test("a confirmed post whose directory was missing is not posted again")
     func doneBack() async throws {
         let remote = ScriptedRemote()
         let bench = try await bench(remote)
@@ -382,7 +382,7 @@ struct UploaderSourceTests {
     }
 
     @Test(
-        "a post stays the same when the outbox is moved to another machine, or put back from a copy",
+        "a post stays the same if the outbox moves to another machine or is restored from a copy",
         arguments: [("", "-a"), ("", "-r"), ("trip", "-a")])
     func moved(what: (name: String, option: String)) async throws {
         let remote = ScriptedRemote()
@@ -407,7 +407,7 @@ struct UploaderSourceTests {
         }
     }
 
-    @Test("a directory that was made anew with other files while no agent ran is another post")
+    @Test("a directory recreated with other files while no agent ran is a new post")
     func madeAnew() async throws {
         let remote = ScriptedRemote()
         let first = try await bench(remote)

@@ -8,7 +8,7 @@ struct BytesInFlightTests {
     private let one = ContentKey(high: 1, low: 0)
     private let two = ContentKey(high: 2, low: 0)
 
-    @Test("are summed up for each content, and gone with the server's answer")
+    @Test("are summed up for each content, and removed by the server's answer")
     func sums() {
         var bytes = BytesInFlight()
         bytes.begin(1, one, of: 100)
@@ -27,7 +27,7 @@ struct BytesInFlightTests {
         #expect(bytes.reach(100, by: 1) == nil)
     }
 
-    @Test("are never more than the fragment has, whatever frames it")
+    @Test("never exceed the fragment's size, despite framing")
     func framing() {
         var bytes = BytesInFlight()
         bytes.begin(1, one, of: 100)
@@ -36,7 +36,7 @@ struct BytesInFlightTests {
         #expect(bytes.sum(of: one) == 100)
     }
 
-    @Test("go back where a fragment is sent anew, and are not measured twice")
+    @Test("start over when a fragment is resent, and are not measured twice")
     func again() {
         var bytes = BytesInFlight()
         bytes.begin(1, one, of: 100)

@@ -88,7 +88,7 @@ struct RequestRunnerTests {
         #expect(runner.count == 0)
     }
 
-    @Test("answers at once where an upload has no id")
+    @Test("answers at once for an upload without an id")
     func withoutID() throws {
         let uploads = try uploads(["a.jpg"])
         #expect(runner.perform(.resume(1, key), uploads) == [.failed(1, key, .cancelled)])
@@ -96,7 +96,7 @@ struct RequestRunnerTests {
         #expect(runner.count == 0)
     }
 
-    @Test("has a post committed at once where the protocol has no posts")
+    @Test("confirms a post at once if the protocol has no posts")
     func commit() throws {
         let commit = SourceCommit(
             sourceID: "s", revision: 1, title: "", cover: nil, fileIDs: [], createdAt: clock.now.wall)

@@ -7,12 +7,12 @@ import UploadCore
 struct SpeedMeterTests {
     private let start = MonotonicTime(nanoseconds: 1_000_000_000)
 
-    @Test("knows nothing before anything came")
+    @Test("knows no speed before the first bytes")
     func empty() {
         #expect(SpeedMeter().bytesPerSecond(at: start) == nil)
     }
 
-    @Test("tells the speed of a steady stream", arguments: [1, 10, 100])
+    @Test("measures the speed of a steady stream", arguments: [1, 10, 100])
     func steady(perSecond: Int) throws {
         var meter = SpeedMeter()
         for step in 0..<(8 * perSecond) {
@@ -22,7 +22,7 @@ struct SpeedMeterTests {
         #expect(abs(speed / Double(1000 * perSecond) - 1) < 0.1)
     }
 
-    @Test("is not too fast at first where it knows when sending began")
+    @Test("does not overestimate at first if the start of sending is known")
     func beginning() throws {
         var meter = SpeedMeter()
         meter.add(0, at: start)
@@ -30,7 +30,7 @@ struct SpeedMeterTests {
         #expect(try #require(meter.bytesPerSecond(at: start + .seconds(2))) == 60_000)
     }
 
-    @Test("forgets what is older than its window")
+    @Test("forgets bytes older than its window")
     func window() throws {
         var meter = SpeedMeter()
         meter.add(1_000_000_000, at: start)
@@ -38,7 +38,7 @@ struct SpeedMeterTests {
         #expect(try #require(meter.bytesPerSecond(at: start + SpeedMeter.window + .seconds(2))) == 1000)
     }
 
-    @Test("falls while nothing comes")
+    @Test("falls while no bytes arrive")
     func stalls() throws {
         var meter = SpeedMeter()
         meter.add(10_000, at: start)
@@ -47,7 +47,7 @@ struct SpeedMeterTests {
         #expect(late < soon)
     }
 
-    @Test("stands everything at one moment")
+    @Test("handles all bytes at one moment")
     func burst() {
         var meter = SpeedMeter()
         for _ in 0..<10_000 { meter.add(1 << 19, at: start) }

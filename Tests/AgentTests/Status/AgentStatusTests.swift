@@ -56,7 +56,7 @@ struct AgentStatusTests {
         #expect(status.health(.init(files: [.done: 3, .queued: 9]), at: at(6)).files == ["done": 3])
     }
 
-    @Test("counts the trouble of the ledger, not its end")
+    @Test("counts the ledger's troubles, but not their end")
     mutating func ledger() {
         status.recordLedgerTrouble("no space; make room")
         #expect(status.problems[.ledger] == "no space; make room")
@@ -84,7 +84,7 @@ struct FormerNamesTests {
         #expect(names.path(withFormerID: FileReport.id(of: paths[2])) { _ in true } == nil)
     }
 
-    @Test("end where files swapped names and none exists")
+    @Test("lead nowhere if files swapped names and none exists")
     func circle() throws {
         let paths = try ["a", "b"].map { try #require(RelativePath($0)) }
         var names = FormerNames()

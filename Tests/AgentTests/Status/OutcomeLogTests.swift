@@ -5,7 +5,7 @@ import UploadCore
 
 @testable import Agent
 
-@Suite("What the log says of outcomes")
+@Suite("Outcomes in the log")
 struct OutcomeLogTests {
     private func report(_ state: FileState, error: FileError? = nil) throws -> FileReport {
         let path = try #require(RelativePath("trip/a.jpg"))
@@ -21,7 +21,7 @@ struct OutcomeLogTests {
     private let refused = FileError(code: "refused", message: "the server refused it", retryable: false)
 
     @Test(
-        "a file that ended has a line, with the reason where it is not done",
+        "a file in a final state has a line, with the reason unless done",
         arguments: [(.done, .info), (.failed, .warning), (.rejected, .notice), (.cancelled, .info)]
             as [(FileState, Configuration.LogLevel)])
     func ended(state: FileState, level: Configuration.LogLevel) throws {
@@ -33,13 +33,13 @@ struct OutcomeLogTests {
         #expect(lines[0].metadata["code"] == (state == .done ? nil : "refused"))
     }
 
-    @Test("a file that is on its way has none", arguments: [FileState.settling, .uploading, .waiting, .paused])
+    @Test("a file on its way has no line", arguments: [FileState.settling, .uploading, .waiting, .paused])
     func underWay(state: FileState) throws {
         var log = OutcomeLog()
         #expect(log.lines(for: try report(state, error: refused), now: start).isEmpty)
     }
 
-    @Test("a flood of failures is cut off within a minute, and says so; files that are done are all logged")
+    @Test("failures beyond a limit per minute are counted, not logged; every done file is logged")
     func flood() throws {
         var log = OutcomeLog()
         let failures = try (0..<500).flatMap { _ in log.lines(for: try report(.failed, error: refused), now: start) }

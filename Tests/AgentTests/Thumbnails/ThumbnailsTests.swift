@@ -88,7 +88,7 @@ struct ThumbnailsTests {
         #expect(!thumbnails.hold(record))
     }
 
-    @Test("ends an examination at once where no file of the content opens")
+    @Test("ends an examination at once if no file of the content opens")
     func nothingOpens() throws {
         let (record, _) = try picture("a.jpg")
         #expect(thumbnails.examine(record, Facts(records: [record])) == [])

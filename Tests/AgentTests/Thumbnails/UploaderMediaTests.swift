@@ -15,7 +15,7 @@ import UploadCore
 
 @Suite("Uploader: sizes and thumbnails")
 struct UploaderMediaTests {
-    @Test("tells the size in the sidecar, and has a thumbnail made")
+    @Test("writes the size to the sidecar, and has a thumbnail made")
     func sizes() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 4032, height: 3024))
         let bench = try await Bench(media: media)
@@ -29,7 +29,7 @@ struct UploaderMediaTests {
         try await Poll.until("a record of it") { try await bench.record("a.jpg")?.isExamined == true }
     }
 
-    @Test("measures a content once, whatever paths hold it")
+    @Test("measures a content once for all its paths")
     func once() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
         let bench = try await Bench(media: media)
@@ -41,7 +41,7 @@ struct UploaderMediaTests {
         #expect(media.thumbnailsMade == 1)
     }
 
-    @Test("uploads while the examination hangs, and takes its word afterwards")
+    @Test("uploads during a hanging examination, and accepts its result afterwards")
     func beside() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2, duration: 1.5))
         media.hold()
@@ -55,7 +55,7 @@ struct UploaderMediaTests {
         #expect(bench.sidecar("a.jpg")?["state"] as? String == "done")
     }
 
-    @Test("does not look into what is neither picture nor video")
+    @Test("does not examine files that are neither picture nor video")
     func other() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
         let bench = try await Bench(media: media)
@@ -66,7 +66,7 @@ struct UploaderMediaTests {
         #expect(media.thumbnailsMade == 1)
     }
 
-    @Test("goes on with the next run where a kill came between")
+    @Test("continues in the next run after a kill")
     func restart() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
         media.hold()
@@ -80,7 +80,7 @@ struct UploaderMediaTests {
         try await Poll.until("the size") { next.sidecar("a.jpg")?["width"] as? Int == 3 }
     }
 
-    @Test("asks again with the next run where the tools were missing")
+    @Test("examines again in the next run if the tools were missing")
     func missingTools() async throws {
         let media = ScriptedExaminer(facts: nil)
         let bench = try await Bench(media: media)
@@ -106,7 +106,7 @@ struct UploaderMediaTests {
         #expect(media.thumbnailsMade == 1)
     }
 
-    @Test("asks the server again before a file that waited for its thumbnail goes in another run")
+    @Test("asks the server again before a later run removes a file that waited for its thumbnail")
     func deleteLater() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
         media.hold()
@@ -123,7 +123,7 @@ struct UploaderMediaTests {
         try await Poll.until("the file is gone") { !FileManager.default.fileExists(atPath: "\(next.outbox)/a.jpg") }
     }
 
-    @Test("takes nothing aside once the agent is ending")
+    @Test("moves no file to the holding area once the agent is ending")
     func ending() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
         media.hold()
@@ -137,7 +137,7 @@ struct UploaderMediaTests {
         #expect(FileManager.default.fileExists(atPath: "\(bench.outbox)/a.jpg"))
     }
 
-    @Test("believes nothing that was learned of a file while it changed")
+    @Test("discards the result of examining a file that changed meanwhile")
     func changed() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
         media.hold()
@@ -150,7 +150,7 @@ struct UploaderMediaTests {
         #expect(try await bench.record("a.jpg")?.facts == nil)
     }
 
-    @Test("sweeps out thumbnails that nobody's content has")
+    @Test("removes thumbnails of unknown contents")
     func orphans() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
         let bench = try await Bench(media: media)
@@ -164,7 +164,7 @@ struct UploaderMediaTests {
         try await Poll.until("only what is needed is left") { media.thumbnails == [key] }
     }
 
-    @Test("removes a thumbnail with the last file that holds its content")
+    @Test("removes a thumbnail with the last file of its content")
     func removal() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
         let bench = try await Bench(media: media)
@@ -183,7 +183,7 @@ struct UploaderMediaTests {
         try await Poll.until("no thumbnail") { media.thumbnails.isEmpty }
     }
 
-    @Test("tells the server what was known when the upload was registered")
+    @Test("registers an upload with the facts known at that time")
     func preLoad() async throws {
         let facts = MediaFacts(width: 3, height: 2, duration: 0.5)
         let bench = try await Bench(media: ScriptedExaminer(facts: facts))

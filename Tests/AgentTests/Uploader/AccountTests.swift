@@ -10,7 +10,7 @@ import UploadCore
 
 @testable import Agent
 
-@Suite("Whose files are whose")
+@Suite("Uploader: files of several accounts")
 struct AccountTests {
     private static let server = "test http://127.0.0.1 "
 
@@ -40,7 +40,7 @@ struct AccountTests {
         return first
     }
 
-    @Test("what comes when somebody else has signed in is not the former account's any more")
+    @Test("files dropped after another login belong to the new account")
     func betweenAccounts() async throws {
         let (anna, ben) = (remote("anna"), remote("ben"))
         let first = try await bench("anna", anna)
@@ -56,7 +56,7 @@ struct AccountTests {
         #expect(ben.registered.count == 1)
     }
 
-    @Test("an upload waits while somebody else is signed in, and goes on where it was")
+    @Test("an upload waits while another user is signed in, and then resumes")
     func parked() async throws {
         let (anna, ben) = (remote("anna"), remote("ben"))
         let first = try await halfSent(anna)
@@ -78,7 +78,7 @@ struct AccountTests {
         #expect(anna.content(of: "1") == content(1, 800_000))
     }
 
-    @Test("the same content of two accounts is two uploads, and neither loses what it has")
+    @Test("the same content of two accounts is two uploads, and both keep their progress")
     func sameContent() async throws {
         let (anna, ben) = (remote("anna"), remote("ben"))
         let first = try await halfSent(anna)
@@ -92,7 +92,7 @@ struct AccountTests {
         #expect(anna.sent.count == 2)
     }
 
-    @Test("what is done for one account is not sent for another, and stays done")
+    @Test("a file done for one account is not sent for another, and stays done")
     func done() async throws {
         let (anna, ben) = (remote("anna"), remote("ben"))
         let first = try await bench("anna", anna)
@@ -109,7 +109,7 @@ struct AccountTests {
         #expect(try await second.record("a")?.account == "anna")
     }
 
-    @Test("cancelling what waits for its owner is really cancelling, and its owner's server hears of it")
+    @Test("cancelling a parked file is final, and its owner's server deletes the upload")
     func cancelled() async throws {
         let (anna, ben) = (remote("anna"), remote("ben"))
         let first = try await halfSent(anna)
@@ -123,7 +123,7 @@ struct AccountTests {
         try await third.ends("a", .cancelled)
     }
 
-    @Test("a file that was overwritten belongs to whoever wrote it")
+    @Test("an overwritten file belongs to the account signed in at that time")
     func overwritten() async throws {
         let (anna, ben) = (remote("anna"), remote("ben"))
         let first = try await halfSent(anna)
@@ -134,7 +134,7 @@ struct AccountTests {
         #expect(ben.content(of: "1") == content(7))
     }
 
-    @Test("a file that came before a login and was not looked at yet belongs to who was signed in then")
+    @Test("a file dropped before a login but found later belongs to the former account")
     func foundLater() async throws {
         let (anna, ben) = (remote("anna"), remote("ben"))
         let first = try await bench("anna", anna)
@@ -165,7 +165,7 @@ struct AccountTests {
         try await third.ends("early", .done)
     }
 
-    @Test("what waited before anybody signed in by name goes with the first who does")
+    @Test("files dropped before the first named login belong to that account")
     func nobody() async throws {
         let (nobody, anna) = (remote("default"), remote("anna"))
         nobody.hold(.send)
@@ -180,7 +180,7 @@ struct AccountTests {
         #expect(try await second.record("a")?.account == "anna")
     }
 
-    @Test("after a logout nothing is sent, over a restart too, and a login goes on")
+    @Test("after a logout nothing is sent, also after a restart, until a login")
     func signedOut() async throws {
         let anna = remote("anna")
         anna.hold(.send, letting: 1)
@@ -206,7 +206,7 @@ struct AccountTests {
 
 @Suite("Ownership")
 struct OwnershipTests {
-    @Test("the first scan gives what came before a login to who was signed in then")
+    @Test("the first scan assigns files changed before a login to the former account")
     func turns() {
         let ownership = Ownership(
             present: "anna", turns: [.init(account: "anna", until: 1000), .init(account: "ben", until: 2000)])
@@ -219,7 +219,7 @@ struct OwnershipTests {
         #expect(first.owner(changed: 1, isFound: true) == "ben")
     }
 
-    @Test("only another's things wait")
+    @Test("only records of another account are parked")
     func parked() {
         let ownership = Ownership(present: "ben")
         #expect(ownership.isParked("anna"))
@@ -229,7 +229,7 @@ struct OwnershipTests {
         #expect(Ownership(present: nil).isParked("anna"))
     }
 
-    @Test("what records of earlier formats tell of is the last account's of that time")
+    @Test("records of earlier formats belong to the legacy account")
     func legacy() {
         let ownership = Ownership(present: "ben", legacy: "anna")
         #expect(ownership.isParked(nil))

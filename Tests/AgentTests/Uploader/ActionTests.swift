@@ -9,7 +9,7 @@ import UploadCore
 
 @testable import Agent
 
-@Suite("Uploader: what a user does about files")
+@Suite("Uploader: user actions on files")
 struct ActionTests {
     private func target(_ name: String, _ bench: Bench) throws -> ActionTarget {
         .file(id: FileReport.id(of: try bench.path(name)))
@@ -23,14 +23,14 @@ struct ActionTests {
         return bench
     }
 
-    @Test("nothing bears an unknown id or key")
+    @Test("an unknown id or key matches no file")
     func unknown() async throws {
         let bench = try await Bench()
         #expect(await bench.uploader.perform(.pause, on: .file(id: "no")) == nil)
         #expect(await bench.uploader.perform(.pause, on: .upload(ContentKey(high: 1, low: 2))) == nil)
     }
 
-    @Test("a paused file stays so over a restart and goes on when resumed")
+    @Test("a paused file stays paused after a restart, and continues when resumed")
     func pause() async throws {
         let first = try await held()
         let answer = try #require(await first.uploader.perform(.pause, on: try target("a", first)))
@@ -45,7 +45,7 @@ struct ActionTests {
         try await bench.ends("a", .done)
     }
 
-    @Test("a file that is paused before its content is known is not sent, over a restart either")
+    @Test("a file paused before its content is known is not sent, even after a restart")
     func pausedEarly() async throws {
         let first = try await Bench()
         try first.write("a", content(1))
@@ -62,7 +62,7 @@ struct ActionTests {
         try await bench.ends("a", .done)
     }
 
-    @Test("pausing everything holds new files too, over a restart, until everything is resumed")
+    @Test("pausing everything also holds new files, even after a restart, until everything is resumed")
     func pauseAll() async throws {
         let first = try await Bench()
         _ = await first.uploader.perform(.pause, on: .all)
@@ -78,7 +78,7 @@ struct ActionTests {
         try await bench.ends("a", .done)
     }
 
-    @Test("a cancelled file is not taken again by itself, but when it is retried")
+    @Test("a cancelled file is uploaded again only on retry")
     func cancel() async throws {
         let bench = try await held()
         let answer = try #require(await bench.uploader.perform(.cancel, on: try target("a", bench)))
@@ -93,7 +93,7 @@ struct ActionTests {
         try await bench.ends("a", .done)
     }
 
-    @Test("a file that is cancelled while it is being written is not sent once it is at rest")
+    @Test("a file cancelled while being written is not sent after it settles")
     func cancelledEarly() async throws {
         let bench = try await Bench()
         try bench.write("a", content(1, 10))
@@ -111,7 +111,7 @@ struct ActionTests {
         try await bench.ends("a", .done)
     }
 
-    @Test("a pause outlasts a rename and a restart although the content is not known")
+    @Test("a pause survives a rename and a restart before the content is known")
     func pausedEarlyAndRenamed() async throws {
         let first = try await Bench(settlesAtOnce: false)
         try first.write("a", content(1))
@@ -127,7 +127,7 @@ struct ActionTests {
         #expect(bench.remote.registered.isEmpty)
     }
 
-    @Test("an action on a path leaves the others with its content alone, one on the key means them all")
+    @Test("an action on a path affects this path alone, an action on a key all paths of the content")
     func pathAndKey() async throws {
         let bench = try await held()
         try await bench.drop("b", content(1))
@@ -140,7 +140,7 @@ struct ActionTests {
         #expect(answer.unchanged().map(\.reason) == ["the file is already cancelled"])
     }
 
-    @Test("cancelling everything ends all that is under way")
+    @Test("cancelling everything ends all uploads under way")
     func cancelAll() async throws {
         let bench = try await held()
         try await bench.drop("b", content(2))
@@ -150,7 +150,7 @@ struct ActionTests {
         try await bench.ends("b", .cancelled)
     }
 
-    @Test("what waits for its next attempt is tried at once")
+    @Test("a retry ends the wait for the next attempt")
     func retryWaiting() async throws {
         let bench = try await Bench()
         let busy = FileError(code: "server_error", message: "500", retryable: true)
@@ -165,7 +165,7 @@ struct ActionTests {
         #expect(done.unchanged().map(\.reason) == ["the file is already done"])
     }
 
-    @Test("what is wanted first goes before what came before it")
+    @Test("a file moved to the front is sent before earlier files")
     func first() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -182,7 +182,7 @@ struct ActionTests {
         for name in ["a", "b", "c", "d"] { try await bench.ends(name, .done) }
     }
 
-    @Test("pruning forgets vanished files whose time is over, and nothing else")
+    @Test("pruning forgets only vanished files whose retention is over")
     func prune() async throws {
         let bench = try await held()
         _ = await bench.uploader.perform(.cancel, on: try target("a", bench))
@@ -199,7 +199,7 @@ struct ActionTests {
         #expect(try await bench.record("b")?.state == .done)
     }
 
-    @Test("everything that is counted adds up")
+    @Test("all counts add up")
     func metrics() async throws {
         let bench = try await Bench()
         try await bench.drop("a", content(1, 600_000))

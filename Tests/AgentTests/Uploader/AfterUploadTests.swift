@@ -12,7 +12,7 @@ import UploadCore
 
 @testable import Agent
 
-@Suite("Uploader: files that are moved or deleted after their upload")
+@Suite("Uploader: files moved or deleted after their upload")
 struct AfterUploadTests {
     private func exists(_ name: String, in bench: Bench) -> Bool {
         FileManager.default.fileExists(atPath: "\(bench.outbox)/\(name)")
@@ -20,7 +20,7 @@ struct AfterUploadTests {
 
     private func isHeld(_ bench: Bench) -> Bool { exists(".outbox-holding", in: bench) }
 
-    @Test("moves file and sidecar, keeping their directory")
+    @Test("moves file and sidecar, and keeps their subdirectory")
     func moves() async throws {
         let bench = try await Bench(afterUpload: .move)
         try await bench.drop("trip/a.jpg", content(1))
@@ -40,7 +40,7 @@ struct AfterUploadTests {
         try await Poll.until("nothing to be held any more") { !isHeld(bench) }
     }
 
-    @Test("a word about a file that comes after it was moved does not begin it anew", arguments: [true, false])
+    @Test("a late event about a moved file does not start a new drop", arguments: [true, false])
     func lateWord(whileHeld: Bool) async throws {
         let bench = try await Bench(afterUpload: .move)
         let path = try bench.path("a.jpg")
@@ -62,7 +62,7 @@ struct AfterUploadTests {
         #expect(report?.state == .done)
     }
 
-    @Test("takes the next free name where a moved file bears that one already")
+    @Test("takes the next free name if a moved file already has the name")
     func takenName() async throws {
         let bench = try await Bench(afterUpload: .move)
         try bench.write("Sent/a.jpg", content(9))
@@ -83,7 +83,7 @@ struct AfterUploadTests {
         #expect(try await bench.record("a.jpg")?.disposal == .deleted)
     }
 
-    @Test("touches nothing that changed after it was sent, and sends it anew")
+    @Test("leaves a file that changed after its upload in place, and uploads it again")
     func changed() async throws {
         let bench = try await Bench(afterUpload: .delete)
         bench.remote.hold(.finish)
@@ -95,7 +95,7 @@ struct AfterUploadTests {
         try await Poll.until("the new file to go") { !exists("a.jpg", in: bench) && !isHeld(bench) }
     }
 
-    @Test("finds out about bytes that changed with size and times as they were")
+    @Test("detects changed bytes behind unchanged size and times")
     func changedInSecret() async throws {
         let bench = try await Bench(afterUpload: .delete)
         bench.remote.hold(.finish)
@@ -110,7 +110,7 @@ struct AfterUploadTests {
         try await Poll.until("the new content on the server") { Set(bench.remote.registered).count == 2 }
     }
 
-    @Test("asks the server again before it deletes a file on the word of an old confirmation")
+    @Test("asks the server again before deleting a file because of an old confirmation")
     func oldConfirmation() async throws {
         let first = try await Bench()
         try await first.drop("a.jpg", content(1))
@@ -128,7 +128,7 @@ struct AfterUploadTests {
         #expect(bench.sidecar("b.jpg")?["deduplicated"] as? Bool == true)
     }
 
-    @Test("registers a file anew, with its SHA-256, where the server had told its content by the MD5 alone")
+    @Test("registers a file again, with its SHA-256, if the server recognised the content by MD5 alone")
     func confirmationByMD5Alone() async throws {
         let first = try await Bench()
         try await first.drop("a.jpg", content(1))
@@ -147,7 +147,7 @@ struct AfterUploadTests {
     }
 
     @Test(
-        "deletes no file that was registered by the MD5 alone before deleting was asked for, until its bytes are sent")
+        "deletes no file registered by MD5 alone before deletion was configured, until its bytes are sent")
     func registeredByMD5Alone() async throws {
         let first = try await Bench()
         first.remote.hold(.register)
@@ -162,7 +162,7 @@ struct AfterUploadTests {
         #expect(server.sent.count == 1, "the bytes that were deleted")
     }
 
-    @Test("leaves the file where it was, says so, and tries again later, where it can't be moved")
+    @Test("leaves a file that can't be moved in place, reports the problem, and retries later")
     func cannotMove() async throws {
         let bench = try await Bench(afterUpload: .move)
         // A file in the place of the directory.
@@ -178,7 +178,7 @@ struct AfterUploadTests {
         #expect(bench.remote.registered.count == 1)
     }
 
-    @Test("takes a file that was dropped under a name while the one before was on its way out")
+    @Test("uploads a file dropped under a name whose former file is just being removed")
     func nameTakenMeanwhile() async throws {
         let bench = try await Bench(afterUpload: .delete)
         try await bench.drop("a.jpg", content(1))
@@ -188,7 +188,7 @@ struct AfterUploadTests {
         try await Poll.until("the second file to go") { !exists("a.jpg", in: bench) && !isHeld(bench) }
     }
 
-    @Test("puts back at the next start what a kill left aside, then goes on")
+    @Test("puts back files that a kill left in the holding area, then continues")
     func killed() async throws {
         let first = try await Bench(afterUpload: .delete)
         try await first.drop("a.jpg", content(1))

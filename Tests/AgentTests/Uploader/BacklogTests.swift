@@ -8,7 +8,7 @@ import UploadCore
 
 @testable import Agent
 
-@Suite("Uploader: events of the watch that wait")
+@Suite("Uploader: queued watch events")
 struct BacklogTests {
     private static let count = 300
 
@@ -26,7 +26,7 @@ struct BacklogTests {
         let value = Mutex<Int?>(nil)
     }
 
-    @Test("let a request through before all of them are handled")
+    @Test("do not delay a request until all are handled")
     func turns() async throws {
         let gate = DispatchSemaphore(value: 0)
         defer { gate.signal() }

@@ -26,7 +26,7 @@ struct UploaderChangeTests {
         #expect(bench.remote.content(of: "2") == content(2))
     }
 
-    @Test("uploads a finished file anew once its content is another")
+    @Test("uploads a finished file again when its content changes")
     func overwrittenAfterwards() async throws {
         let bench = try await Bench()
         try await bench.drop("a", content(1))
@@ -40,7 +40,7 @@ struct UploaderChangeTests {
         #expect(bench.remote.registered.count == 2)
     }
 
-    @Test("never sends a mixture, even where size and times are put back")
+    @Test("never sends a mixture of old and new bytes, even if size and times are restored")
     func changedBehindTheBack() async throws {
         let bench = try await Bench()
         let old = content(1, 1_200_000)
@@ -61,7 +61,7 @@ struct UploaderChangeTests {
         #expect(bench.remote.content(of: "2") == new)
     }
 
-    @Test("a name that holds a directory now is no file any more")
+    @Test("a file replaced by a directory counts as removed")
     func directoryInstead() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -73,7 +73,7 @@ struct UploaderChangeTests {
         try await bench.ends("a", .cancelled)
     }
 
-    @Test("takes along everything of a file that is renamed")
+    @Test("keeps the upload and the record of a renamed file")
     func rename() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -89,7 +89,7 @@ struct UploaderChangeTests {
         #expect(bench.remote.removed.isEmpty)
     }
 
-    @Test("takes along every file below a directory that is renamed, and the sidecars that moved with it")
+    @Test("keeps every file below a renamed directory, and the sidecars that moved along")
     func renameDirectory() async throws {
         let bench = try await Bench()
         try await bench.drop("old/done", content(1))
@@ -109,7 +109,7 @@ struct UploaderChangeTests {
         #expect(bench.remote.registered.count == 2)
     }
 
-    @Test("ends the upload of a file over which another is renamed")
+    @Test("ends the upload of a file replaced by a rename")
     func renameOver() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -125,7 +125,7 @@ struct UploaderChangeTests {
         #expect(try await bench.record("b")?.key != dropped)
     }
 
-    @Test("settles a file again that was renamed before it could be hashed anew")
+    @Test("settles a file again if renamed before its second hash")
     func renameWhileSettling() async throws {
         let bench = try await Bench(settlesAtOnce: false)
         bench.remote.hold(.send)
@@ -140,7 +140,7 @@ struct UploaderChangeTests {
         try await bench.ends("b", .done)
     }
 
-    @Test("goes on with a file that changes while it is hashed")
+    @Test("hashes a file again if it changes during the hash")
     func missingAndBack() async throws {
         let bench = try await Bench()
         try bench.write("a", content(1))

@@ -40,7 +40,7 @@ struct CommitOrderTests {
         #expect(order.isIdle)
     }
 
-    @Test("holds back what others must not see before it is durable, and lets reports through")
+    @Test("holds back external effects until the commit is durable, and lets reports through")
     func kinds() throws {
         let path = try #require(RelativePath("a.jpg"))
         var order = CommitOrder()
@@ -54,7 +54,7 @@ struct CommitOrderTests {
         }
     }
 
-    @Test("lets nothing wait for commits of acknowledgements, and names the last one")
+    @Test("holds nothing back for commits of acknowledgements, and names the last one")
     func quiet() {
         var order = CommitOrder()
         order.beginQuietly()

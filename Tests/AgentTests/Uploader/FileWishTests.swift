@@ -9,7 +9,7 @@ import UploadCore
 @testable import Agent
 
 /// A user's action on a file follows the file through renames, whether the watch or a scan finds the new name.
-@Suite("Uploader: wishes belong to files")
+@Suite("Uploader: user actions follow files")
 struct FileWishTests {
     /// The stage of a file when the user acts on the file.
     enum Stage: CaseIterable {
@@ -137,7 +137,7 @@ struct FileWishTests {
         try await bench.ends(change.newName, .done)
     }
 
-    @Test("what was wanted first before its content was known is first after a restart, under another name too")
+    @Test("a file moved to the front before its content was known is first after a restart, also after a rename")
     func first() async throws {
         let first = try await Bench()
         try first.write("trip/a", content(1))
@@ -155,7 +155,7 @@ struct FileWishTests {
         for name in ["b", "c", "d"] { #expect(mine < (try #require(await bench.uploader.order(of: name)))) }
     }
 
-    @Test("a file that was cancelled while it was written is not sent after a restart, however it went on growing")
+    @Test("a file cancelled while being written is not sent after a restart, even if the file grew")
     func grown() async throws {
         let first = try await Bench()
         try first.write("a", content(1, 10))
@@ -176,7 +176,7 @@ struct FileWishTests {
         try await bench.ends("b", .done)
     }
 
-    @Test("another file that took the old name is a new one, whichever is found first", arguments: [true, false])
+    @Test("another file under the old name is a new file, in either order of discovery", arguments: [true, false])
     func oldNameTaken(together: Bool) async throws {
         let first = try await Bench()
         try await act(.cancel, on: "a", at: .uploading, first)
@@ -199,7 +199,7 @@ struct FileWishTests {
         #expect(bench.remote.registered.count == 2)
     }
 
-    @Test("a file that takes the place of one that was cancelled while it was written is a new one")
+    @Test("a file that replaces a file cancelled while being written is a new file")
     func replacedEarly() async throws {
         let bench = try await Bench()
         try bench.write("a", content(1, 10))
@@ -214,7 +214,7 @@ struct FileWishTests {
 
     // MARK: Other files with the same content
 
-    @Test("content that moved to another file system, its old name gone, stays cancelled")
+    @Test("content moved to another file system stays cancelled if the old name is gone")
     func content_() async throws {
         let first = try await Bench()
         try await act(.cancel, on: "a", at: .uploading, first)
@@ -242,7 +242,7 @@ struct FileWishTests {
     }
 
     @Test(
-        "what is dropped after a cancelled file was removed is a new file, over a restart too",
+        "a file dropped after the removal of a cancelled file is a new file, also after a restart",
         arguments: [true, false])
     func droppedAgain(restarts: Bool) async throws {
         var bench = try await Bench()
@@ -258,7 +258,7 @@ struct FileWishTests {
         try await bench.ends("a", .done)
     }
 
-    @Test("a cancelled file that is only touched, or put back from a copy, stays cancelled")
+    @Test("a cancelled file stays cancelled when touched or restored from a copy")
     func touched() async throws {
         let bench = try await Bench()
         try await act(.cancel, on: "a", at: .uploading, bench)
@@ -278,7 +278,7 @@ struct FileWishTests {
         try await bench.ends("a", .done)
     }
 
-    @Test("a cancelled file is not forgotten before it was looked for under other names")
+    @Test("a cancelled file is forgotten only after a search under other names")
     func retention() async throws {
         let first = try await Bench()
         try await act(.cancel, on: "a", at: .uploading, first)
@@ -296,7 +296,7 @@ struct FileWishTests {
 
     // MARK: While an agent runs
 
-    @Test("an action on a new name follows a rename that was not seen as one", arguments: [UserAction.cancel, .pause])
+    @Test("an action on a new name reaches the file after a missed rename", arguments: [UserAction.cancel, .pause])
     func unrecognised(action: UserAction) async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -315,7 +315,7 @@ struct FileWishTests {
         if action == .cancel { try await Poll.until("its end on the server") { bench.remote.removed == ["1"] } }
     }
 
-    @Test("an action on a name that has just changed acts on the file")
+    @Test("an action on a name that has just changed reaches the file")
     func formerName() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)

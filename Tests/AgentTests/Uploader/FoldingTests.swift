@@ -5,7 +5,7 @@ import UploadCore
 
 @testable import Agent
 
-@Suite("Renames that wait to be handled")
+@Suite("Queued renames")
 struct FoldingTests {
     private func event(_ text: String) throws -> WatchEvent {
         let words = text.split(separator: " ").map(String.init)
@@ -16,7 +16,7 @@ struct FoldingTests {
     }
 
     @Test(
-        "fold where nothing between them is about the same places",
+        "fold if no event between them concerns the same paths",
         arguments: [
             (["dir a b", "dir b a"], []),
             (["dir a b", "dir b c"], ["dir a c"]),

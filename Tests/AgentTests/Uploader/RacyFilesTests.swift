@@ -10,9 +10,9 @@ import Testing
 @testable import Agent
 @testable import UploadCore
 
-@Suite("Files that are read right after their last change")
+@Suite("Files read right after their last change")
 struct RacyFilesTests {
-    @Test("are hashed once more when every later change shows, and only once")
+    @Test("are hashed once more, exactly once, when any later change would show")
     func onceMore() async throws {
         // With this clock, the file looks changed just now.
         let bench = try await Bench(clock: .ahead(by: .zero))
@@ -29,7 +29,7 @@ struct RacyFilesTests {
         #expect(bench.remote.registered.count == 1)
     }
 
-    @Test("and overwritten without a trace are uploaded again")
+    @Test("are uploaded again if overwritten without a trace")
     func overwritten() async throws {
         let bench = try await Bench(clock: .ahead(by: .zero))
         try await bench.drop("a", content(1))
@@ -59,7 +59,7 @@ struct RacyFilesTests {
         #expect(try await second.record("a")?.state == .done)
     }
 
-    @Test("keep that under another name, and are looked at again there")
+    @Test("stay untrusted after a rename, and are checked again under the new name")
     func renamed() async throws {
         let bench = try await Bench(settlesAtOnce: false)
         let early = HandClock.ahead(by: .zero)
@@ -75,7 +75,7 @@ struct RacyFilesTests {
         #expect(racy.reconsidered.withLock { $0 } == [try racy.path("b")])
     }
 
-    @Test("are trusted the second time also where the wall clock is behind their times")
+    @Test("are trusted after the second hash even if the wall clock is behind their times")
     func clockBehind() throws {
         var files = RacyFiles()
         let path = try #require(RelativePath("a"))
@@ -95,7 +95,7 @@ struct RacyFilesTests {
 
 @Suite("Links to one file")
 struct LinkTests {
-    @Test("are read once and all get its outcome; one that went meanwhile does not")
+    @Test("are read once and share the outcome, except a link removed meanwhile")
     func once() async throws {
         let bench = try await Bench()
         let size = 20_000_000
@@ -111,7 +111,7 @@ struct LinkTests {
         #expect(bench.remote.registered.count == 1)
     }
 
-    @Test("are read by the next name where the first is gone")
+    @Test("are read through the next name if the first is gone")
     func firstGone() async throws {
         let bench = try await Bench()
         try bench.write("a", content(1))
@@ -125,9 +125,9 @@ struct LinkTests {
     }
 }
 
-@Suite("Files that are gone before anybody looks at them")
+@Suite("Files removed before the agent looks at them")
 struct ShortLivedFileTests {
-    @Test("leave no record, no sidecar, and nothing to be confirmed")
+    @Test("leave no record, no sidecar and no upload")
     func nothing() async throws {
         let bench = try await Bench()
         let names = (0..<1000).map { "temporary/\($0)" }

@@ -13,9 +13,9 @@ import UploadCore
 
 /// Creates, changes, moves and removes files at random, with kills of the agent in between. In the end every existing
 /// file must be done with its present bytes, and nothing else may remain.
-@Suite("Uploader: a random life")
+@Suite("Uploader: random walks")
 struct UploaderRandomWalkTests {
-    @Test("loses no file, whatever happens", arguments: 1...6)
+    @Test("lose no file", arguments: 1...6)
     func walk(seed: UInt64) async throws {
         var walk = Walk(seed: seed, bench: try await Bench())
         for _ in 0..<60 { try await walk.step() }

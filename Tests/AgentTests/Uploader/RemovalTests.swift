@@ -10,7 +10,7 @@ import UploadCore
 
 @testable import Agent
 
-@Suite("Uploader: files that go")
+@Suite("Uploader: removed files")
 struct UploaderRemovalTests {
     @Test("cancels the upload of a removed file once it is gone for two seconds")
     func removed() async throws {
@@ -29,7 +29,7 @@ struct UploaderRemovalTests {
         try await Poll.until("its end on the server") { bench.remote.removed == ["1"] }
     }
 
-    @Test("cancels nothing that is back in time")
+    @Test("cancels nothing if the file is back within the grace")
     func back() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -44,7 +44,7 @@ struct UploaderRemovalTests {
         try await bench.ends("a", .done)
     }
 
-    @Test("lets the others that hold the content go on")
+    @Test("continues the upload for other paths with the content")
     func oneOfTwo() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -60,7 +60,7 @@ struct UploaderRemovalTests {
         #expect(bench.remote.removed.isEmpty)
     }
 
-    @Test("takes the sidecar of a finished file with it")
+    @Test("removes the sidecar of a removed finished file")
     func removedAfterwards() async throws {
         let bench = try await Bench()
         try await bench.drop("a", content(1))
@@ -71,7 +71,7 @@ struct UploaderRemovalTests {
         #expect(try await bench.record("a") == nil)
     }
 
-    @Test("takes what lies below a removed directory as removed")
+    @Test("counts everything below a removed directory as removed")
     func directory() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -83,7 +83,7 @@ struct UploaderRemovalTests {
         try await Poll.until("its end") { await bench.uploader.record(of: path)?.state == .cancelled }
     }
 
-    @Test("cancels nothing while the outbox is away")
+    @Test("cancels nothing while the outbox is missing")
     func outboxLost() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -99,7 +99,7 @@ struct UploaderRemovalTests {
         try await bench.ends("a", .done)
     }
 
-    @Test("cancels nothing because another directory took the outbox's place, and goes on in that")
+    @Test("cancels nothing when another directory takes the outbox's place, and continues there")
     func outboxExchanged() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)

@@ -7,7 +7,7 @@ import UploadCore
 
 @testable import Agent
 
-@Suite("Uploader: renames that the kernel did not tell as such")
+@Suite("Uploader: renames that the kernel did not report as renames")
 struct RenameTests {
     private func rename(_ bench: Bench, _ old: String, to new: String) throws {
         let target = URL(fileURLWithPath: "\(bench.outbox)/\(new)")
@@ -16,7 +16,7 @@ struct RenameTests {
         #expect(Foundation.rename("\(bench.outbox)/\(old)", target.path) == 0)
     }
 
-    @Test("an upload goes along to the new name when the old one is missed first")
+    @Test("an upload follows the file if the old name is missed first")
     func goneFirst() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -36,7 +36,7 @@ struct RenameTests {
         try await Poll.until("the old sidecar to go") { bench.sidecar("a") == nil }
     }
 
-    @Test("an upload goes along to the new name when that is found first")
+    @Test("an upload follows the file if the new name is found first")
     func foundFirst() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -54,7 +54,7 @@ struct RenameTests {
         #expect(bench.remote.removed.isEmpty)
     }
 
-    @Test("a removal waits until a new name's content is known, however long that takes")
+    @Test("a removal waits until the content of a new name is known, however long hashing takes")
     func slowHash() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -70,7 +70,7 @@ struct RenameTests {
         #expect(bench.remote.removed.isEmpty)
     }
 
-    @Test("a finished file keeps what its sidecar says under the new name")
+    @Test("a finished file keeps the outcome in its sidecar under the new name")
     func finished() async throws {
         let bench = try await Bench()
         try await bench.drop("a", content(1))
@@ -86,7 +86,7 @@ struct RenameTests {
         try await Poll.until("the old sidecar to go") { bench.sidecar("a") == nil }
     }
 
-    @Test("a copy is no rename: both have their outcome")
+    @Test("a copy is no rename: both files get an outcome")
     func copy() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)

@@ -10,7 +10,7 @@ import UploadCore
 
 @Suite("Uploader: restarts")
 struct UploaderRestartTests {
-    @Test("goes on where a kill found it", arguments: [ScriptedRemote.Step.register, .send, .finish])
+    @Test("resumes after a kill at any step", arguments: [ScriptedRemote.Step.register, .send, .finish])
     func killed(step: ScriptedRemote.Step) async throws {
         let remote = ScriptedRemote()
         remote.hold(step, letting: step == .send ? 1 : 0)
@@ -37,7 +37,7 @@ struct UploaderRestartTests {
         #expect(remote.sent.count <= 3 + (step == .send ? 2 : 0))
     }
 
-    @Test("sends nothing again that was confirmed, and writes the sidecar that the kill prevented")
+    @Test("sends no confirmed file again, and writes the sidecar that the kill prevented")
     func killedAfterCommit() async throws {
         let first = try await Bench()
         try await first.drop("a", content(1))
@@ -49,7 +49,7 @@ struct UploaderRestartTests {
         #expect(first.remote.registered.count == 1)
     }
 
-    @Test("leaves the sidecars alone that tell all there is to tell")
+    @Test("leaves complete sidecars alone")
     func ended() async throws {
         let first = try await Bench()
         try await first.drop("a", content(1))
@@ -62,7 +62,7 @@ struct UploaderRestartTests {
         #expect(try second.status("a.outbox.json") == before)
     }
 
-    @Test("starts anew with another server")
+    @Test("starts over with another server")
     func otherScope() async throws {
         let first = try await Bench()
         try await first.drop("done", content(1))
@@ -82,7 +82,7 @@ struct UploaderRestartTests {
         #expect(second.remote.registered.count == 2)
     }
 
-    @Test("goes on with the other path when one of two vanished meanwhile")
+    @Test("continues with the other path if one of two vanished meanwhile")
     func vanished() async throws {
         let first = try await Bench()
         first.remote.hold(.send)
@@ -100,7 +100,7 @@ struct UploaderRestartTests {
         #expect(first.remote.registered.count == 1)
     }
 
-    @Test("cancels nothing while another directory stands in the outbox's place")
+    @Test("cancels nothing while another directory is in the outbox's place")
     func exchanged() async throws {
         let first = try await Bench()
         first.remote.hold(.send)
@@ -128,7 +128,7 @@ struct UploaderRestartTests {
     }
 }
 
-@Suite("What is not durable yet")
+@Suite("Writes that are not durable yet")
 struct UnsavedTests {
     private let path: RelativePath
     private var unsaved = Unsaved()
@@ -137,7 +137,7 @@ struct UnsavedTests {
         path = try #require(RelativePath("a"))
     }
 
-    @Test("is told until it is durable")
+    @Test("are visible until they are durable")
     mutating func told() {
         let record = DropRecord(path: path, state: .done, acceptedAt: WallTime(milliseconds: 0))
         let commit = unsaved.add([.drop(record)])
@@ -147,7 +147,7 @@ struct UnsavedTests {
         #expect(!unsaved.covers(path))
     }
 
-    @Test("is the newest of several changes on their way")
+    @Test("show the newest of several pending changes")
     mutating func newest() {
         let old = DropRecord(path: path, state: .queued, acceptedAt: WallTime(milliseconds: 0))
         let first = unsaved.add([.drop(old)])
@@ -160,7 +160,7 @@ struct UnsavedTests {
         #expect(!unsaved.covers(path))
     }
 
-    @Test("holds confirmations too, or a content would be sent twice")
+    @Test("include confirmations, so that no content is sent twice")
     mutating func confirmations() {
         let key = ContentKey(high: 1, low: 2)
         let confirmation = UploadCore.Confirmation(

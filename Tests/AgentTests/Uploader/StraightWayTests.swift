@@ -13,7 +13,7 @@ import UploadCore
 
 @Suite("Uploader: the way of a file")
 struct UploaderWayTests {
-    @Test("takes a file from its first sight to its confirmation")
+    @Test("takes a file from its first event to its confirmation")
     func straight() async throws {
         let bench = try await Bench()
         try await bench.drop("trip/a.bin", content(1, 600_000))
@@ -30,7 +30,7 @@ struct UploaderWayTests {
         #expect(try bench.ledger.upload(key) == nil)
     }
 
-    @Test("tells of a file at once when it is seen")
+    @Test("reports a file as soon as it appears")
     func seen() async throws {
         let bench = try await Bench()
         try bench.write("a.bin", content(1))
@@ -38,7 +38,7 @@ struct UploaderWayTests {
         try await Poll.until("a sidecar") { bench.sidecar("a.bin")?["state"] as? String == "settling" }
     }
 
-    @Test("uploads one content once, for every path that holds it")
+    @Test("uploads one content once for all its paths")
     func duplicates() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
@@ -51,7 +51,7 @@ struct UploaderWayTests {
         #expect(shares.filter { $0 == false }.count == 1)
     }
 
-    @Test("counts content that was confirmed earlier as done at once")
+    @Test("finishes a file at once if its content was confirmed earlier")
     func confirmed() async throws {
         let bench = try await Bench()
         try await bench.drop("a", content(1))
@@ -79,7 +79,7 @@ struct UploaderWayTests {
         #expect((bench.sidecar("b")?["error"] as? [String: Any])?["code"] as? String == "key_collision")
     }
 
-    @Test("rejects an empty file and what is no regular file")
+    @Test("rejects empty files and files that are not regular")
     func rejected() async throws {
         let bench = try await Bench()
         try await bench.drop("empty", [])
@@ -90,7 +90,7 @@ struct UploaderWayTests {
         #expect(bench.remote.registered.isEmpty)
     }
 
-    @Test("fails a file that can't be read, and takes it when it can")
+    @Test("fails an unreadable file, and uploads the file once readable")
     func unreadable() async throws {
         let bench = try await Bench()
         try bench.write("a", content(1))
@@ -101,7 +101,7 @@ struct UploaderWayTests {
         try await bench.ends("a", .done)
     }
 
-    @Test("fails a file that the server refuses for good")
+    @Test("fails a file that the server refuses permanently")
     func refused() async throws {
         let bench = try await Bench()
         bench.remote.refuse(.permanent(FileError(code: "http_413", message: "too much", retryable: false)))
@@ -110,7 +110,7 @@ struct UploaderWayTests {
         #expect((bench.sidecar("a")?["error"] as? [String: Any])?["code"] as? String == "http_413")
     }
 
-    @Test("leaves a finished file as it is when only its attributes change")
+    @Test("leaves a finished file alone if only its attributes change")
     func attributes() async throws {
         let bench = try await Bench()
         try await bench.drop("a", content(1))

@@ -53,7 +53,7 @@ struct UnreadableLedgerTests {
         #expect(bench.remote.registered.count == 1)
     }
 
-    @Test("a file is looked at again later, and not sent twice, where its record can't be read")
+    @Test("a file with an unreadable record is checked again later, and not sent twice")
     func unreadableRecord() async throws {
         let bench = try await uploaded()
         Self.breakReads(of: bench.ledger, in: file(of: bench))
@@ -67,7 +67,7 @@ struct UnreadableLedgerTests {
         #expect(bench.remote.registered.count == 1)
     }
 
-    @Test("a file is hashed again later, and not sent twice, where the confirmation of its content can't be read")
+    @Test("a file with an unreadable confirmation is hashed again later, and not sent twice")
     func unreadableConfirmation() async throws {
         let bench = try await uploaded()
         try bench.write("b", content(1))
@@ -86,7 +86,7 @@ struct UnreadableLedgerTests {
         #expect(bench.sidecar("b")?["deduplicated"] as? Bool == true)
     }
 
-    @Test("a cancelled file stays cancelled where its record can't be read")
+    @Test("a cancelled file stays cancelled if its record can't be read")
     func cancelled() async throws {
         let bench = try await Bench(settlesAtOnce: false)
         bench.remote.hold(.send)

@@ -12,7 +12,7 @@ struct AvatarRoutesTests {
     private static let picture = ServedPicture(bytes: Array("GIF89a".utf8), type: "image/gif", path: "/a/h/x.gif")
     private static let target = "/v1/avatar?url=https%3A%2F%2Fexample.org%2Fa%3Fb%3D1%26c"
 
-    @Test("A picture is served with its type, a tag, and a wish to be asked each time")
+    @Test("A picture is served with its type, and must be revalidated each time")
     func picture() async throws {
         let bench = try ControlBench()
         bench.avatars.answer(.success(Self.picture))
@@ -29,7 +29,7 @@ struct AvatarRoutesTests {
         #expect(question?.style == "round:8x8,r=4,b=0")
     }
 
-    @Test("A reader that has the picture is told that nothing changed")
+    @Test("A client with the current picture gets 304 Not Modified")
     func notModified() async throws {
         let bench = try ControlBench()
         bench.avatars.answer(.success(Self.picture))
@@ -48,7 +48,7 @@ struct AvatarRoutesTests {
         #expect(other.hasPrefix("HTTP/1.1 200"))
     }
 
-    @Test("While a picture is fetched the placeholder stands in for it, and is not stored by anybody")
+    @Test("While a picture is fetched, the placeholder is served, and must not be cached")
     func placeholder() async throws {
         let bench = try ControlBench()
         let reply = try await bench.serving { try await bench.exchange(Self.target) }.lowercased()
@@ -59,7 +59,7 @@ struct AvatarRoutesTests {
         #expect(!reply.contains("x-outbox-error"))
     }
 
-    @Test("A URL that failed shows the placeholder, with the reason beside it")
+    @Test("A failed URL gets the placeholder and the reason")
     func failed() async throws {
         let bench = try ControlBench()
         bench.avatars.answer(.failure(.init("not_found", "no such picture")))
@@ -69,7 +69,7 @@ struct AvatarRoutesTests {
         #expect(reply.contains("x-outbox-error: not_found"))
     }
 
-    @Test("Without a directory for avatars there is the placeholder alone")
+    @Test("Without a directory for avatars every URL gets the placeholder")
     func noMirror() async throws {
         let bench = try ControlBench(hasMirror: false)
         let (picture, list) = try await bench.serving {
@@ -80,7 +80,7 @@ struct AvatarRoutesTests {
         #expect(list.body.contains("\"code\":\"storage\""))
     }
 
-    @Test("A wait is passed on; without one a moment is waited for what only has to be drawn")
+    @Test("The requested wait reaches the mirror; the default is a short wait for drawing")
     func wait() async throws {
         let bench = try ControlBench()
         try await bench.serving {
@@ -91,7 +91,7 @@ struct AvatarRoutesTests {
     }
 
     @Test(
-        "What is asked wrongly is said to be wrong",
+        "A malformed request is refused",
         arguments: [
             ("/v1/avatar", "malformed_url"), ("/v1/avatar?url=", "malformed_url"),
             ("/v1/avatar?url=x&wait=soon", "malformed_wait"), ("/v1/avatar?url=x&wait=-1", "malformed_wait"),
@@ -106,7 +106,7 @@ struct AvatarRoutesTests {
     }
 
     @Test(
-        "A picture's file, where there is none, has a status for each kind of trouble",
+        "A request for the file of a missing picture gets a status for each kind of trouble",
         arguments: [
             ("malformed_url", 400), ("unknown_style", 400), ("not_allowed", 403), ("not_found", 404),
             ("not_a_picture", 404), ("pending", 503), ("unreachable", 503), ("no_worker", 503), ("storage", 500),
@@ -159,7 +159,7 @@ struct AvatarRoutesTests {
         }
     }
 
-    @Test("A client gives up also on a connection that brought an answer before, with more requests under way")
+    @Test("A client can also give up on a reused connection with more requests under way")
     func lateDeparture() async throws {
         let bench = try ControlBench()
         try await bench.serving {
@@ -174,7 +174,7 @@ struct AvatarRoutesTests {
         }
     }
 
-    @Test("A client that only sends nothing more gets every answer")
+    @Test("A client that only shuts down its sending side gets every answer")
     func halfClosed() async throws {
         let bench = try ControlBench()
         bench.avatars.answer(.success(Self.picture))
@@ -206,7 +206,7 @@ struct AvatarRoutesTests {
         #expect(bench.avatars.state.withLock(\.cleared) == [.seconds(30 * 86_400), nil])
     }
 
-    @Test("The profile tells of the picture that is on its way")
+    @Test("The profile shows the pending picture")
     func profile() async throws {
         let bench = try ControlBench()
         let text = """
@@ -221,7 +221,7 @@ struct AvatarRoutesTests {
         #expect(report.pending?.attempts == 2)
     }
 
-    @Test("What happens to pictures is told, and told again to those who missed it")
+    @Test("Changes of pictures are events, and are repeated to readers that missed them")
     func events() async throws {
         let bench = try ControlBench()
         try await bench.serving {
@@ -237,7 +237,7 @@ struct AvatarRoutesTests {
         }
     }
 
-    @Test("What is counted of avatars stands among the metrics")
+    @Test("The metrics include the counts of avatars")
     func metrics() async throws {
         let bench = try ControlBench()
         bench.avatars.state.withLock { state in

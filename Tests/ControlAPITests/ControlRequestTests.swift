@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Control request")
 struct ControlRequestTests {
-    @Test("says that nobody answers where there is no socket")
+    @Test("reports that no agent answers if there is no socket")
     func nobody() {
         let request = ControlRequest(socket: "/none/control.sock", target: "/v1/health")
         #expect(throws: ControlError.notRunning(socket: "/none/control.sock")) { try request.perform().get() }
@@ -21,7 +21,7 @@ struct ControlRequestTests {
         #expect(ControlPeers(user: user, stateOwner: owner).isTrusted(peer) == isTrusted)
     }
 
-    @Test("refuses a path that no socket can have")
+    @Test("refuses a path that is impossible for a socket")
     func tooLong() {
         let request = ControlRequest(socket: "/" + String(repeating: "s", count: 200), target: "/v1/health")
         #expect(throws: ControlError.self) { try request.perform().get() }

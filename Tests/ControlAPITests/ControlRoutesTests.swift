@@ -68,7 +68,7 @@ struct ControlRoutesTests {
         }
     }
 
-    @Test("What an action left as it was comes with the reason")
+    @Test("Files that an action left unchanged come with the reason")
     func unchanged() async throws {
         let file = try FileReport.sample("a.jpg", .done)
         let bench = try bench(file)
@@ -77,7 +77,7 @@ struct ControlRoutesTests {
         #expect(outcome?.first?.subject.path == "a.jpg")
     }
 
-    @Test("An action on nothing known answers with nil")
+    @Test("An action on an unknown file or upload returns nil")
     func unknown() async throws {
         let bench = try bench()
         let key = try #require(ContentKey(hexadecimal: Self.key))
@@ -88,14 +88,14 @@ struct ControlRoutesTests {
         }
     }
 
-    @Test("A clean-up tells what it removed")
+    @Test("A clean-up reports the removed sidecars and entries")
     func prune() async throws {
         let bench = try bench()
         #expect(try await bench.serving { try await bench.client.prune() } == PruneReport(sidecars: 2, entries: 3))
     }
 
     @Test(
-        "What can't be answered gets a status, a code and a message",
+        "A wrong request gets a status, a code and a message",
         arguments: [
             ("GET", "/v1/nonsense", 404, "not_found"), ("GET", "/v1/files/0", 404, "no_such_file"),
             ("POST", "/v1/files/0/pause", 404, "no_such_file"), ("POST", "/v1/files/0/dance", 404, "no_such_action"),
@@ -122,7 +122,7 @@ struct ControlRoutesTests {
         #expect(reply.body.contains("too_large"))
     }
 
-    @Test("A session is kept and discarded")
+    @Test("A session is stored and discarded")
     func session() async throws {
         let bench = try bench()
         try await bench.serving {
@@ -137,7 +137,7 @@ struct ControlRoutesTests {
         #expect(bench.backend.state.withLock(\.sessions) == expected)
     }
 
-    @Test("A token that can't be one is refused")
+    @Test("A malformed token is refused")
     func badToken() async throws {
         let bench = try bench()
         await #expect(throws: ControlError.self) {
@@ -146,7 +146,7 @@ struct ControlRoutesTests {
         #expect(bench.backend.state.withLock(\.sessions).isEmpty)
     }
 
-    @Test("A session of a name that can't be one is refused", arguments: [" ", #"a\u0001"#, #"\u200B"#])
+    @Test("A session with an invalid user name is refused", arguments: [" ", #"a\u0001"#, #"\u200B"#])
     func badUser(name: String) async throws {
         let bench = try bench()
         let body = "{\"token\":\"secret\",\"user\":\"\(name)\"}"
@@ -156,7 +156,7 @@ struct ControlRoutesTests {
         #expect(bench.backend.state.withLock(\.sessions).isEmpty)
     }
 
-    @Test("A token that would travel in the clear is not kept")
+    @Test("A token that would travel in the clear is not stored")
     func travellingToken() async throws {
         let bench = try bench()
         bench.backend.set { $0.sessionError = .mayNotTravel }
@@ -165,7 +165,7 @@ struct ControlRoutesTests {
         #expect(reply.body.contains("token_not_allowed"))
     }
 
-    @Test("A token that can't be stored is the agent's trouble")
+    @Test("A failure to store a token is an error of the agent")
     func storeTrouble() async throws {
         let bench = try bench()
         bench.backend.set { $0.sessionError = .inputOutput(path: "/state", reason: "disk full") }

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The control socket")
 struct ControlSocketTests {
-    @Test("A second agent does not take the socket of one that listens")
+    @Test("A second agent does not replace the socket of a listening agent")
     func taken() async throws {
         let bench = try ControlBench()
         try await bench.serving {
@@ -21,7 +21,7 @@ struct ControlSocketTests {
         }
     }
 
-    @Test("A socket that nobody listens on is replaced")
+    @Test("A socket without a listener is replaced")
     func dead() async throws {
         let bench = try ControlBench()
         let descriptor = try #require(Self.bound(bench.socket))
@@ -29,7 +29,7 @@ struct ControlSocketTests {
         #expect(try await bench.serving { try await bench.client.health() }.pid == 42)
     }
 
-    @Test("A file in its place is left alone")
+    @Test("A file in the socket's place is left alone")
     func file() async throws {
         let bench = try ControlBench()
         close(open(bench.socket, O_WRONLY | O_CREAT, 0o600))
@@ -37,7 +37,7 @@ struct ControlSocketTests {
         #expect(try FileStatus(path: bench.socket).kind == .regular)
     }
 
-    @Test("The socket is its owner's alone, and goes with the agent")
+    @Test("The socket is private to its owner, and is removed with the agent")
     func mode() async throws {
         let bench = try ControlBench()
         try await bench.serving {
@@ -78,7 +78,7 @@ struct ControlSocketTests {
         #expect(found["control.sock"] == UInt32(IN_MOVED_TO), "\(found)")
     }
 
-    @Test("What a killed agent left of its socket's draft is no obstacle, nor is a path that is too long for one")
+    @Test("A leftover temporary socket is no obstacle, nor is a path too long for a temporary socket")
     func draft() async throws {
         let bench = try ControlBench()
         try #require(mkdir(bench.directory.path("/.control.sock.d"), 0o700) == 0)

@@ -18,7 +18,7 @@ struct EventTests {
 
     private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
 
-    @Test("A change of state is an event at once, the same state again is none")
+    @Test("A change of state is an event at once, a repeated state is not")
     func states() throws {
         var pacing = EventPacing<FileReport>(generation: 4096)
         let queued = try Self.report(.queued)
@@ -28,7 +28,7 @@ struct EventTests {
         #expect(pacing.news(in: uploading, now: start) == .state)
     }
 
-    @Test("Another error in the same state is an event")
+    @Test("A new error in the same state is an event")
     func errors() throws {
         var pacing = EventPacing<FileReport>(generation: 4096)
         var report = try Self.report(.waiting)
@@ -37,7 +37,7 @@ struct EventTests {
         #expect(pacing.news(in: report, now: start) == .state)
     }
 
-    @Test("Progress is told at most once a second and in steps of one per cent")
+    @Test("Progress is an event at most once a second, in steps of one per cent")
     func progress() throws {
         var pacing = EventPacing<FileReport>(generation: 4096)
         _ = pacing.news(in: try Self.report(.uploading, progress: 0.1), now: start)
@@ -48,7 +48,7 @@ struct EventTests {
         #expect(pacing.news(in: little, now: start + .seconds(3)) == nil)
     }
 
-    @Test("Slow progress is told every five seconds")
+    @Test("Slow progress is an event every five seconds")
     func slowProgress() throws {
         var pacing = EventPacing<FileReport>(generation: 4096)
         _ = pacing.news(in: try Self.report(.uploading, progress: 0.2), now: start)
@@ -57,7 +57,7 @@ struct EventTests {
         #expect(pacing.news(in: little, now: start + .seconds(60)) == nil)
     }
 
-    @Test("What is remembered of paths is bounded")
+    @Test("The memory of paths is bounded")
     func bounded() throws {
         var pacing = EventPacing<FileReport>(generation: 10)
         for index in 0..<1000 {
@@ -70,7 +70,7 @@ struct EventTests {
 
     // MARK: The ring
 
-    @Test("The ring gives what came after a number")
+    @Test("The ring returns the events after a number")
     func ring() {
         var ring = EventRing(capacity: 4)
         for number in 1...3 { ring.add(.problem(code: "\(number)", message: nil)) }
@@ -79,7 +79,7 @@ struct EventTests {
         #expect(ring.news(after: 3) == .events([]))
     }
 
-    @Test("A number that fell out of the ring, or was never given, is a reset")
+    @Test("A number that fell out of the ring, or was never issued, causes a reset")
     func ringReset() {
         var ring = EventRing(capacity: 4)
         for number in 1...10 { ring.add(.problem(code: "\(number)", message: nil)) }
@@ -91,7 +91,7 @@ struct EventTests {
 
     // MARK: The stream
 
-    @Test("A reader gets what happens from now on, with ids")
+    @Test("A reader gets all events from now on, with ids")
     func stream() async throws {
         let bench = try ControlBench()
         try await bench.serving {
@@ -111,7 +111,7 @@ struct EventTests {
         }
     }
 
-    @Test("A reader that comes back gets what it missed")
+    @Test("A returning reader gets the missed events")
     func resume() async throws {
         let bench = try ControlBench()
         for number in 1...4 { bench.backend.events.publish(problem: "p\(number)", nil) }
@@ -125,7 +125,7 @@ struct EventTests {
     }
 
     @Test(
-        "A reader from an earlier run, or one that missed too much, starts anew", arguments: ["other-3", "run-1", "x"])
+        "A reader from an earlier run, or one that missed too much, starts over", arguments: ["other-3", "run-1", "x"])
     func reset(id: String) async throws {
         let bench = try ControlBench()
         for number in 1...20 { bench.backend.events.publish(problem: "p\(number)", nil) }
@@ -138,7 +138,7 @@ struct EventTests {
         }
     }
 
-    @Test("Open streams end with the agent, and do not hold it up")
+    @Test("Open streams end with the agent, and do not delay its end")
     func shutdown() async throws {
         let bench = try ControlBench()
         let reader = try await bench.serving {
@@ -151,7 +151,7 @@ struct EventTests {
         #expect(reader.text.hasSuffix("0\r\n\r\n"))
     }
 
-    @Test("A heartbeat comes while nothing happens")
+    @Test("An idle stream gets heartbeats")
     func heartbeat() async throws {
         let hub = EventHub(clock: HandClock())
         var signals = hub.signals(heartbeat: .milliseconds(1)).makeAsyncIterator()

@@ -25,7 +25,7 @@ struct MetricsTextTests {
         try ExpositionParser(metrics.prometheusText(process: Self.process)).metrics
     }
 
-    @Test("The whole text is well-formed, also where nothing has happened yet")
+    @Test("The whole text is well-formed, even before any activity")
     func wellFormed() throws {
         #expect(try parsed().count > 25)
         #expect(try parsed(AgentMetrics()).count > 20)
@@ -52,7 +52,7 @@ struct MetricsTextTests {
         #expect(value("upload_acknowledged_bytes_total") == 9_007_199_254_740_992)
     }
 
-    @Test("Failures are told apart by class, and labels are escaped")
+    @Test("Failures are counted by class, and labels are escaped")
     func labels() throws {
         let metrics = try parsed()
         let failures = try #require(metrics["outbox_fragments_failed_total"]).samples
@@ -60,7 +60,7 @@ struct MetricsTextTests {
         #expect(metrics["outbox_build_info"]?.samples.first?.labels["version"] == "1.0 \"beta\"\\\n")
     }
 
-    @Test("Names bear the prefix, and counters alone end in _total")
+    @Test("Names have the prefix, and only counters end in _total")
     func names() throws {
         for (name, metric) in try parsed() {
             #expect(name.hasPrefix("outbox_"))
@@ -76,7 +76,7 @@ struct MetricsTextTests {
         #expect(figures.processorSeconds > 0)
     }
 
-    @Test("They are served as Prometheus wants them")
+    @Test("Metrics are served in the text format of Prometheus")
     func served() async throws {
         let bench = try ControlBench()
         bench.backend.set { $0.metrics = Self.sample }

@@ -28,14 +28,14 @@ struct PlaceholderPictureTests {
         #expect(MediaSignatures.sniff(PlaceholderPicture.builtIn.bytes)?.mime == "image/png")
     }
 
-    @Test("The one that is configured is told by its first bytes, not by its name")
+    @Test("The type of a configured picture is detected by its first bytes, not by its name")
     func configured() throws {
         let picture = try PlaceholderPicture(path: try file(Self.gif))
         #expect(picture.type == "image/gif")
         #expect(picture.bytes == Array(Self.gif))
     }
 
-    @Test("What browsers don't show, what is too long and what can't be read is not taken")
+    @Test("A picture is refused if browsers can't show it, if it is too large or unreadable")
     func unusable() throws {
         let text = try file(Data("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8))
         #expect(throws: PlaceholderPicture.Unusable.self) { try PlaceholderPicture(path: text) }
@@ -45,7 +45,7 @@ struct PlaceholderPictureTests {
         #expect(throws: PlaceholderPicture.Unusable.self) { try PlaceholderPicture(path: directory.path("")) }
     }
 
-    @Test("In place of one that can't be used the built-in picture is served")
+    @Test("The built-in picture replaces an unusable one")
     func fallback() {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         #expect(PlaceholderPicture.load(path: directory.path("none"), logger: logger) == .builtIn)

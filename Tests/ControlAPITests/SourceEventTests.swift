@@ -23,7 +23,7 @@ struct SourceEventTests {
         func isNews(_ report: SourceReport, now: MonotonicTime) -> Bool { pacing.news(in: report, now: now) != nil }
     }
 
-    @Test("A change of state is told at once, the same again is not")
+    @Test("A change of state is an event at once, a repeated state is not")
     func states() throws {
         let pacer = Pacer()
         #expect(try pacer.isNews(report(.draft), now: start))
@@ -31,7 +31,7 @@ struct SourceEventTests {
         #expect(try pacer.isNews(report(.file(.uploading)), now: start))
     }
 
-    @Test("A report made later that says the same is no news")
+    @Test("A later report with the same members is no event")
     func later() throws {
         let pacer = Pacer()
         var source = try report(.draft)
@@ -40,7 +40,7 @@ struct SourceEventTests {
         #expect(!pacer.isNews(source, now: start + .seconds(60)))
     }
 
-    @Test("Another directory, pending changes and another error are told at once")
+    @Test("A new directory, pending changes and a new error are events at once")
     func changes() throws {
         let pacer = Pacer()
         var source = try report(.file(.done))
@@ -53,7 +53,7 @@ struct SourceEventTests {
         #expect(pacer.isNews(source, now: start))
     }
 
-    @Test("Progress is told at most once a second and in steps of one per cent, slow progress every five seconds")
+    @Test("Progress is an event at most once a second, in steps of one per cent; slow progress every five seconds")
     func progress() throws {
         let pacer = Pacer()
         _ = try pacer.isNews(report(.file(.uploading), progress: 0.1), now: start)
@@ -65,7 +65,7 @@ struct SourceEventTests {
         #expect(pacer.isNews(little, now: start + .seconds(6)))
     }
 
-    @Test("What happens to a file alone is told at most once a second")
+    @Test("Changes of a file alone are an event at most once a second")
     func files() throws {
         let pacer = Pacer()
         var source = try report(.file(.uploading))
@@ -76,7 +76,7 @@ struct SourceEventTests {
         #expect(pacer.isNews(source, now: start + .seconds(1)))
     }
 
-    @Test("A source that is gone is told by its id, and told anew when it is back")
+    @Test("A removed source is an event with its id, and its return is another event")
     func gone() throws {
         let hub = EventHub(clock: HandClock(), run: "run", capacity: 8)
         let source = try report(.draft)

@@ -33,7 +33,7 @@ struct SourceRoutesTests {
         #expect(none.isEmpty)
     }
 
-    @Test("A list without sources is a list")
+    @Test("A list without sources is an empty list")
     func empty() async throws {
         let bench = try bench()
         #expect(try await bench.serving { try await bench.client.sources() }.isEmpty)
@@ -53,7 +53,7 @@ struct SourceRoutesTests {
         #expect(missing == nil)
     }
 
-    @Test("Each wish reaches the backend and is answered with the source", arguments: UserAction.allCases)
+    @Test("Each action reaches the backend and returns the source", arguments: UserAction.allCases)
     func wishes(wish: UserAction) async throws {
         let bench = try bench(.sample("sea", .draft))
         let outcome = try await bench.serving { try await bench.client.perform(wish, onSource: Self.id) }
@@ -62,7 +62,7 @@ struct SourceRoutesTests {
         #expect(outcome?.refusal == nil)
     }
 
-    @Test("A refusal is told with the source as it is")
+    @Test("A refusal is returned with the unchanged source")
     func refusal() async throws {
         let bench = try bench(.sample("sea", .file(.done)))
         let reply = try await bench.serving { try await bench.ask("POST", "/v1/sources/\(Self.id)/submit") }
@@ -72,7 +72,7 @@ struct SourceRoutesTests {
     }
 
     @Test(
-        "What is wrong with a request is said",
+        "A wrong request gets the reason",
         arguments: [
             ("GET", "/v1/sources/0", 404, "no_such_source"), ("POST", "/v1/sources/0/submit", 404, "no_such_source"),
             ("POST", "/v1/sources/0/frobnicate", 404, "no_such_action"),

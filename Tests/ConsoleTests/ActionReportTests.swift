@@ -6,7 +6,7 @@ import UploadCore
 
 @testable import Console
 
-@Suite("What is said of an action")
+@Suite("Report of an action")
 struct ActionReportTests {
     private func outcome(
         changed: [String] = [], unchanged: [(String, String, String)] = []
@@ -24,7 +24,7 @@ struct ActionReportTests {
         #expect(report.complaints == [])
     }
 
-    @Test("A file that is as asked already is no failure")
+    @Test("A file already in the requested state is no failure")
     func already() throws {
         var report = ActionReport(.pause)
         report.add(try outcome(unchanged: [("a.jpg", "paused", "the file is already paused")]), isNamed: true)
@@ -32,7 +32,7 @@ struct ActionReportTests {
         #expect(report.lines(.plain) == ["unchanged a.jpg: the file is already paused"])
     }
 
-    @Test("A named file that can't be as asked is a failure")
+    @Test("A named file that refuses the action is a failure")
     func failed() throws {
         var report = ActionReport(.pause)
         report.add(try outcome(unchanged: [("a.jpg", "done", "the file is already done")]), isNamed: true)
@@ -40,7 +40,7 @@ struct ActionReportTests {
         #expect(report.complaints == ["cannot pause a.jpg: the file is already done"])
     }
 
-    @Test("Of a group, what the action is not about is no failure")
+    @Test("Members of a group that the action does not concern are no failure")
     func group() throws {
         var report = ActionReport(.pause)
         report.add(try outcome(unchanged: [("a.jpg", "done", "the file is already done")]), isNamed: false)
@@ -49,7 +49,7 @@ struct ActionReportTests {
         #expect(!report.isFulfilled)
     }
 
-    @Test("That there was nothing to do is said")
+    @Test("The report says if there was nothing to do")
     func nothing() {
         #expect(ActionReport(.retry).lines(.plain) == ["no file failed or waits"])
     }
@@ -65,7 +65,7 @@ struct ActionReportTests {
         #expect(bad.complaints.last == "and 480 more files")
     }
 
-    @Test("As JSON, files and posts are lists of what changed, what is as it was and what failed")
+    @Test("The JSON lists changed, unchanged and failed files and posts")
     func json() throws {
         func text(_ value: some Encodable) throws -> String {
             let encoder = JSONEncoder()
@@ -85,14 +85,14 @@ struct ActionReportTests {
         #expect(try text(report) == #"{"changed":[],"failed":[],"sources":\#(posts),"unchanged":[\#(told)]}"#)
     }
 
-    @Test("Names and reasons can't steer a terminal")
+    @Test("Names and reasons can't control a terminal")
     func escapes() throws {
         var report = ActionReport(.cancel)
         report.add(try outcome(unchanged: [("a\u{1B}[2J", "done", "b\nc")]), isNamed: true)
         #expect(report.complaints == ["cannot cancel a\\u{1B}[2J: b\\nc"])
     }
 
-    @Test("Which states an action is about", arguments: UserAction.allCases)
+    @Test("The states that an action concerns", arguments: UserAction.allCases)
     func states(action: UserAction) {
         for state in FileState.allCases {
             // No state both concerns an action and already fulfils that action, except with `first`.
@@ -102,7 +102,7 @@ struct ActionReportTests {
         #expect(!action.isFulfilled(by: .rejected))
     }
 
-    @Test("A shown path with encoded bytes is read back")
+    @Test("A displayed path with encoded bytes is parsed back")
     func shownPath() throws {
         let path = try #require(RelativePath([0x61, 0xFF, 0x25, 0x2F, 0x62]))
         #expect(RelativePath(shown: path.description) == path)

@@ -9,7 +9,7 @@ import Testing
 struct AvatarTableTests {
     private let plain = ConsoleLook(isLive: false, hasColours: false, hasUnicode: true, columns: nil)
 
-    @Test("Pictures, failures and a sum are told in aligned lines")
+    @Test("Pictures, failures and a sum are printed in aligned lines")
     func table() {
         var list = AvatarList.sample
         var second = list.avatars[0]
@@ -30,7 +30,7 @@ struct AvatarTableTests {
             ])
     }
 
-    @Test("Of an empty mirror the sum is left")
+    @Test("An empty mirror has only the sum")
     func empty() {
         let list = AvatarList(avatars: [], failures: [], bytes: 0, max_size: 1 << 30)
         #expect(AvatarTable(list, look: plain).lines() == ["0 pictures, 0 B of 1.1 GB"])
@@ -42,7 +42,7 @@ struct AvatarTableTests {
         #expect(AvatarTable(.sample, look: look).lines().dropLast().allSatisfy { DisplayText.width($0) <= 20 })
     }
 
-    @Test("What was cleared is counted")
+    @Test("Cleared pictures are counted")
     func cleared() {
         #expect(AvatarClearance(removed: [], bytes: 0).line == "nothing to remove")
         #expect(AvatarClearance(removed: ["a"], bytes: 20_480).line == "removed 1 picture, 20.5 kB")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Console
 
-@Suite("What an output can show")
+@Suite("Capabilities of an output")
 struct ConsoleLookTests {
     private static let terminal = ["TERM": "xterm", "LANG": "de_DE.UTF-8"]
 
@@ -15,7 +15,7 @@ struct ConsoleLookTests {
         #expect(look() == ConsoleLook(isLive: true, hasColours: true, hasUnicode: true, columns: 100, rows: 30))
     }
 
-    @Test("a pipe has neither, and lines of any length")
+    @Test("a pipe has no colours and no redrawing, and lines of any length")
     func pipe() {
         let look = ConsoleLook(terminal: nil, environment: Self.terminal)
         #expect(!look.isLive && !look.hasColours && look.columns == nil)
@@ -28,13 +28,13 @@ struct ConsoleLookTests {
         #expect(look(["NO_COLOR": ""]).hasColours)
     }
 
-    @Test("a dumb terminal, or one of no kind, is written to like a pipe", arguments: ["dumb", ""])
+    @Test("a terminal of kind dumb, or of no kind, counts as a pipe", arguments: ["dumb", ""])
     func dumb(kind: String) {
         #expect(!look(["TERM": kind]).isLive)
         #expect(!look(["TERM": kind]).hasColours)
     }
 
-    @Test("the locale decides about Unicode, LC_ALL before LC_CTYPE before LANG")
+    @Test("the locale determines Unicode: LC_ALL before LC_CTYPE before LANG")
     func locale() {
         #expect(!look(["LC_ALL": "C"]).hasUnicode)
         #expect(look(["LC_ALL": "", "LC_CTYPE": "C.utf8", "LANG": "C"]).hasUnicode)

@@ -33,7 +33,7 @@ struct FileNamesTests {
 
     private func path(_ text: String) throws -> RelativePath { try #require(RelativePath(text)) }
 
-    @Test("a relative name starts at the current directory, then at the outbox")
+    @Test("a relative name is looked up in the current directory, then in the outbox")
     func relative() throws {
         #expect(find("a.jpg", from: "outbox/trip") == .unseen(try path("trip/a.jpg")))
         #expect(find("../b.jpg", from: "outbox/trip") == .unseen(try path("b.jpg")))
@@ -41,14 +41,14 @@ struct FileNamesTests {
         #expect(find("b.jpg", from: "outbox/trip") == .unseen(try path("b.jpg")))
     }
 
-    @Test("an absolute name leads to the outbox by its real path or by a link", arguments: ["outbox", "link"])
+    @Test("an absolute name leads to the outbox through its real path or a link", arguments: ["outbox", "link"])
     func absolute(outbox: String) throws {
         for way in ["outbox", "link", "elsewhere/../outbox", "outbox/trip/..", "outbox/."] {
             #expect(find(directory.path(way + "/b.jpg"), outbox: outbox) == .unseen(try path("b.jpg")), "\(way)")
         }
     }
 
-    @Test("a file that was moved is found by the name it was dropped under, unless another bears it")
+    @Test("a moved file is found by its original name, unless another file has this name")
     func moved() throws {
         let files = [
             try entry("Sent/c.jpg", "done", movedFrom: "c.jpg"), try entry("Sent/b.jpg", "done", movedFrom: "b.jpg"),
@@ -59,7 +59,7 @@ struct FileNamesTests {
         #expect(find("b.jpg", knowing: files) == .unseen(try path("b.jpg")))
     }
 
-    @Test("the outbox and directories in it stand for what is below them")
+    @Test("the outbox and its directories stand for all files below them")
     func directories() throws {
         #expect(find(directory.path("link")) == .below(.root))
         #expect(find(".", from: "outbox") == .below(.root))
@@ -68,14 +68,14 @@ struct FileNamesTests {
         #expect(find(".", from: "outbox/trip") == .below(try path("trip")))
     }
 
-    @Test("what is not there, or outside of the outbox, is nothing")
+    @Test("a missing file, or one outside of the outbox, is not found")
     func nothing() {
         for name in ["no.jpg", "", "/etc/passwd", "/", "..", "a\0b", "../outbox-2/b.jpg"] {
             #expect(find(name) == .nothing, "\(name)")
         }
     }
 
-    @Test("a file outside of the outbox is told apart from none, with what to do")
+    @Test("a file outside of the outbox has an error of its own, with advice")
     func outside() throws {
         #expect(manager.createFile(atPath: directory.path("elsewhere/my cat.jpg"), contents: nil))
         let outbox = directory.path("outbox")
@@ -90,7 +90,7 @@ struct FileNamesTests {
         }
     }
 
-    @Test("a directory from which files were moved stands for them")
+    @Test("a directory stands for the files moved out of it")
     func movedDirectory() throws {
         let files = [
             try entry("Sent/trip/x.jpg", "done", movedFrom: "trip/x.jpg"),
@@ -106,7 +106,7 @@ struct FileNamesTests {
         #expect(find("to-b.jpg") == .unseen(try path("to-b.jpg")))
     }
 
-    @Test("a file that is gone is found while the agent knows it, with its directory or without")
+    @Test("a removed file is found while the agent knows its name, even without its directory")
     func gone() throws {
         let files = [try entry("gone/x.jpg", "cancelled")]
         #expect(find("gone/x.jpg", knowing: files) == .known([try path("gone/x.jpg")]))
@@ -123,7 +123,7 @@ struct FileNamesTests {
         #expect(find(key) == .nothing)
     }
 
-    @Test("a name that is not UTF-8 is found by its bytes and by what is shown for it")
+    @Test("a name that is not UTF-8 is found by its bytes and by its displayed form")
     func odd() throws {
         let bytes = Array("odd".utf8) + [0xFF]
         let files = [try entry("odd%FF", "done", pathBytes: bytes)]
@@ -133,7 +133,7 @@ struct FileNamesTests {
         #expect(find("odd%FF", knowing: files) == expected)
     }
 
-    @Test("ignored names, sidecars and what was moved away are never taken")
+    @Test("ignored names, sidecars and the directory of moved files are never uploaded")
     func neverTaken() throws {
         let configuration = Configuration(home: "/home/ann")
         for name in [".hidden", ".git/a.jpg", "a.jpg.part", "a.jpg.outbox.json", "Sent/a.jpg"] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Console
 
-@Suite("A block that is redrawn in place")
+@Suite("A block redrawn in place")
 struct LiveBlockTests {
     private static let hide = "\u{1B}[?25l"
     private static let show = "\u{1B}[?25h"
@@ -17,7 +17,7 @@ struct LiveBlockTests {
                 == Self.hide + "\ra" + Self.toLineEnd + "b" + Self.toLineEnd + Self.toScreenEnd)
     }
 
-    @Test("the next goes back up over the lines of the last, and pushes lines that stay above")
+    @Test("the next drawing overwrites the last, and inserts permanent lines above")
     func next() {
         var block = LiveBlock()
         _ = block.draw(["a", "b"], columns: 80)
@@ -26,14 +26,14 @@ struct LiveBlockTests {
                 == "\r\u{1B}[2Adone" + Self.toLineEnd + "c" + Self.toLineEnd + Self.toScreenEnd)
     }
 
-    @Test("lines that a smaller window broke count as often as they were broken")
+    @Test("lines broken by a smaller window count with all their rows")
     func resized() {
         var block = LiveBlock()
         _ = block.draw([String(repeating: "x", count: 70), "b"], columns: 80)
         #expect(block.draw(["c"], columns: 30).hasPrefix("\r\u{1B}[4A"))
     }
 
-    @Test("a line that fills its row is not followed by clearing, which would take its last character")
+    @Test("a line that fills its row is not followed by clearing, which would erase its last character")
     func full() {
         var block = LiveBlock()
         #expect(
@@ -41,7 +41,7 @@ struct LiveBlockTests {
         )
     }
 
-    @Test("erasing leaves a clean screen with a cursor, once")
+    @Test("erasing clears the block and shows the cursor, once")
     func erased() {
         var block = LiveBlock()
         _ = block.draw(["a"], columns: 80)
@@ -49,7 +49,7 @@ struct LiveBlockTests {
         #expect(block.erase(columns: 80).isEmpty)
     }
 
-    @Test("after erasing it is drawn where the cursor is again")
+    @Test("after erasing, the next drawing starts where the cursor is")
     func again() {
         var block = LiveBlock()
         _ = block.draw(["a", "b"], columns: 80)

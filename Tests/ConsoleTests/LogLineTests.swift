@@ -13,7 +13,7 @@ struct LogLineTests {
         LogLine(time: WallTime(milliseconds: 1_795_253_400_123), level: level, message: message, metadata: metadata)
     }
 
-    @Test("the text has time, level, message and metadata")
+    @Test("the text format has time, level, message and metadata")
     func text() {
         #expect(
             line("outbox is watching", .info, [("outbox", "/home/ann/Outbox"), ("why", "it was told so")])
@@ -28,13 +28,13 @@ struct LogLineTests {
         #expect(line("m", .info, [("k", value)]).text(hasColours: false).hasSuffix(" k=" + shown))
     }
 
-    @Test("control characters don't get through")
+    @Test("control characters are escaped")
     func escaping() {
         let text = line("a\nb", .info, [("k", "\u{1B}[2J")]).text(hasColours: false)
         #expect(text.hasSuffix(#" a\nb k=\u{1B}[2J"#))
     }
 
-    @Test("a message can't begin a line of its own with a severity of its own", arguments: ["\n", "\r\n"])
+    @Test("a message can't start a new line with a forged severity", arguments: ["\n", "\r\n"])
     func forgery(lineEnd: String) {
         let line = line("a\(lineEnd)<0>b", .info, [("k\(lineEnd)<0>", "v\(lineEnd)<0>")])
         for text in [line.text(hasColours: false), line.json()] {
@@ -59,7 +59,7 @@ struct LogLineTests {
             ])
     }
 
-    @Test("the journal is told the severity", arguments: zip(Configuration.LogLevel.allCases, [7, 7, 6, 5, 4, 3, 2]))
+    @Test("journal lines name the severity", arguments: zip(Configuration.LogLevel.allCases, [7, 7, 6, 5, 4, 3, 2]))
     func journal(level: Configuration.LogLevel, number: Int) {
         #expect(line("m", level).journalPrefix == "<\(number)>")
     }

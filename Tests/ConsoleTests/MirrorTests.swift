@@ -6,7 +6,7 @@ import UploadCore
 
 @Suite("A mirror of the agent's files")
 struct MirrorTests {
-    @Test("files that are under way no longer are told by their ids")
+    @Test("files no longer under way are named by their ids")
     func vanished() throws {
         var mirror = Mirror<FileEntry>()
         #expect(mirror.replaceActive([try entry("a", "queued"), try entry("b", "uploading")]) == [])
@@ -14,7 +14,7 @@ struct MirrorTests {
         #expect(mirror.active.map(\.path) == ["b", "c"])
     }
 
-    @Test("what became of a file is kept")
+    @Test("the outcome of a file is kept")
     func ended() throws {
         var mirror = Mirror<FileEntry>()
         _ = mirror.replaceActive([try entry("a", "queued"), try entry("b", "queued")])
@@ -26,7 +26,7 @@ struct MirrorTests {
         #expect(mirror.replaceActive([]) == [])
     }
 
-    @Test("a whole list replaces what was known")
+    @Test("a whole list replaces all entries")
     func all() throws {
         var mirror = Mirror<FileEntry>()
         _ = mirror.replaceActive([try entry("a", "queued")])
@@ -35,7 +35,7 @@ struct MirrorTests {
         #expect(mirror.replaceActive([]) == ["id of c"])
     }
 
-    @Test("the states asked for are those that are not final")
+    @Test("the requested states are those that are not final")
     func states() {
         #expect(Mirror<FileEntry>.activeStates.allSatisfy { !$0.isFinal })
         #expect(Mirror<FileEntry>.activeStates.count == 8)

@@ -16,13 +16,13 @@ struct ProgressTests {
     }
 
     @Test(
-        "without Unicode it is made of ASCII",
+        "a bar without Unicode is made of ASCII",
         arguments: [(0, "[    ]"), (0.25, "[>   ]"), (0.6, "[=>  ]"), (0.99, "[==> ]"), (1, "[====]")])
     func ascii(share: Double, text: String) {
         #expect(ProgressBar.text(share, width: 6, look: .terminal(80, unicode: false)) == text)
     }
 
-    @Test("a bar is as wide as asked, or not there", arguments: 0..<30, [true, false])
+    @Test("a bar has the requested width, or is empty", arguments: 0..<30, [true, false])
     func barWidth(width: Int, unicode: Bool) {
         for step in 0...50 {
             let bar = ProgressBar.text(Double(step) / 50, width: width, look: .terminal(80, unicode: unicode))
@@ -30,7 +30,7 @@ struct ProgressTests {
         }
     }
 
-    @Test("a board has a line for each file that is not final, those that move first")
+    @Test("a board has a line for each file not in a final state, active files first")
     func order() throws {
         let files = [
             try entry("a.jpg", "waiting", error: "dns"), try entry("b.jpg", "done"), try entry("c.jpg", "queued"),
@@ -42,7 +42,7 @@ struct ProgressTests {
         #expect(lines[2].hasSuffix("waiting (dns)"), "\(lines[2])")
     }
 
-    @Test("a name has the width it needs where there is one, and the bar what is left")
+    @Test("a name gets the width it needs if available, and the bar gets the rest")
     func nameWidth() throws {
         let name = "holidays/2026-11 island/DSC_0042 sunset.jpg"
         let long = try entry(name, "uploading", progress: 0.5, speed: 1_000_000, eta: 125)
@@ -70,7 +70,7 @@ struct ProgressTests {
         #expect(lines.allSatisfy { DisplayText.width($0) <= columns })
     }
 
-    @Test("what finds no room is counted")
+    @Test("files that do not fit are counted")
     func more() throws {
         let files = try (0..<10).map { try entry("\($0).jpg", "queued") }
         let lines = ProgressBoard(look: .terminal(80, 6)).lines(files, last: "last")
@@ -78,7 +78,7 @@ struct ProgressTests {
         #expect(lines[3] == "… and 7 more")
     }
 
-    @Test("the total counts files and bytes, and leaves out what a narrow terminal has no room for")
+    @Test("the total counts files and bytes, and omits parts that do not fit a narrow terminal")
     func total() throws {
         let files = [
             try entry("a.jpg", "done", size: 3_000_000, progress: 1),

@@ -28,7 +28,7 @@ struct SourceConsoleTests {
 
     // MARK: status
 
-    @Test("The files of a source stand below its line, indented")
+    @Test("The files of a source are indented below its line")
     func groups() throws {
         let sea = try source(
             "sea", "uploading", title: "A day", files: [("b.jpg", "done"), ("c.jpg", "uploading")], pending: ["d.jpg"],
@@ -44,7 +44,7 @@ struct SourceConsoleTests {
             ])
     }
 
-    @Test("Where a post can be seen and why it can't be posted stand on lines of their own")
+    @Test("The URL of a post, or the reason of its failure, has a line of its own")
     func details() throws {
         let sea = try source("sea", "done", files: [("b.jpg", "done")], url: "https://example.org/p/7")
         let wood = try source("wood", "rejected", error: "too_many_files")
@@ -53,7 +53,7 @@ struct SourceConsoleTests {
         #expect(lines.contains { $0.hasSuffix("  too_many_files: because of too_many_files") })
     }
 
-    @Test("Where a post can be seen is shown whole, however narrow the terminal")
+    @Test("The URL of a post is never cut, however narrow the terminal")
     func address() throws {
         let url = "https://example.org/p/" + String(repeating: "7", count: 40)
         let sea = try source("sea", "done", files: [("b.jpg", "done")], url: url)
@@ -62,7 +62,7 @@ struct SourceConsoleTests {
         #expect(StatusTable(items, look: .terminal(40)).lines()[1] == "    " + url)
     }
 
-    @Test("A short list counts a source as one, and leaves out what is done of its files")
+    @Test("A short list counts a source as one entry, and omits its done files")
     func selection() throws {
         let sea = try source("sea", "uploading", files: [("b.jpg", "done"), ("c.jpg", "queued")])
         let wood = try source("wood", "done", files: [("x.jpg", "done")])
@@ -72,7 +72,7 @@ struct SourceConsoleTests {
         #expect(selection.leftOut == 1)
     }
 
-    @Test("A file belongs to the source it names, else to the one it lies in")
+    @Test("A file belongs to the source named in its entry, else to the source around the file")
     func membership() throws {
         let sea = try source("sea", "draft")
         let wood = try source("wood", "draft")
@@ -94,7 +94,7 @@ struct SourceConsoleTests {
 
     // MARK: status --watch
 
-    @Test("A source is one bar, with its files in flight below while there is room for all")
+    @Test("A source is one bar, with its files in flight below if all fit")
     func bars() throws {
         let sea = try source("sea", "uploading", files: [("b.jpg", "uploading"), ("c.jpg", "queued")], progress: 0.5)
         let files = [
@@ -117,7 +117,7 @@ struct SourceConsoleTests {
         ActionOutcome(source, refusal: refusal)
     }
 
-    @Test("What was submitted is told with what happens next")
+    @Test("A submitted source is printed with the next step")
     func submitted() throws {
         var report = ActionReport(.submit)
         report.add(try outcome(source("A day", "queued", files: [("b.jpg", "queued")])))
@@ -127,7 +127,7 @@ struct SourceConsoleTests {
     }
 
     @Test(
-        "A refusal is a failure unless the source is as asked",
+        "A refusal is a failure unless the source is already in the requested state",
         arguments: [
             ("uploading", [], true), ("done", [], true), ("done", ["new.jpg"], false), ("draft", [], false),
             ("rejected", [], false),
@@ -140,14 +140,14 @@ struct SourceConsoleTests {
         #expect(report.sources?.changed.isEmpty == true)
     }
 
-    @Test("A source that is rejected as it is submitted is a failure with the reason")
+    @Test("A source rejected on submit is a failure with the reason")
     func rejected() throws {
         var report = ActionReport(.submit)
         report.add(try outcome(source("sea", "rejected", error: "too_many_files")))
         #expect(report.complaints == ["cannot submit sea: because of too_many_files"])
     }
 
-    @Test("An action on files and sources is fulfilled when both are")
+    @Test("An action on files and sources is fulfilled if fulfilled for both")
     func both() throws {
         var report = ActionReport(.pause)
         report.add(try outcome(source("sea", "paused")))
@@ -174,7 +174,7 @@ struct SourceConsoleTests {
         #expect(WaitReport(course, isOver: true).done == ["sea"])
     }
 
-    @Test("A draft that is named is waited for")
+    @Test("A wait for a named draft does not end")
     func draft() throws {
         let path = try #require(RelativePath("sea"))
         var course = WaitCourse(for: [.source(path)])

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Console
 
-@Suite("What status prints")
+@Suite("Output of outbox status")
 struct StatusTests {
-    @Test("lines are aligned, and columns that are empty take no room")
+    @Test("lines are aligned, and empty columns take no space")
     func aligned() throws {
         let files = [
             try entry("a.jpg", "uploading", size: 4_834_205, progress: 0.3, speed: 1_200_000, eta: 125),
@@ -22,7 +22,7 @@ struct StatusTests {
         #expect(StatusTable([.file(files[2])], look: .plain).lines() == ["done  100%  1.0 kB  c.jpg"])
     }
 
-    @Test("a file that is being hashed shows how much of it is, and never 100 %")
+    @Test("a file being hashed shows its progress, and never 100 %")
     func hashed() throws {
         func file(_ bytes: UInt64) throws -> FileEntry {
             var file = try entry("a", "hashing", size: 1000)
@@ -34,7 +34,7 @@ struct StatusTests {
         #expect(ProgressBoard(look: .terminal(80)).lines([try file(420)], last: "")[0].contains("42%"))
     }
 
-    @Test("bytes inside a fragment count for display, and never make it 100 %")
+    @Test("bytes of unfinished fragments count for display, and never make 100 %")
     func bytesInFlight() throws {
         func line(_ inFlight: Int) throws -> String {
             let file = try entry("a", "uploading", size: 1000, progress: 0.5, speed: 60_000, eta: 8, inFlight: inFlight)
@@ -49,7 +49,7 @@ struct StatusTests {
     }
 
     @Test(
-        "a file that waits says when it is tried again",
+        "a waiting file shows the time of its next attempt",
         arguments: [
             ("2026-11-21T09:30:48.000Z", "retry in 48 s"), ("2026-11-21T09:32:00.500Z", "retry in 2 min 1 s"),
             ("2026-11-21T09:30:00.000Z", "retry now"), ("2026-11-21T09:00:00.000Z", "retry now"),
@@ -64,7 +64,7 @@ struct StatusTests {
         #expect(StatusTable([.file(paused)], look: .plain, now: now).lines() == ["paused  0%  1.0 kB  a.jpg"])
     }
 
-    @Test("on a terminal paths are cut to fit, elsewhere never")
+    @Test("paths are cut to fit on a terminal, and nowhere else")
     func fits() throws {
         let name = String(repeating: "long/", count: 40) + "picture.jpg"
         let files = [try entry(name, "failed", error: "refused")]
@@ -75,7 +75,7 @@ struct StatusTests {
     }
 
     @Test(
-        "below each file that failed, waits or is not taken stands why, in words",
+        "a failed, waiting or rejected file has the reason in words on the next line",
         arguments: ["failed", "rejected", "waiting", "signed_out"])
     func reason(state: String) throws {
         let lines = StatusTable([.file(try entry("a.jpg", state, error: "refused"))], look: .plain).lines()
@@ -84,7 +84,7 @@ struct StatusTests {
         #expect(lines[1].trimmingPrefix { $0 == " " } == "because of refused")
     }
 
-    @Test("a reason that is too long for a line is broken at blanks, and not cut")
+    @Test("a reason too long for a line is broken at blanks, and not cut")
     func longReason() throws {
         var file = try entry("a.jpg", "failed", error: "refused")
         let reason = "the server answered with a page that says that nothing can be had here today, nor tomorrow"
@@ -97,7 +97,7 @@ struct StatusTests {
         #expect(StatusTable([.file(file)], look: .plain).lines().count == 2)
     }
 
-    @Test("what needs attention stands first, and in the short list always")
+    @Test("files that need attention come first, and are never left out of the short list")
     func attention() throws {
         let done = try (0..<30).map { try entry("b\($0)", "done", finishedAt: "2026-11-21T12:00:00.000Z") }
         let files =
@@ -113,13 +113,13 @@ struct StatusTests {
         #expect(StatusSelection(files, sources: [], ended: nil).items.first == .file(files[33]))
     }
 
-    @Test("a name can't write to the terminal")
+    @Test("a name can't send control characters to the terminal")
     func hostile() throws {
         let line = StatusTable([.file(try entry("a\u{1B}[2J.jpg", "done"))], look: .plain).lines()[0]
         #expect(line.hasSuffix(#"a\u{1B}[2J.jpg"#))
     }
 
-    @Test("states have colours where colours are wanted")
+    @Test("states have colours if colours are enabled")
     func colours() throws {
         let look = ConsoleLook(isLive: true, hasColours: true, hasUnicode: true, columns: 80)
         #expect(try entry("a.jpg", "done", size: 4_834_205).outcomeLine(look) == "\u{1B}[32mdone\u{1B}[0m a.jpg 4.8 MB")
@@ -128,13 +128,13 @@ struct StatusTests {
         )
     }
 
-    @Test("what ended otherwise than done says why")
+    @Test("a file in another final state than done shows the reason")
     func outcome() throws {
         #expect(
             try entry("a.jpg", "failed", error: "refused").outcomeLine(.plain) == "failed a.jpg: because of refused")
     }
 
-    @Test("the summary counts states, and tells the pace")
+    @Test("the summary counts states and shows the speed")
     func summary() throws {
         let files = [
             try entry("a", "uploading", size: 10_000_000, progress: 0.5, key: "1", speed: 100_000),
@@ -148,12 +148,12 @@ struct StatusTests {
         #expect(summary.counts.count == 13)
     }
 
-    @Test("the summary of nothing says so")
+    @Test("an empty summary says so")
     func nothing() {
         #expect(FilesSummary([]).line(.plain) == "no files yet")
     }
 
-    @Test("the short list has what is not final, and what ended last")
+    @Test("the short list has the files not in a final state, and the latest outcomes")
     func selection() throws {
         let files = [
             try entry("a", "done", finishedAt: "2026-11-21T10:00:00.000Z"),

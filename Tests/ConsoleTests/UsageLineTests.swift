@@ -5,7 +5,7 @@ import Testing
 @Suite("Wrong usage")
 struct UsageLineTests {
     @Test(
-        "is one line: the command, what is wrong, where to read how it is meant",
+        "is one line: the command, the mistake, and where to find help",
         arguments: [
             (
                 ["outbox"], "Unexpected argument 'nope'",
@@ -34,7 +34,7 @@ struct UsageLineTests {
     }
 
     @Test(
-        "a mistyped command is told with the one that was probably meant",
+        "a mistyped command is shown with the most similar command",
         arguments: [
             ("statsu", "outbox: unknown command 'statsu'. Did you mean 'status'? See `outbox --help`"),
             ("cofnig", "outbox: unknown command 'cofnig'. Did you mean 'config'? See `outbox --help`"),
@@ -66,7 +66,7 @@ struct UsageLineTests {
     }
 
     @Test(
-        "what was typed is shown, never obeyed, and capitals that mean something stay",
+        "typed text is escaped, and significant capitals stay",
         arguments: [
             ("Unexpected argument 'a\u{1B}[2J'", "unexpected argument 'a\\u{1B}[2J'; see `outbox --help`"),
             ("Unexpected argument 'a\tb'", "unexpected argument 'a\\tb'; see `outbox --help`"),

@@ -15,7 +15,7 @@ struct WaitCourseTests {
         course.look(at: files, hasScanned: scanned, exists: { _ in exists }, now: .milliseconds(milliseconds))
     }
 
-    @Test("a file that ends while it is waited for is believed at once")
+    @Test("a file that ends during the wait counts at once")
     func ends() throws {
         var course = WaitCourse(for: [.file(try path("a"))])
         #expect(!look(&course, [try entry("a", "uploading")], at: 0).isOver)
@@ -25,7 +25,7 @@ struct WaitCourseTests {
         #expect(course.allDone)
     }
 
-    @Test("an outcome from before is believed once it has stood for a moment")
+    @Test("an earlier outcome counts after a moment without change")
     func before() throws {
         var course = WaitCourse(for: [.file(try path("a"))])
         let first = look(&course, [try entry("a", "done")], at: 0)
@@ -35,7 +35,7 @@ struct WaitCourseTests {
         #expect(look(&course, [try entry("a", "done")], at: 300).isOver)
     }
 
-    @Test("a file that was overwritten just before is waited for again")
+    @Test("a file overwritten just before is waited for again")
     func overwritten() throws {
         var course = WaitCourse(for: [.file(try path("a"))])
         #expect(!look(&course, [try entry("a", "done")], at: 0).isOver)
@@ -44,7 +44,7 @@ struct WaitCourseTests {
         #expect(look(&course, [try entry("a", "done")], at: 500).isOver)
     }
 
-    @Test("a file that is there and not yet known is waited for")
+    @Test("an existing file that the agent does not know yet is waited for")
     func unseen() throws {
         var course = WaitCourse(for: [.file(try path("a"))])
         #expect(!look(&course, [], at: 0).isOver)
@@ -53,7 +53,7 @@ struct WaitCourseTests {
         #expect(look(&course, [try entry("a", "done")], at: 5100).isOver)
     }
 
-    @Test("a file that vanishes before it was seen is not waited for forever, and not done")
+    @Test("the wait for a file that vanishes unseen ends, and the file is not done")
     func vanished() throws {
         var course = WaitCourse(for: [.file(try path("a"))])
         #expect(!look(&course, [], at: 0).isOver)
@@ -63,7 +63,7 @@ struct WaitCourseTests {
         #expect(WaitReport(course, isOver: true).failed == ["a"])
     }
 
-    @Test("everything is over once the outbox was looked through and nothing has moved for a moment")
+    @Test("a wait for everything ends after a full scan and a moment without change")
     func everything() throws {
         var course = WaitCourse(for: [.below(.root)])
         #expect(!look(&course, [], at: 0, scanned: false).isOver)
@@ -75,7 +75,7 @@ struct WaitCourseTests {
         #expect(course.allDone)
     }
 
-    @Test("among everything, what had ended before counts, and is not told again")
+    @Test("a wait for everything counts earlier outcomes, and does not print them")
     func old() throws {
         var course = WaitCourse(for: [.below(.root)])
         let files = [try entry("old", "rejected"), try entry("new", "uploading")]
@@ -85,7 +85,7 @@ struct WaitCourseTests {
         #expect(!course.allDone)
     }
 
-    @Test("a file that was rejected before the waiting began does not fail it, unless it is judged again")
+    @Test("a file rejected before the wait does not fail the wait, unless judged again")
     func oldRejections() throws {
         var course = WaitCourse(for: [.below(.root)], passesOverOldRejections: true)
         let old = try entry("old", "rejected", finishedAt: "2026-11-21T10:00:00.000Z")
@@ -104,7 +104,7 @@ struct WaitCourseTests {
         #expect(WaitReport(course, isOver: true).failed == ["old"])
     }
 
-    @Test("a directory stands for what is below it")
+    @Test("a directory stands for all files below it")
     func below() throws {
         var course = WaitCourse(for: [.below(try path("trip"))])
         let files = [try entry("trip/a", "done"), try entry("tripod", "queued")]
@@ -113,14 +113,14 @@ struct WaitCourseTests {
         #expect(course.known.map(\.path) == ["trip/a"])
     }
 
-    @Test("a state is told once")
+    @Test("a state is printed once")
     func once() throws {
         var course = WaitCourse(for: [.below(.root)])
         #expect(look(&course, [try entry("a", "uploading")], at: 0).moved.count == 1)
         #expect(look(&course, [try entry("a", "uploading", progress: 0.5)], at: 100).moved.isEmpty)
     }
 
-    @Test("a file that was moved after its upload is through under either of its paths", arguments: ["a", "Sent/a"])
+    @Test("a file moved after its upload is done under either of its paths", arguments: ["a", "Sent/a"])
     func moved(name: String) throws {
         var course = WaitCourse(for: [.file(try path(name))])
         var file = try entry("Sent/a", "done")
@@ -130,7 +130,7 @@ struct WaitCourseTests {
         #expect(course.allDone)
     }
 
-    @Test("the report lists what is done, what failed and what is under way")
+    @Test("the report lists done files, failed files and files under way")
     func report() throws {
         var course = WaitCourse(for: [.below(.root), .file(try path("unseen"))])
         _ = look(

@@ -5,33 +5,33 @@ import UploadCore
 
 @testable import Sidecars
 
-@Suite("Which sidecars must be read to know whose they are")
+@Suite("Sidecars that must be read to find their files")
 struct SidecarListingTests {
     private func unexplained(_ names: String...) -> [String] {
         let bytes = names.map { Array($0.utf8) }
         return SidecarListing(sidecars: bytes, files: bytes).unexplained.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test("none of a hundred thousand that stand beside their files")
+    @Test("none of a hundred thousand sidecars beside their files")
     func many() {
         let files = (0..<100_000).map { Array("\($0).jpg".utf8) }
         let names = files + files.map { SidecarName.name(for: $0) }
         #expect(SidecarListing(sidecars: names, files: names).unexplained.isEmpty)
     }
 
-    @Test("those whose files are not there")
+    @Test("sidecars whose files are missing")
     func gone() {
         #expect(unexplained("a.jpg", "a.jpg.outbox.json", "b.jpg.outbox.json") == ["b.jpg.outbox.json"])
         #expect(unexplained("b.jpg.outbox.json", "b.jpg.outbox.json.outbox.json").count == 2)
         #expect(unexplained(".outbox.json", "a.jpg").isEmpty)
     }
 
-    @Test("those that gave way to a foreign file")
+    @Test("sidecars that gave way to a foreign file")
     func copies() {
         #expect(unexplained("a.jpg", "a.jpg.outbox.json", "a.jpg (2).outbox.json") == ["a.jpg (2).outbox.json"])
     }
 
-    @Test("not those of long names whose files are there")
+    @Test("no sidecars of long names whose files exist")
     func long() {
         let name = String(repeating: "x", count: 250)
         let sidecar = String(decoding: SidecarName.name(for: Array(name.utf8)), as: UTF8.self)
@@ -39,28 +39,28 @@ struct SidecarListingTests {
         #expect(unexplained(sidecar) == [sidecar])
     }
 
-    @Test("not that of a source whose description is there")
+    @Test("no sidecar of a source whose description exists")
     func source() {
         #expect(unexplained("source.toml", "source.outbox.json").isEmpty)
         #expect(unexplained("source.outbox.json") == ["source.outbox.json"])
     }
 
-    @Test("temporary files are listed apart")
+    @Test("temporary files are listed separately")
     func temporary() {
         let names = [".outbox-0123abcd.tmp", "a.tmp", ".outbox-0123abcd.tmp.outbox.json"].map { Array($0.utf8) }
         #expect(SidecarListing(sidecars: names, files: names).temporaries == [names[0]])
     }
 }
 
-@Suite("What a sidecar says")
+@Suite("The path in a sidecar")
 struct SidecarWordTests {
-    @Test("is read back as it was written", arguments: ["a.jpg", "trip/100%.jpg", "trip/\u{7}\"\\\n.jpg"])
+    @Test("survives writing and reading", arguments: ["a.jpg", "trip/100%.jpg", "trip/\u{7}\"\\\n.jpg"])
     func path(_ name: String) throws {
         let path = try #require(RelativePath(name))
         try check(path)
     }
 
-    @Test("also of a name that is not UTF-8")
+    @Test("survives if the name is not UTF-8")
     func bytes() throws { try check(try #require(RelativePath([0x61, 0xFF, 0x25]))) }
 
     private func check(_ path: RelativePath) throws {
@@ -76,7 +76,7 @@ struct SidecarWordTests {
     }
 
     @Test(
-        "is nothing where the text is foreign",
+        "is nil for foreign text",
         arguments: ["", "{}", "[]", "{\"version\": 1, \"path\": \"/a\", \"state\": \"done\"}"])
     func foreign(_ text: String) { #expect(SidecarWord(Array(text.utf8)) == nil) }
 }

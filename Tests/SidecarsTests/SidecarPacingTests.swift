@@ -20,7 +20,7 @@ final class SidecarPacingTests {
         #expect(take(.seen(path), now: start))
     }
 
-    @Test("holds the next back for half a second, and keeps only the newest")
+    @Test("holds the next report back for half a second, and keeps only the newest")
     func holdsBack() {
         write(.seen(path, .settling), at: start)
         #expect(!take(.seen(path, .hashing), now: start + .milliseconds(100)))
@@ -47,7 +47,7 @@ final class SidecarPacingTests {
         #expect(due(start + .seconds(10)).isEmpty)
     }
 
-    @Test("never writes the same twice, whenever it was made and however fast it is")
+    @Test("never writes the same report twice, regardless of its time and speed")
     func same() {
         write(.seen(path, .uploading), at: start)
         var again = FileReport.seen(path, .uploading)
@@ -57,7 +57,7 @@ final class SidecarPacingTests {
         #expect(pacing.nextDeadline == nil)
     }
 
-    @Test("drops what was held back when things are again as written")
+    @Test("drops a held report if the written state is back")
     func backAgain() {
         write(.seen(path, .uploading), at: start)
         #expect(!take(.seen(path, .waiting), now: start))
@@ -65,7 +65,7 @@ final class SidecarPacingTests {
         #expect(due(start + .seconds(1)).isEmpty)
     }
 
-    @Test("starts anew for a path that was forgotten or is taken again after its end")
+    @Test("starts over for a path that was forgotten or is uploaded again")
     func forgets() {
         write(.seen(path, .uploading), at: start)
         pacing.forget(.file(path))
@@ -74,14 +74,14 @@ final class SidecarPacingTests {
         #expect(take(.seen(path, .settling), now: start))
     }
 
-    @Test("paces each path by itself")
+    @Test("paces each path separately")
     func paths() throws {
         let other = try #require(RelativePath("b.jpg"))
         write(.seen(path, .settling), at: start)
         #expect(take(.seen(other, .settling), now: start))
     }
 
-    @Test("writes what changes of a source after its end at most twice a second, and another end at once")
+    @Test("writes changes of an ended source at most twice a second, and a new final state at once")
     func sourceAfterEnd() throws {
         var report = SourceReport.seen(path, .file(.done))
         #expect(take(.source(report), now: start))
@@ -93,7 +93,7 @@ final class SidecarPacingTests {
         #expect(take(.source(report), now: start + .milliseconds(200)))
     }
 
-    @Test("never writes the same of a source twice, however fast its files are")
+    @Test("never writes the same report of a source twice, regardless of its files' speed")
     func sameSource() throws {
         var report = SourceReport.seen(path, .file(.uploading))
         report.files = [.seen(path, .uploading)]
@@ -107,7 +107,7 @@ final class SidecarPacingTests {
         #expect(take(.source(report), now: start + .seconds(5)))
     }
 
-    @Test("paces the source of a directory and a file of its name each by itself")
+    @Test("paces the source of a directory and a file of the same name separately")
     func sourceAndFile() {
         write(.seen(path, .settling), at: start)
         #expect(take(.source(.seen(path)), now: start))

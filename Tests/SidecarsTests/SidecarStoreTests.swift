@@ -22,7 +22,7 @@ struct SidecarStoreTests {
         path = try #require(RelativePath("a.jpg"))
     }
 
-    @Test("writes a file that holds the text and nothing else beside it")
+    @Test("writes a file with the text, and leaves no other file")
     func writes() throws {
         let name = try store.write(text(.settling), for: .file(path), known: nil)
         #expect(name == Array("a.jpg.outbox.json".utf8))
@@ -30,7 +30,7 @@ struct SidecarStoreTests {
         #expect(try read("a.jpg.outbox.json").contains("\"settling\""))
     }
 
-    @Test("replaces its own sidecar with another file, so that a reader keeps a whole one")
+    @Test("replaces its own sidecar with a new file, so that a reader never sees half a text")
     func replaces() throws {
         _ = try store.write(text(.settling), for: .file(path), known: nil)
         let before = try FileStatus(path: place.path("a.jpg.outbox.json"))
@@ -66,7 +66,7 @@ struct SidecarStoreTests {
         #expect(try read("target") == "untouched")
     }
 
-    @Test("takes over a sidecar that came along when its directory was renamed")
+    @Test("takes over a sidecar that moved with its renamed directory")
     func renamedDirectory() throws {
         try FileManager.default.createDirectory(atPath: place.path("old"), withIntermediateDirectories: false)
         let old = try #require(RelativePath("old/a.jpg"))
@@ -78,7 +78,7 @@ struct SidecarStoreTests {
         #expect(try read("new/a.jpg.outbox.json").contains("\"new/a.jpg\""))
     }
 
-    @Test("replaces what a kill left half written")
+    @Test("replaces a temporary file that a kill left half written")
     func leftover() throws {
         let temporary = String(decoding: SidecarName.temporary(for: Array("a.jpg".utf8)), as: UTF8.self)
         try write(temporary, "{\n  \"ver")
@@ -86,7 +86,7 @@ struct SidecarStoreTests {
         #expect(try names() == ["a.jpg.outbox.json"])
     }
 
-    @Test("is not kept from writing by a directory that has the name of its temporary file")
+    @Test("writes despite a directory with the name of its temporary file")
     func plantedDirectory() throws {
         let temporary = String(decoding: SidecarName.temporary(for: Array("a.jpg".utf8)), as: UTF8.self)
         try FileManager.default.createDirectory(atPath: place.path(temporary), withIntermediateDirectories: false)
@@ -97,7 +97,7 @@ struct SidecarStoreTests {
     }
 
     @Test(
-        "replaces an empty sidecar, or one whose first page is zero bytes, as a power cut leaves it",
+        "replaces a sidecar that a power cut left empty or with a first page of zero bytes",
         arguments: [(0, ""), (512, ""), (4096, "], \"error\": null}")])
     func blank(size: Int, rest: String) throws {
         try write("a.jpg.outbox.json", String(repeating: "\0", count: size) + rest)
@@ -106,7 +106,7 @@ struct SidecarStoreTests {
         #expect(store.sidecar(of: .file(path), holds: ["\"done\""]))
     }
 
-    @Test("removes the second sidecar that was written beside an empty one")
+    @Test("removes the second sidecar written beside an empty one")
     func secondBesideBlank() throws {
         try write("a.jpg.outbox.json", "mine")
         _ = try store.write(text(.waiting), for: .file(path), known: nil)
@@ -123,7 +123,7 @@ struct SidecarStoreTests {
         #expect(try names().isEmpty)
     }
 
-    @Test("writes nothing below another directory that takes the outbox's place")
+    @Test("writes nothing in another directory that takes the outbox's place")
     func otherOutbox() throws {
         let box = place.path("box")
         try FileManager.default.createDirectory(atPath: box, withIntermediateDirectories: false)
@@ -135,7 +135,7 @@ struct SidecarStoreTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: box).isEmpty)
     }
 
-    @Test("never makes a directory in the outbox")
+    @Test("never creates a directory in the outbox")
     func directoryGone() throws {
         let gone = try #require(RelativePath("gone/a.jpg"))
         #expect(throws: Errno.noSuchFileOrDirectory) { try store.write(text(.done), for: .file(gone), known: nil) }
@@ -143,7 +143,7 @@ struct SidecarStoreTests {
         store.remove(for: .file(gone), known: nil)
     }
 
-    @Test("makes the directories of a mirror tree")
+    @Test("creates the directories of a mirror tree")
     func mirror() throws {
         let mirror = SidecarStore(mirror: place.path)
         let deep = try #require(RelativePath("x/y/a.jpg"))
@@ -151,7 +151,7 @@ struct SidecarStoreTests {
         #expect(try read("x/y/a.jpg.outbox.json").contains("\"done\""))
     }
 
-    @Test("says that it can't write where that is not allowed", .enabled(if: geteuid() != 0))
+    @Test("throws an error without permission to write", .enabled(if: geteuid() != 0))
     func readOnly() throws {
         chmod(place.path, 0o500)
         defer { chmod(place.path, 0o700) }
@@ -168,7 +168,7 @@ struct SidecarStoreTests {
         #expect(try names().count == 3)
     }
 
-    @Test("removes its own sidecar, whatever its name became, and nothing foreign")
+    @Test("removes its own sidecar, also under a copy's name, and no foreign file")
     func removes() throws {
         try write("a.jpg.outbox.json", "mine")
         _ = try store.write(text(.done), for: .file(path), known: nil)
@@ -178,7 +178,7 @@ struct SidecarStoreTests {
         #expect(try read("a.jpg.outbox.json") == "mine")
     }
 
-    @Test("tells whether the sidecar that stands there holds a text")
+    @Test("checks whether the existing sidecar holds a text")
     func holds() throws {
         #expect(!store.sidecar(of: .file(path), holds: ["\"done\""]))
         _ = try store.write(text(.done), for: .file(path), known: nil)

@@ -20,7 +20,7 @@ struct SidecarWriterTests {
         path = try #require(RelativePath("a.jpg"))
     }
 
-    @Test("writes what it is told, the newest at the latest when it is flushed")
+    @Test("writes reports, the newest at the flush at the latest")
     func writes() async throws {
         let writer = writer()
         writer.note(.seen(path, .settling))
@@ -32,7 +32,7 @@ struct SidecarWriterTests {
         #expect(try sidecar().contains("\"uploading\""))
     }
 
-    @Test("writes a final state at once, though another was written just now")
+    @Test("writes a final state at once, even right after another state")
     func final() async throws {
         let writer = writer()
         writer.note(.seen(path, .settling))
@@ -40,7 +40,7 @@ struct SidecarWriterTests {
         try await Poll.until("the final state") { (try? sidecar().contains("\"done\"")) == true }
     }
 
-    @Test("removes a sidecar, also in the very moment it was to be written")
+    @Test("removes a sidecar, even one about to be written")
     func removes() async throws {
         let writer = writer()
         writer.note(.seen(path, .settling))
@@ -51,7 +51,7 @@ struct SidecarWriterTests {
         #expect(throws: (any Error).self) { try sidecar() }
     }
 
-    @Test("writes none for files that are not taken, and takes back what it told of them, where that is not wanted")
+    @Test("writes no sidecars for rejected files, and removes earlier ones, if so configured")
     func rejected() async throws {
         let writer = writer(writesRejected: false)
         writer.note(.seen(path, .hashing))
@@ -62,7 +62,7 @@ struct SidecarWriterTests {
         #expect(throws: (any Error).self) { try sidecar() }
     }
 
-    @Test("repairs a sidecar that tells less than the outcome, and leaves one that tells it")
+    @Test("repairs a sidecar without the outcome, and leaves a complete one")
     func repairs() async throws {
         var report = FileReport.seen(path, .done)
         report.finishedAt = WallTime(milliseconds: 1_795_253_401_000)
@@ -80,7 +80,7 @@ struct SidecarWriterTests {
         #expect(try FileManager.default.attributesOfItem(atPath: file)[.systemFileNumber] as? Int == before)
     }
 
-    @Test("goes on beside a foreign file under another name")
+    @Test("writes under another name beside a foreign file")
     func foreign() async throws {
         try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
         let writer = writer()

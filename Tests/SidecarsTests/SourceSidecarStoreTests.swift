@@ -24,7 +24,7 @@ struct SourceSidecarStoreTests {
         try FileManager.default.createDirectory(atPath: place.path("trip"), withIntermediateDirectories: false)
     }
 
-    @Test("writes it into the source's directory")
+    @Test("writes the sidecar into the source's directory")
     func writes() throws {
         #expect(try writeSource(.draft) == "source.outbox.json")
         #expect(try names() == ["source.outbox.json"])
@@ -32,7 +32,7 @@ struct SourceSidecarStoreTests {
         #expect(try read("source.outbox.json").contains("\"done\""))
     }
 
-    @Test("writes it into the mirror tree, where it makes the directory")
+    @Test("writes the sidecar into the mirror tree, and creates the directory there")
     func mirror() throws {
         let mirror = SidecarStore(mirror: place.path("mirror"))
         _ = try mirror.write(SourceReport.seen(directory).sidecarText(), for: .source(directory), known: nil)
@@ -40,7 +40,7 @@ struct SourceSidecarStoreTests {
         #expect(names == ["source.outbox.json"])
     }
 
-    @Test("takes the name over from a file called source, whose sidecar goes on under the next free one")
+    @Test("takes the name from the sidecar of a file called source, which gets the next free name")
     func takesOver() throws {
         #expect(try writeFile(.settling) == "source.outbox.json")
         #expect(try writeSource(.draft) == "source.outbox.json")
@@ -52,7 +52,7 @@ struct SourceSidecarStoreTests {
         #expect(try names() == ["source (2).outbox.json", "source.outbox.json"])
     }
 
-    @Test("passes foreign files by when a sidecar gives way")
+    @Test("skips names of foreign files when a sidecar gives way")
     func givesWayBesideForeign() throws {
         _ = try writeFile(.settling)
         try write("source (2).outbox.json", "mine")
@@ -61,7 +61,7 @@ struct SourceSidecarStoreTests {
         #expect(FileReport.isSidecar(try bytes("source (3).outbox.json"), of: file))
     }
 
-    @Test("takes only the usual name over: where a foreign file bears that, the file called source keeps its next one")
+    @Test("takes over only the usual name: if a foreign file has it, the file called source keeps its copy's name")
     func bothBesideForeign() throws {
         try write("source.outbox.json", "mine")
         #expect(try writeFile(.settling) == "source (2).outbox.json")
@@ -76,7 +76,7 @@ struct SourceSidecarStoreTests {
         #expect(SourceReport.isSidecar(try bytes("source.outbox.json")))
     }
 
-    @Test("goes on with one sidecar of a file called source after the source's is gone, and removes that")
+    @Test("keeps one sidecar of a file called source after the source's sidecar is gone, and removes it with the file")
     func sourceGoes() throws {
         _ = try writeSource(.draft)
         _ = try writeFile(.settling)
@@ -97,7 +97,7 @@ struct SourceSidecarStoreTests {
         #expect(try names() == ["source.outbox.json"])
     }
 
-    @Test("takes over a sidecar that came along when the directory was renamed")
+    @Test("takes over a sidecar that moved with a renamed directory")
     func renamed() throws {
         _ = try writeSource(.draft)
         try FileManager.default.moveItem(atPath: place.path("trip"), toPath: place.path("travel"))
@@ -106,7 +106,7 @@ struct SourceSidecarStoreTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.path("travel")) == ["source.outbox.json"])
     }
 
-    @Test("knows and replaces a sidecar of any size")
+    @Test("recognises and replaces a sidecar of any size")
     func large() throws {
         var report = SourceReport.seen(directory, .file(.uploading))
         report.files = try (0..<50).map { number in
@@ -122,7 +122,7 @@ struct SourceSidecarStoreTests {
         #expect(try names() == ["source.outbox.json"])
     }
 
-    @Test("takes no other text for the sidecar of a source")
+    @Test("does not mistake other text for the sidecar of a source")
     func others() throws {
         let own = SourceReport.seen(directory).sidecarText()
         #expect(SourceReport.isSidecar(own))

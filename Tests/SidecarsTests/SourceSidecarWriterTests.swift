@@ -22,7 +22,7 @@ struct SourceSidecarWriterTests {
         try FileManager.default.createDirectory(atPath: place.path("trip"), withIntermediateDirectories: false)
     }
 
-    @Test("writes what it is told of sources, beside files")
+    @Test("writes reports of sources and files")
     func writes() async throws {
         let writer = writer()
         let file = try #require(RelativePath("trip/a.jpg"))
@@ -33,7 +33,7 @@ struct SourceSidecarWriterTests {
         #expect(try sidecar().contains("\"uploading\""))
     }
 
-    @Test("writes a final state at once, though another was written just now")
+    @Test("writes a final state at once, even right after another state")
     func final() async throws {
         let writer = writer()
         writer.note(source: .seen(directory, .file(.verifying)))
@@ -41,7 +41,7 @@ struct SourceSidecarWriterTests {
         try await Poll.until("the final state") { (try? sidecar().contains("\"done\"")) == true }
     }
 
-    @Test("tells that a source is rejected also where rejected files are to have no sidecar")
+    @Test("writes the sidecar of a rejected source even if rejected files get none")
     func rejected() async throws {
         let writer = writer()
         writer.note(source: .seen(directory, .file(.rejected)))
@@ -49,7 +49,7 @@ struct SourceSidecarWriterTests {
         #expect(try sidecar().contains("\"rejected\""))
     }
 
-    @Test("removes a sidecar, and begins anew when the directory is a source again")
+    @Test("removes a sidecar, and starts over if the directory is a source again")
     func removes() async throws {
         let writer = writer()
         writer.note(source: .seen(directory))
@@ -62,7 +62,7 @@ struct SourceSidecarWriterTests {
         #expect(try names() == ["source.outbox.json"])
     }
 
-    @Test("repairs a sidecar that tells less than the outcome, and leaves one that tells it")
+    @Test("repairs a sidecar without the outcome, and leaves a complete one")
     func repairs() async throws {
         var report = SourceReport.seen(directory, .file(.done))
         report.revision = 2
@@ -84,7 +84,7 @@ struct SourceSidecarWriterTests {
         #expect(try inode() == before)
     }
 
-    @Test("has no trouble with a directory that is gone, or was replaced by a file")
+    @Test("reports no trouble if the directory is gone or was replaced by a file")
     func gone() async throws {
         try FileManager.default.removeItem(atPath: place.path("trip"))
         let writer = writer()
@@ -96,7 +96,7 @@ struct SourceSidecarWriterTests {
         #expect(await !writer.isInTrouble)
     }
 
-    @Test("writes it once that is possible again")
+    @Test("writes the sidecar once writing is possible again")
     func failure() async throws {
         // Take all 100 names that the sidecar may have.
         let taken = (1...100).map { copy in
@@ -113,7 +113,7 @@ struct SourceSidecarWriterTests {
         #expect(await !writer.isInTrouble)
     }
 
-    @Test("lets a file called source go on under its other name, while both are written")
+    @Test("keeps the other name for the sidecar of a file called source while writing both")
     func fileCalledSource() async throws {
         let file = try #require(RelativePath("trip/source"))
         let writer = writer()

@@ -5,7 +5,7 @@ import UploadCore
 
 @testable import Reports
 
-@Suite("An entry made from a report is what a client reads from its JSON")
+@Suite("An entry made from a report equals the entry read from its JSON")
 struct EntryTests {
     private func read<Entry: SubjectEntry>(_ report: some SubjectReport, as type: Entry.Type) throws -> Entry {
         try JSONDecoder().decode(Entry.self, from: Data(report.controlText()))
@@ -36,7 +36,7 @@ struct EntryTests {
         return report
     }
 
-    @Test("of a file of which everything is known")
+    @Test("for a file with all members")
     func file() throws {
         let report = full(try #require(RelativePath("Sent/a.jpg")))
         let entry = FileEntry(report)
@@ -51,20 +51,20 @@ struct EntryTests {
         }
     }
 
-    @Test("of a file of which nothing is known yet, and whose name is not UTF-8")
+    @Test("for a file without any known member and a name that is not UTF-8")
     func fresh() throws {
         let report = FileReport.seen(try #require(RelativePath([0x61, 0xFF])))
         #expect(try read(report, as: FileEntry.self) == FileEntry(report))
     }
 
-    @Test("of a file that is done", arguments: [FileState.done, .verifying])
+    @Test("for a file that is done", arguments: [FileState.done, .verifying])
     func progress(state: FileState) throws {
         var report = try FileReport.sample("a.jpg", state)
         report.progress = 1
         #expect(try read(report, as: FileEntry.self) == FileEntry(report))
     }
 
-    @Test("of a post with files")
+    @Test("for a post with files")
     func post() throws {
         let time = WallTime(milliseconds: 1_795_253_400_123)
         var report = SourceReport.seen(try #require(RelativePath([0x73, 0xFF])), .file(.waiting))
@@ -91,7 +91,7 @@ struct EntryTests {
         }
     }
 
-    @Test("of a draft without files")
+    @Test("for a draft without files")
     func draft() throws {
         let report = try SourceReport.sample("sea", .draft)
         #expect(try read(report, as: SourceEntry.self) == SourceEntry(report))

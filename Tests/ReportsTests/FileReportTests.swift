@@ -49,7 +49,7 @@ struct FileReportTests {
                 """)
     }
 
-    @Test("is null where nothing is known yet")
+    @Test("has null for unknown members")
     func nulls() throws {
         let object = try read(try sample("a.jpg"))
         for member in ["key", "kind", "type", "size", "width", "height", "duration", "fragments", "error"] {
@@ -57,7 +57,7 @@ struct FileReportTests {
         }
     }
 
-    @Test("tells an error with code, message and whether it is retried")
+    @Test("describes an error with code, message and whether the agent retries")
     func error() throws {
         var report = try sample("a.jpg")
         report.error = FileError(code: "http_503", message: "a \"bad\"\nday", retryable: true)
@@ -67,7 +67,7 @@ struct FileReportTests {
         #expect(error["retryable"] as? Bool == true)
     }
 
-    @Test("shows odd bytes of a path percent-encoded, with the bytes beside it")
+    @Test("percent-encodes odd bytes of a path, and adds the bytes")
     func notUTF8() throws {
         let bytes = Array("100%/caf".utf8) + [0xE9] + Array(".jpg".utf8)
         let path = try #require(RelativePath(bytes))
@@ -76,14 +76,14 @@ struct FileReportTests {
         #expect(object["path_bytes"] as? String == Data(bytes).base64EncodedString())
     }
 
-    @Test("leaves a % in a UTF-8 path alone, and the bytes out")
+    @Test("leaves a % in a UTF-8 path alone, and omits the bytes")
     func percent() throws {
         let object = try read(try sample("100%/é.jpg"))
         #expect(object["path"] as? String == "100%/é.jpg")
         #expect(object["path_bytes"] == nil)
     }
 
-    @Test("writes control characters of a name so that a reader gets them back")
+    @Test("escapes control characters of a name so that a reader restores them")
     func controlCharacters() throws {
         let name = "a\u{1}\n\"\\\u{7F}.jpg"
         #expect(try read(try sample(name))["path"] as? String == name)
@@ -102,7 +102,7 @@ struct FileReportTests {
         #expect(try read(report)["progress"] as? Double == shown)
     }
 
-    @Test("names the path by the same opaque id each time")
+    @Test("always gives a path the same opaque id")
     func id() throws {
         let one = try sample("a.jpg").id
         #expect(one.utf8.count == 32)
@@ -110,7 +110,7 @@ struct FileReportTests {
         #expect(one != (try sample("b.jpg").id))
     }
 
-    @Test("tells how long the rest takes at the speed of now")
+    @Test("estimates the remaining time from the present speed")
     func eta() throws {
         var report = try sample("a.jpg")
         report.size = 1000
@@ -122,7 +122,7 @@ struct FileReportTests {
         #expect(report.secondsLeft == 10)
     }
 
-    @Test("tells the control interface id, speed and remaining time beside the sidecar's members, on one line")
+    @Test("adds id, speed and remaining time for the control interface, on one line")
     func control() throws {
         var report = try sample("a.jpg")
         report.size = 1000
@@ -136,7 +136,7 @@ struct FileReportTests {
         #expect(entry.eta == 10)
     }
 
-    @Test("for the control interface keeps the order of its members, and leaves out members of posts and moved files")
+    @Test("keeps the order of members for the control interface, and omits unused members of posts and moved files")
     func controlMembers() throws {
         var report = try sample("a.jpg")
         let members = { (report: FileReport) in
@@ -159,7 +159,7 @@ struct FileReportTests {
     }
 
     @Test(
-        "knows its sidecars from foreign files, also after a directory was renamed",
+        "distinguishes its sidecars from foreign files, also after a directory was renamed",
         arguments: [
             ("trip/a.jpg", "trip/a.jpg", true), ("trip/a.jpg", "travel/a.jpg", true), ("a.jpg", "new/a.jpg", true),
             ("trip/a.jpg", "a.jpg", true), ("trip/a.jpg", "trip/b.jpg", false), ("trip/ba.jpg", "trip/a.jpg", false),
@@ -170,7 +170,7 @@ struct FileReportTests {
         #expect(FileReport.isSidecar(text, of: try #require(RelativePath(path))) == isOurs)
     }
 
-    @Test("takes no other text for a sidecar", arguments: ["", "{}", "{\n  \"version\": 1,\n  \"path\": \"", "beach"])
+    @Test("rejects texts that are no sidecar", arguments: ["", "{}", "{\n  \"version\": 1,\n  \"path\": \"", "beach"])
     func foreign(text: String) throws {
         #expect(!FileReport.isSidecar(Array(text.utf8), of: try #require(RelativePath("a.jpg"))))
     }

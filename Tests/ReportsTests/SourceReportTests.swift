@@ -32,7 +32,7 @@ struct SourceReportTests {
 
     private func text(_ source: SourceReport) -> String { String(decoding: source.sidecarText(), as: UTF8.self) }
 
-    @Test("is written as docs/control.md shows it, a member and a file a line")
+    @Test("is written as in docs/control.md, one line for each member and file")
     func example() throws {
         let error = #"{"code": "unreachable", "message": "no route", "retryable": true}"#
         let beach =
@@ -70,7 +70,7 @@ struct SourceReportTests {
                 """)
     }
 
-    @Test("on one line says the same, with speed and remaining time")
+    @Test("has the same members on one line, with speed and remaining time")
     func control() throws {
         var source = try sample()
         source.files[1].bytesPerSecond = 500_000
@@ -85,7 +85,7 @@ struct SourceReportTests {
         #expect(told as NSDictionary == sidecar)
     }
 
-    @Test("without files, left-out names or changes has empty lists")
+    @Test("has empty lists without files, left-out names or changes")
     func empty() throws {
         let lines = text(try .sample("sea", .draft)).split(separator: "\n")
         for line in ["  \"files\": [],", "  \"skipped\": [],", "  \"pending_changes\": [],", "  \"cover\": null,"] {
@@ -93,7 +93,7 @@ struct SourceReportTests {
         }
     }
 
-    @Test("says 1 only when done")
+    @Test("has progress 1 only when done")
     func progress() throws {
         var source = try sample()
         source.progress = 1
@@ -102,7 +102,7 @@ struct SourceReportTests {
         #expect(text(source).contains("\n  \"progress\": 1,"))
     }
 
-    @Test("names odd bytes and gives them in base64")
+    @Test("percent-encodes odd bytes, and adds them in base64")
     func oddNames() throws {
         let directory = try #require(RelativePath([0x73, 0xFF]))
         let source = SourceReport(
@@ -113,7 +113,7 @@ struct SourceReportTests {
         #expect(entry.relativePath == directory)
     }
 
-    @Test("names a file that was moved away by where it was")
+    @Test("names a moved file by its original path")
     func moved() throws {
         var source = try sample()
         source.files[0].movedFrom = source.files[0].path

@@ -32,7 +32,7 @@ struct AfterUploadTests {
 
     // MARK: move
 
-    @Test("file and sidecar move together, with their sub-directory, and path follows")
+    @Test("file and sidecar move together, keep their subdirectory, and path is updated")
     func moves() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
@@ -48,7 +48,7 @@ struct AfterUploadTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("a name that is taken gets a number, and what bore it stays as it is")
+    @Test("if the target's name is taken, the moved file gets a number and the earlier file stays")
     func takenName() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move", "intake.move_to": "put/away"])
@@ -65,7 +65,7 @@ struct AfterUploadTests {
         expectClean(server, finished: [first, second, third])
     }
 
-    @Test("what was moved is not taken again, nor anything else that stands there, over a restart too")
+    @Test("files in move_to are never uploaded, even after a restart")
     func notTakenAgain() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move", "intake.rescan": "1s"])
@@ -87,7 +87,7 @@ struct AfterUploadTests {
         #expect(server.count(.preLoad) == 2)
     }
 
-    @Test("two files with the same content both go, and it is sent once", arguments: ["delete", "move"])
+    @Test("two files with the same content both leave, and the content is sent once", arguments: ["delete", "move"])
     func copies(afterUpload: String) async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(100))
         let agent = try Agent(remote: server.url, ["intake.after_upload": .string(afterUpload)])
@@ -104,7 +104,7 @@ struct AfterUploadTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("what somebody takes back out of move_to goes there again, and is not sent again")
+    @Test("a file taken back out of move_to is moved there again, and is not sent again")
     func takenBack() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
@@ -122,7 +122,7 @@ struct AfterUploadTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("where move_to can't be used nothing is lost, it is said, and it goes on when that is mended")
+    @Test("an unusable move_to is reported and loses no file, which moves once move_to is usable")
     func unusableTarget() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move", "intake.rescan": "1s"])
@@ -144,7 +144,7 @@ struct AfterUploadTests {
 
     // MARK: delete
 
-    @Test("with delete the file goes, and sidecar and entry stay for the retention")
+    @Test("delete removes the file, and sidecar and entry stay for the retention")
     func deletes() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "delete"])
@@ -174,7 +174,7 @@ struct AfterUploadTests {
         #expect(server.count(.delete) == 0, "what is confirmed stays on the server")
     }
 
-    @Test("on the word of an old confirmation nothing is deleted before the server was asked again")
+    @Test("before it deletes on an old confirmation, the agent asks the server again")
     func oldConfirmation() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "delete"])
@@ -199,7 +199,7 @@ struct AfterUploadTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("content that the server has forgotten since is sent again, and only then deleted")
+    @Test("content that the server forgot is sent again before the file is deleted")
     func forgottenConfirmation() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "delete"])
@@ -223,7 +223,7 @@ struct AfterUploadTests {
 
     // MARK: The last check before a file leaves
 
-    @Test("a file that changes as its confirmation is on its way is uploaded anew", arguments: [false, true])
+    @Test("a file that changes just before its confirmation is uploaded anew", arguments: [false, true])
     func changedMeanwhile(putsTimesBack: Bool) async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
@@ -248,7 +248,7 @@ struct AfterUploadTests {
         #expect(files(of: agent) == ["Sent/a.mp4"])
     }
 
-    @Test("a file that somebody has open for writing stays where it is, and goes with what was written")
+    @Test("a file open for writing stays until it is closed, and is then uploaded and moved")
     func openForWriting() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
@@ -276,7 +276,7 @@ struct AfterUploadTests {
         #expect(server.store.mixtures == [])
     }
 
-    @Test("a file of another directory that takes the outbox's place is not deleted for the one that was confirmed")
+    @Test("if another directory replaces the outbox, a confirmation deletes no file of the same name there")
     func otherDirectory() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .assembling : nil })
         let agent = try Agent(remote: server.url, ["intake.after_upload": "delete", "intake.rescan": "1s"])
@@ -304,7 +304,7 @@ struct AfterUploadTests {
         #expect(server.store.mixtures == [])
     }
 
-    @Test("a confirmation that comes while the outbox is away has its effect when it is back")
+    @Test("a confirmation that arrives while the outbox is away takes effect when it returns")
     func confirmedWhileAway() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .assembling : nil })
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move", "intake.rescan": "1s"])
@@ -325,7 +325,7 @@ struct AfterUploadTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("kills in the middle of thirty files lose none of them", arguments: ["delete", "move"])
+    @Test("kills during thirty uploads lose no file", arguments: ["delete", "move"])
     func kills(afterUpload: String) async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(20))
         let agent = try Agent(

@@ -18,7 +18,7 @@ struct ChangeTests {
     private let oneByOne: Settings = ["upload.fragments_in_flight": 1]
     private let size = 40 * 524_288
 
-    @Test("is not taken while its writer holds it open")
+    @Test("is not uploaded while its writer holds it open")
     func heldOpen() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -41,7 +41,7 @@ struct ChangeTests {
         #expect(server.finished.count == 2)
     }
 
-    @Test("by being overwritten while it uploads is never finished as a mixture")
+    @Test("because it is overwritten during its upload is never stored as a mixture")
     func overwritten() async throws {
         let server = try slowServer()
         let agent = try Agent(remote: server.url, oneByOne)
@@ -58,7 +58,7 @@ struct ChangeTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("in place while it uploads, size and times put back, is never finished as a mixture")
+    @Test("in place during its upload, with size and times restored, is never stored as a mixture")
     func patched() async throws {
         let server = try slowServer()
         let agent = try Agent(remote: server.url, oneByOne)
@@ -80,7 +80,7 @@ struct ChangeTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("its name only keeps its upload")
+    @Test("only in its name keeps its upload")
     func renamedWhileUploading() async throws {
         let server = try slowServer()
         let agent = try Agent(remote: server.url, oneByOne)
@@ -100,7 +100,7 @@ struct ChangeTests {
         #expect(server.store.repeated <= 1, "no more than what was in flight is sent again")
     }
 
-    @Test("its mode only keeps its progress")
+    @Test("only in its mode keeps its progress")
     func chmodWhileUploading() async throws {
         let server = try slowServer()
         let agent = try Agent(remote: server.url, oneByOne)
@@ -116,7 +116,7 @@ struct ChangeTests {
         #expect(server.store.repeated <= 1)
     }
 
-    @Test("by being removed before it is done is cancelled, here and on the server")
+    @Test("because it is removed during its upload is cancelled, also on the server")
     func removedBeforeDone() async throws {
         let server = try slowServer()
         let agent = try Agent(remote: server.url, oneByOne)
@@ -131,7 +131,7 @@ struct ChangeTests {
         #expect(server.finished == [])
     }
 
-    @Test("by being removed for a moment and put back under the same name goes on")
+    @Test("because it leaves the outbox for a moment keeps its upload")
     func removedForAMoment() async throws {
         let server = try slowServer()
         let agent = try Agent(remote: server.url, oneByOne)
@@ -149,7 +149,7 @@ struct ChangeTests {
         #expect(server.store.deleted.isEmpty)
     }
 
-    @Test("after it was done is uploaded anew")
+    @Test("after its upload is uploaded anew")
     func overwrittenAfterDone() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)

@@ -49,9 +49,9 @@ private final class CoarseDisk {
 }
 
 @Suite(
-    "On a file system with whole seconds", .heavy, .enabled(if: CoarseDisk.isPossible, "\(CoarseDisk.why)"))
+    "On a file system with times in whole seconds", .heavy, .enabled(if: CoarseDisk.isPossible, "\(CoarseDisk.why)"))
 struct CoarseTimesTests {
-    @Test("a file that is overwritten within the second it was hashed in is uploaded again")
+    @Test("a file overwritten within the second of its hashing is uploaded again")
     func overwritten() async throws {
         let disk = try await CoarseDisk()
         let server = try FaultServer()

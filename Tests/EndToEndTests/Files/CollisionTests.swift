@@ -13,7 +13,7 @@ struct CollisionTests {
         return agent
     }
 
-    @Test("a file that is to be deleted goes only once its own bytes are stored")
+    @Test("after_upload = delete deletes a file only once its own bytes are stored")
     func deletion() async throws {
         let receiver = try await Receiver.started()
         let keeper = try await machine(receiver, afterUpload: "keep")

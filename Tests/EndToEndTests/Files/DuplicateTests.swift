@@ -37,7 +37,7 @@ struct DuplicateTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("also after a restart, and after the first file is gone")
+    @Test("content confirmed before a restart is not sent again, even if the first file is gone")
     func confirmedBeforeRestart() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -55,7 +55,7 @@ struct DuplicateTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("content the server says it has is done without a byte sent")
+    @Test("content that the server already has is done without a byte sent")
     func existing() async throws {
         let server = try FaultServer(tellsExisting: true)
         let agent = try Agent(remote: server.url)
@@ -71,7 +71,7 @@ struct DuplicateTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("removing one path leaves the other going")
+    @Test("removing one path does not stop the upload for the other")
     func removeOne() async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(100), faults: FaultServer.keepsAssembling)
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
@@ -91,7 +91,7 @@ struct DuplicateTests {
         #expect(server.count(.delete) == 0)
     }
 
-    @Test("another remote is another account: it starts anew")
+    @Test("another remote is another account, and gets the content again")
     func anotherRemote() async throws {
         let first = try FaultServer()
         let second = try FaultServer()

@@ -7,7 +7,7 @@ import Testing
 @Suite("Every legal file name works", .agents)
 struct FileNameTests {
     @Test(
-        "odd ones",
+        "odd names",
         arguments: [
             "two words.jpg", "it's \"quoted\".jpg", "line\nbreak.jpg", "return\r\nX-Injected: yes.jpg", "-rf.jpg",
             "--help",
@@ -29,7 +29,7 @@ struct FileNameTests {
         #expect(try Array(receiver.files().values) == [key])
     }
 
-    @Test("odd ones in a fileSection request that is still well-formed")
+    @Test("odd names in fileSection requests, which stay well-formed")
     func wellFormed() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -43,7 +43,7 @@ struct FileNameTests {
         #expect(Set(server.store.uploads.values.map(\.fileName)) == Set(names))
     }
 
-    @Test("one that is not UTF-8 is percent-encoded, with its bytes beside it")
+    @Test("a name that is not UTF-8, with percent-encoding in path and its bytes in path_bytes")
     func notUTF8() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -63,7 +63,7 @@ struct FileNameTests {
         expectClean(server, finished: [Digest.md5(bytes)])
     }
 
-    @Test("one so long that the sidecar's would not fit", arguments: ["n", "ü", "\u{1F3D6}"])
+    @Test("a name so long that the sidecar's name is cut and gets a hash", arguments: ["n", "ü", "\u{1F3D6}"])
     func longest(unit: String) async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -93,7 +93,7 @@ struct FileNameTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("one beside a foreign file that bears the sidecar's name, which is left alone")
+    @Test("a name whose sidecar's name belongs to a foreign file, which stays untouched")
     func foreignFile() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)

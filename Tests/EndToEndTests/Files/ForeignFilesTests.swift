@@ -32,7 +32,7 @@ struct ForeignFilesTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("a program of another user on the control socket is sent nothing, not even a token that login was given")
+    @Test("another user's program on the control socket gets no data, not even the token from login")
     func socket() async throws {
         let agent = try Agent(remote: "http://127.0.0.1:1", ["control.socket": "taken.sock"])
         let listener = try Program(

@@ -33,7 +33,7 @@ struct LargeFileTests {
         #expect(store.finished.count == 1)
     }
 
-    @Test("tells how much of it is hashed, and goes on hashing after a restart")
+    @Test("shows how much of it is hashed, and resumes hashing after a restart")
     func hashing() async throws {
         let size = 6 << 30
         let server = try FaultServer(keepsContent: false)
@@ -58,7 +58,7 @@ struct LargeFileTests {
         #expect(Files.tree(agent.state + "/hashing").isEmpty)
     }
 
-    @Test("does not starve small ones, nor they it")
+    @Test("does not starve small files, and small files do not starve it")
     func fairness() async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(30))
         let agent = try Agent(remote: server.url, ["upload.files_in_flight": 2, "upload.fragments_in_flight": 1])

@@ -23,7 +23,7 @@ struct OddWriterTests {
         #expect(server.store.violations == [])
     }
 
-    @Test("never makes the agent upload a part", arguments: OddWriter.allCases)
+    @Test("never makes the agent upload a partial file", arguments: OddWriter.allCases)
     func alone(writer: OddWriter) async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, settings)
@@ -32,7 +32,7 @@ struct OddWriterTests {
         try await expectWhole([outcome], on: server, agent)
     }
 
-    @Test("among many, all at once, with an agent that is killed meanwhile, never makes it upload a part")
+    @Test("among many at once, with kills of the agent, never causes the upload of a partial file")
     func together() async throws {
         var trial = Trial("odd writers")
         let server = try FaultServer()

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("What is not taken", .agents)
+@Suite("Rejected files", .agents)
 struct RejectionTests {
     /// Directory entries that cannot be uploaded.
     enum Obstacle: String, CaseIterable, CustomTestStringConvertible {
@@ -46,7 +46,7 @@ struct RejectionTests {
         }
     }
 
-    @Test("gets a sidecar that says why, and nothing else suffers", arguments: Obstacle.allCases, [true, false])
+    @Test("get a sidecar with the reason, and other files are uploaded", arguments: Obstacle.allCases, [true, false])
     func rejected(obstacle: Obstacle, before start: Bool) async throws {
         if obstacle == .deviceNode && getuid() != 0 { return }
         let server = try FaultServer()
@@ -68,7 +68,7 @@ struct RejectionTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("any regular file is taken where media_only is false, but neither empty ones nor symlinks")
+    @Test("with media_only = false, any file is accepted unless it is empty")
     func anyFile() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.media_only": false])
@@ -83,7 +83,7 @@ struct RejectionTests {
     }
 
     @Test(
-        "a picture in a format that is not taken is called one, and told with what to do",
+        "for a picture in an unsupported format, the error names the format and says what to do",
         arguments: [
             ("JPEG 2000", [0, 0, 0, 0x0C, 0x6A, 0x50, 0x20, 0x20, 0x0D, 0x0A, 0x87, 0x0A, 0]),
             ("SVG", Array("<svg xmlns=\"http://www.w3.org/2000/svg\"/>".utf8)),
@@ -98,7 +98,7 @@ struct RejectionTests {
         #expect(error.message.hasPrefix("\(format) pictures are not taken; convert the file"), "\(error.message)")
     }
 
-    @Test("a file that cannot be read fails and says so", .enabled(if: getuid() != 0, "root reads everything"))
+    @Test("an unreadable file ends with an error", .enabled(if: getuid() != 0, "root reads everything"))
     func unreadable() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -110,7 +110,7 @@ struct RejectionTests {
         #expect(try await agent.reached("locked.jpg", .failed, .rejected).error != nil)
     }
 
-    @Test("a file that vanishes at once harms nothing")
+    @Test("files that vanish at once do no harm")
     func vanishing() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -146,7 +146,7 @@ struct RejectionTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("a download that is renamed from its temporary name when complete is taken then")
+    @Test("a download is accepted once it is renamed from its temporary name")
     func renamedFromIgnored() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -159,7 +159,7 @@ struct RejectionTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("no sidecars for what is not taken, where the configuration says so")
+    @Test("with sidecars.rejected = false, rejected files get no sidecar")
     func silent() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["sidecars.rejected": false])
@@ -174,7 +174,7 @@ struct RejectionTests {
         try await Poll.until("no sidecar", lastState: { agent.log }) { try agent.sidecar("words.jpg") == nil }
     }
 
-    @Test("a rejected file that is overwritten with a picture is taken")
+    @Test("a rejected file that is overwritten with a picture is accepted")
     func becomesPicture() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)

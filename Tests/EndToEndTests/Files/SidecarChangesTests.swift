@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Hands on sidecars", .agents)
+@Suite("Sidecars changed by others", .agents)
 struct SidecarChangesTests {
     /// Edits a file like a user with an editor.
     private func edit(_ path: String, _ changes: [String: String]) throws {
@@ -18,7 +18,7 @@ struct SidecarChangesTests {
 
     private let zeros = String(repeating: "0", count: 32)
 
-    @Test("edited while its file waits, it changes nothing and says the truth with the next change")
+    @Test("an edit while the file waits has no effect, and the next change overwrites it")
     func editedUnderWay() async throws {
         // With frequent attempts, the sidecar would briefly say `verifying`, and the agent might write it during the
         // edit.
@@ -40,7 +40,7 @@ struct SidecarChangesTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("edited after its file was done, it changes nothing, over a restart too")
+    @Test("an edit after the file is done has no effect, even after a restart")
     func editedAfterwards() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.rescan": "1s"])
@@ -65,7 +65,7 @@ struct SidecarChangesTests {
         #expect(server.count(.preLoad) == 1)
     }
 
-    @Test("with another path written into it, it leads nothing astray")
+    @Test("an edited path affects neither of the two files")
     func editedPath() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .status(503) : nil })
         let agent = try Agent(remote: server.url)
@@ -92,7 +92,7 @@ struct SidecarChangesTests {
         expectClean(server, finished: [other, key])
     }
 
-    @Test("deleted while its file waits, it is back with the next change")
+    @Test("a sidecar deleted while the file waits is written again with the next change")
     func deleted() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .status(503) : nil })
         let agent = try Agent(remote: server.url)
@@ -107,7 +107,7 @@ struct SidecarChangesTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("a foreign file that bears the name is left byte for byte alone, whatever becomes of its file")
+    @Test("a foreign file with the sidecar's name stays untouched, even if the drop is overwritten or removed")
     func foreign() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.rescan": "1s"])
@@ -142,7 +142,7 @@ struct SidecarChangesTests {
     }
 
     @Test(
-        "a directory or a link that bears the name is left alone, and what the link points to",
+        "a directory or link with the sidecar's name stays untouched, and so does the link's target",
         arguments: [true, false])
     func foreignOtherThanFile(isLink: Bool) async throws {
         let server = try FaultServer()
@@ -165,7 +165,7 @@ struct SidecarChangesTests {
     }
 }
 
-@Suite("Names that change while uploading", .agents)
+@Suite("Renames during uploads", .agents)
 struct RenameTests {
     /// Uploads a large file in `trip` so slowly that all renames come in time, with a small file queued behind it.
     private func start() async throws -> (server: FaultServer, agent: Agent, keys: [String]) {
@@ -194,7 +194,7 @@ struct RenameTests {
         #expect(server.store.deleted.isEmpty)
     }
 
-    @Test("a directory's keeps every upload in it")
+    @Test("renaming a directory keeps every upload in it")
     func directory() async throws {
         let (server, agent, keys) = try await start()
 
@@ -204,7 +204,7 @@ struct RenameTests {
         #expect(!agent.exists("trip"))
     }
 
-    @Test("a directory that goes into one made a moment before keeps every upload in it")
+    @Test("moving a directory into a new directory keeps every upload in it")
     func intoNewDirectory() async throws {
         let (server, agent, keys) = try await start()
 
@@ -215,7 +215,7 @@ struct RenameTests {
         #expect(!agent.exists("trip"))
     }
 
-    @Test("a file that goes into a directory made a moment before keeps its upload")
+    @Test("moving a file into a new directory keeps its upload")
     func fileIntoNewDirectory() async throws {
         let (server, agent, keys) = try await start()
 
@@ -226,7 +226,7 @@ struct RenameTests {
         try await Poll.until("the old sidecar to go") { try agent.sidecar("trip/large.mp4") == nil }
     }
 
-    @Test("a directory that leaves the outbox and comes back within 2 s under another name keeps every upload in it")
+    @Test("a directory that leaves the outbox and returns within 2 s under another name keeps every upload in it")
     func outAndBack() async throws {
         let (server, agent, keys) = try await start()
         let aside = agent.directory.path("aside")
@@ -237,7 +237,7 @@ struct RenameTests {
         try await expectKept(server, agent, keys, large: "journey/large.mp4", small: "journey/small.jpg")
     }
 
-    @Test("a file that leaves the outbox and comes back within 2 s under its name keeps its upload, over a scan too")
+    @Test("a file that leaves the outbox and returns within 2 s keeps its upload, even if this happens repeatedly")
     func fileOutAndBack() async throws {
         let (server, agent, keys) = try await start()
         let aside = agent.directory.path("aside.mp4")
@@ -252,7 +252,7 @@ struct RenameTests {
         try await expectKept(server, agent, keys, large: "trip/large.mp4", small: "trip/small.jpg")
     }
 
-    @Test("a file that leaves the outbox is cancelled after 2 s, and taken anew when it comes back later")
+    @Test("a file that leaves the outbox is cancelled after 2 s, and is uploaded anew if it returns later")
     func backTooLate() async throws {
         let (server, agent, keys) = try await start()
         let aside = agent.directory.path("aside.mp4")
@@ -270,7 +270,7 @@ struct RenameTests {
         try await Poll.until("the server to be told", lastState: { agent.log }) { server.store.deleted.count == 1 }
     }
 
-    @Test("a file that takes the place of another one supersedes it, here and on the server")
+    @Test("a file renamed over another one supersedes it, also on the server")
     func ontoAnother() async throws {
         let (server, agent, keys) = try await start()
 

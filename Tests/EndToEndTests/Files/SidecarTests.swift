@@ -34,7 +34,7 @@ struct SidecarTests {
         if let height = sidecar.height { #expect(height == 480) }
     }
 
-    @Test("tells its times in UTC with milliseconds, in order")
+    @Test("has its times in UTC with milliseconds, in order")
     func times() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -52,7 +52,7 @@ struct SidecarTests {
         #expect(dates == dates.sorted())
     }
 
-    @Test("comes soon, while the server is away, and is never half of one")
+    @Test("appears while the server is unreachable, and is never partial")
     func comesSoon() async throws {
         let agent = try Agent(remote: "http://127.0.0.1:1")
         try await agent.start()
@@ -65,7 +65,7 @@ struct SidecarTests {
         }
     }
 
-    @Test("counts progress that the server acknowledged, and stays below 1 until it is done")
+    @Test("shows growing progress, which stays below 1 until the upload is done")
     func progress() async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(500))
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
@@ -87,7 +87,7 @@ struct SidecarTests {
         for sidecar in underway { #expect(sidecar.fragments?.total == 30) }
     }
 
-    @Test("moves along when a finished file is renamed, and nothing is sent again")
+    @Test("follows the rename of a finished file, and nothing is sent again")
     func renamed() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -104,7 +104,7 @@ struct SidecarTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("goes at once when a finished file is removed")
+    @Test("is deleted when a finished file is removed")
     func removedAfterDone() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -118,7 +118,7 @@ struct SidecarTests {
         #expect(server.count(.delete) == 0, "what is confirmed stays on the server")
     }
 
-    @Test("stands in a mirror tree where the configuration says so")
+    @Test("is written to a separate tree with sidecars.directory")
     func mirrorTree() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["sidecars.directory": "mirror"])
@@ -133,7 +133,7 @@ struct SidecarTests {
         #expect(try agent.sidecar("trip/a.jpg") == nil)
     }
 
-    @Test("is not read back as truth, and writing it uploads nothing")
+    @Test("is written again after it was deleted while no agent ran, and nothing is sent again")
     func notTruth() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.media_only": false])

@@ -28,7 +28,7 @@ struct StraySidecarTests {
         agent.remove(name)
     }
 
-    @Test("of a file that vanished while no agent ran says cancelled, and goes after its retention")
+    @Test("of a file removed while no agent ran say cancelled, and expire after the retention")
     func vanished() async throws {
         try agent.configure(["sidecars.retention": "3s"])
         try await agent.start()
@@ -39,7 +39,7 @@ struct StraySidecarTests {
         try await Poll.until("the sidecar to go") { try agent.sidecar("half.jpg") == nil }
     }
 
-    @Test("of a finished file that was removed after its directory was renamed goes at the next start")
+    @Test("of a finished file removed from a renamed directory are deleted at the next start")
     func renamedDirectory() async throws {
         try await agent.start()
         for name in ["old/gone.jpg", "old/here.jpg"] {
@@ -56,7 +56,7 @@ struct StraySidecarTests {
         try await agent.reached("new/here.jpg", .done)
     }
 
-    @Test("and temporary files of a kill go; foreign files of such names stay")
+    @Test("and foreign files with such names stay, but old temporary files of a kill are deleted")
     func foreign() async throws {
         try await agent.start()
         try agent.drop("a.jpg", .jpeg, size: 20_000)
@@ -81,7 +81,7 @@ struct StraySidecarTests {
         }
     }
 
-    @Test("are found by prune, with an agent and without")
+    @Test("are deleted by prune, with an agent and without")
     func prune() async throws {
         try agent.configure(["intake.rescan": "1h"])
         try await agent.start()
@@ -102,7 +102,7 @@ struct StraySidecarTests {
         try await Poll.until("the stray to go", lastState: { "\(sidecars())" }) { sidecars() == ["a.jpg.outbox.json"] }
     }
 
-    @Test("leave their former place when sidecars.directory changes")
+    @Test("are not left behind when sidecars.directory changes")
     func otherDirectory() async throws {
         try await agent.start()
         for name in ["a.jpg", "trip/b.jpg"] {

@@ -44,7 +44,7 @@ struct LedgerDamageTests {
         #expect(store.mixtures.isEmpty && store.violations.isEmpty, comment)
     }
 
-    @Test("text in its place: it is moved aside, said once, and every file ends done")
+    @Test("overwritten with text is moved aside and reported once, and every file ends done")
     func text() async throws {
         try await upload(0..<5)
         try Data(repeating: UInt8(ascii: "x"), count: 50_000).write(to: URL(fileURLWithPath: ledger))
@@ -56,7 +56,7 @@ struct LedgerDamageTests {
         #expect(log.components(separatedBy: "the ledger was damaged").count == 2)
     }
 
-    @Test("flipped bits and cuts anywhere are found or make no difference")
+    @Test("with flipped bits or cut short loses no file, and nothing is sent twice")
     func flips() async throws {
         var trial = Trial("ledger damage")
         let damages = Trial.number("OUTBOX_TRIAL_LEDGER_DAMAGES") ?? 8
@@ -80,7 +80,7 @@ struct LedgerDamageTests {
         #expect(aside.count <= 2)
     }
 
-    @Test("flipped bits in the log of acknowledgements harm nothing")
+    @Test("with random bytes in its log of acknowledgements loses no file")
     func acknowledgements() async throws {
         var random = SeededRandom(seed: 19)
         try await upload(0..<2)
@@ -88,7 +88,7 @@ struct LedgerDamageTests {
         try await goesOn(0..<2, adding: 2, "acknowledged")
     }
 
-    @Test("confirmations outlast damage to other parts of it: nothing is asked for again")
+    @Test("keeps its confirmations if they are intact, and no file is registered again")
     func confirmations() async throws {
         try await upload(0..<5)
         var data = try Data(contentsOf: URL(fileURLWithPath: ledger))
@@ -103,7 +103,7 @@ struct LedgerDamageTests {
         #expect(server.count(.preLoad) == before, "confirmations were lost with it")
     }
 
-    @Test("a crash is told from a kill, and the next start looks the ledger through")
+    @Test("after a crash is checked at the next start, and a crash is distinguished from a kill")
     func crash() async throws {
         // Swift's backtrace of a debug build takes a minute and does not matter here.
         agent.environment["SWIFT_BACKTRACE"] = "enable=no"
@@ -118,7 +118,7 @@ struct LedgerDamageTests {
         #expect(try String(contentsOfFile: agent.state + "/ledger-mark", encoding: .utf8).hasPrefix("running "))
     }
 
-    @Test("a crash that left damage is given as the reason, with what was done about it")
+    @Test("after a crash is reported with the crash as reason and the name of the moved file")
     func crashWithDamage() async throws {
         agent.environment["SWIFT_BACKTRACE"] = "enable=no"
         try await upload(0..<2)

@@ -29,7 +29,7 @@ struct LostLedgerTests {
         }
     }
 
-    @Test("is said loudly, and what sidecars call cancelled or paused stays so", arguments: Loss.allCases)
+    @Test("is reported, and files that are cancelled or paused in their sidecars stay so", arguments: Loss.allCases)
     func wishes(_ loss: Loss) async throws {
         try await agent.start()
         let names = ["cancelled.jpg", "paused.jpg", "trip/paused.jpg", "free.jpg"]
@@ -103,7 +103,7 @@ struct LostLedgerTests {
         try await agent.reached(source: "paused", .done)
     }
 
-    @Test("takes a file that was written anew after it was cancelled")
+    @Test("does not keep a cancelled file from uploading if it was overwritten")
     func overwritten() async throws {
         try await agent.start()
         try agent.drop("a.jpg", .jpeg, size: 20_000)
@@ -132,7 +132,7 @@ struct LostLedgerTests {
         try await agent.reached("new.jpg", .done)
     }
 
-    @Test("nothing is said at the very first start, nor after everything was removed")
+    @Test("is not reported at the first start, nor if the whole state directory was removed")
     func first() async throws {
         for _ in 1...2 {
             try await agent.start()
@@ -157,7 +157,7 @@ struct LostLedgerTests {
     }
 
     @Test(
-        "or a damaged one is noticed while the agent runs, and the next start says why it ended",
+        "or a damaged one ends the running agent, and the log says why",
         arguments: Harm.allCases)
     func whileItRuns(_ harm: Harm) async throws {
         try agent.configure(["remote.url": .string(server.url)])

@@ -19,7 +19,7 @@ struct AssemblyTests {
         #expect(server.store.arrivals[key] == [1: 2, 2: 2, 3: 2])
     }
 
-    @Test("the third time for the same bytes the file fails", arguments: [Fault.assemblyFailed, .otherDigest])
+    @Test("a third failed assembly of the same bytes fails the file", arguments: [Fault.assemblyFailed, .otherDigest])
     func thirdTime(fault: Fault) async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? fault : nil })
         let agent = try Agent(remote: server.url)
@@ -33,7 +33,7 @@ struct AssemblyTests {
         #expect(server.store.arrivals[key] == [1: 3, 2: 3, 3: 3])
     }
 
-    @Test("a server that is still assembling is asked again, and nothing is sent again")
+    @Test("while the server assembles, the agent asks again and sends nothing again")
     func stillAssembling() async throws {
         let server = try FaultServer(faults: { endpoint, number in
             endpoint == .isFinish && number <= 2 ? .assembling : nil
@@ -50,7 +50,7 @@ struct AssemblyTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("a reply that was lost after the work was done makes no duplicate", arguments: FaultTableTests.requests)
+    @Test("a reply lost after the server did the work makes no duplicate", arguments: FaultTableTests.requests)
     func lostReply(request: FaultServer.Endpoint) async throws {
         let server = try FaultServer(faults: { endpoint, number in endpoint == request && number == 1 ? .lostReply : nil
         })
@@ -64,7 +64,7 @@ struct AssemblyTests {
         #expect(server.store.repeated <= 1)
     }
 
-    @Test("one reply in five lost, over 40 files")
+    @Test("40 files are uploaded although one reply in five is lost")
     func manyLostReplies() async throws {
         let server = try FaultServer(faults: { _, number in number % 5 == 3 ? .lostReply : nil })
         let agent = try Agent(remote: server.url)
@@ -75,7 +75,7 @@ struct AssemblyTests {
         expectClean(server, finished: keys)
     }
 
-    @Test("a server that forgot everything half-way gets that file again from the start, and no other")
+    @Test("if the server forgets a file half-way, only that file is sent again from the start")
     func forgets() async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(40))
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])

@@ -7,7 +7,7 @@ import Testing
 struct CaptivePortalTests {
     static let portals: [FaultServer.Fault] = [.html, .redirect("http://portal.invalid/login?mac=00"), .status(511)]
 
-    @Test("is waited for, and said once in words that tell what to do", arguments: portals)
+    @Test("makes files wait, and is logged once by its name", arguments: portals)
     func waiting(portal: FaultServer.Fault) async throws {
         let server = try FaultServer(faults: { _, _ in portal })
         let agent = try Agent(remote: server.url)
@@ -29,7 +29,7 @@ struct CaptivePortalTests {
         #expect(server.finished.contains(key))
     }
 
-    @Test("that comes up in the middle costs no fragment that had arrived", arguments: portals)
+    @Test("that appears during an upload costs no acknowledged fragment", arguments: portals)
     func inTheMiddle(portal: FaultServer.Fault) async throws {
         let server = try FaultServer(faults: { endpoint, number in
             endpoint == .upload && (8...12).contains(number) ? portal : nil

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The table of contract 4, one reply at a time on one request at a time.
-@Suite("Contract 4: a reply", .agents)
+@Suite("Contract 4: replies of the server", .agents)
 struct FaultTableTests {
     typealias Endpoint = FaultServer.Endpoint
     typealias Fault = FaultServer.Fault
@@ -18,7 +18,7 @@ struct FaultTableTests {
             .truncated,
         ]
 
-    @Test("that is temporary means waiting, then done", arguments: temporaryFaults, requests)
+    @Test("a temporary failure makes the file wait, and later it is done", arguments: temporaryFaults, requests)
     func temporary(fault: Fault, request: Endpoint) async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == request ? fault : nil })
         let agent = try Agent(remote: server.url)
@@ -35,7 +35,7 @@ struct FaultTableTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("that never comes is given up after reply_timeout and asked for again", arguments: requests)
+    @Test("a request without a reply is given up after reply_timeout and repeated", arguments: requests)
     func hang(request: Endpoint) async throws {
         let server = try FaultServer(faults: { endpoint, number in endpoint == request && number == 1 ? .hang : nil })
         let agent = try Agent(remote: server.url, ["upload.reply_timeout": "4s", "upload.stall_timeout": "4s"])
@@ -47,7 +47,7 @@ struct FaultTableTests {
     }
 
     @Test(
-        "404, 405 or 410 to preLoad is a wrong URL: temporary",
+        "404, 405 or 410 to preLoad means a wrong URL and is temporary",
         arguments: [
             Fault.status(404), .status(405), .status(410), .bodyCode(404),
         ])
@@ -66,7 +66,7 @@ struct FaultTableTests {
         [400, 402, 406, 409, 413, 415, 422, 451, 501, 505].map { .status($0) } + [.bodyCode(400), .bodyCode(501)]
 
     @Test(
-        "that is permanent means failed, in the server's words, and the end of it", arguments: permanentFaults, requests
+        "a permanent failure fails the file with the server's words, and no retry", arguments: permanentFaults, requests
     )
     func permanent(fault: Fault, request: Endpoint) async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == request ? fault : nil })
@@ -84,7 +84,7 @@ struct FaultTableTests {
     }
 
     @Test(
-        "404 or 410 on an id the server gave means preLoad again, for that content alone",
+        "404 or 410 for an issued id repeats preLoad for that content",
         arguments: [
             Fault.status(404), .status(410), .bodyCode(404),
         ], [Endpoint.upload, .isFinish])
@@ -101,7 +101,7 @@ struct FaultTableTests {
         #expect(server.store.mixtures == [])
     }
 
-    @Test("naming an unknown id in isFinish starts that one over and leaves the other")
+    @Test("an unknown id in isFinish restarts that upload only")
     func unknownFileIds() async throws {
         let server = try FaultServer(faults: FaultServer.keepsAssembling)
         let agent = try Agent(remote: server.url)
@@ -126,7 +126,7 @@ struct FaultTableTests {
         #expect(server.store.arrivals[keys[1]]?.values.allSatisfy { $0 == 1 } == true)
     }
 
-    @Test("a bare 404 to several ids is asked again id by id")
+    @Test("after a bare 404 to several ids, the agent asks id by id")
     func bareNotFound() async throws {
         let server = try FaultServer(faults: { endpoint, number in
             guard endpoint == .isFinish else { return nil }
@@ -142,7 +142,7 @@ struct FaultTableTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("that redirects is never followed")
+    @Test("a redirect is never followed")
     func redirect() async throws {
         let other = try FaultServer()
         let place = other.url + "/fileSection/preLoad.do"
@@ -156,7 +156,7 @@ struct FaultTableTests {
     }
 
     @Test(
-        "with Retry-After, in seconds or as a date, is obeyed", arguments: [false, true], [Endpoint.preLoad, .upload])
+        "Retry-After is obeyed, in seconds or as a date", arguments: [false, true], [Endpoint.preLoad, .upload])
     func retryAfter(asDate: Bool, request: Endpoint) async throws {
         // The fault stays until the test has seen the agent's reaction.
         let server = try FaultServer(faults: { endpoint, _ in
@@ -185,7 +185,7 @@ struct FaultTableTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("of failure again and again makes no hot loop", arguments: requests)
+    @Test("repeated failures make no hot loop", arguments: requests)
     func noHotLoop(request: Endpoint) async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == request ? .status(503) : nil })
         let agent = try Agent(remote: server.url, ["upload.retry_interval": "2m", "upload.fragments_in_flight": 1])

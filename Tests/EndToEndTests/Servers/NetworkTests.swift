@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The network", .agents)
 struct NetworkTests {
-    @Test("that swallows everything is noticed, and the upload goes on when it is back")
+    @Test("a stopped receiver is noticed, and the upload resumes when the receiver continues")
     func blackHole() async throws {
         let receiver = try await Receiver.started()
         let agent = try Agent(
@@ -27,7 +27,7 @@ struct NetworkTests {
         #expect(try receiver.objects() == [key])
     }
 
-    @Test("at 5 KB/s by our own limit is slow, and nothing is given up")
+    @Test("a bandwidth limit of 5 KB/s causes no stall")
     func slowByLimit() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["upload.bandwidth_limit": 5000, "upload.stall_timeout": "1s"])
@@ -38,7 +38,7 @@ struct NetworkTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("at 60 KB/s shows progress, speed and time left before the first fragment is through")
+    @Test("at 60 KB/s, status shows bytes in flight, speed and time left before the first fragment arrives")
     func slowIsShown() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["upload.bandwidth_limit": 60_000])
@@ -58,7 +58,7 @@ struct NetworkTests {
     }
 
     @Test(
-        "whose link lost a reply carries on within seconds of its return, long before a time-out",
+        "after a link lost a reply, the upload resumes within seconds of its return, before any timeout",
         .enabled(if: Unshare.mayNetwork, "\(Unshare.why)"))
     func lostReply() async throws {
         let agent = try Agent(
@@ -130,7 +130,7 @@ struct NetworkTests {
         #expect(ContinuousClock.now - back < .seconds(30))
     }
 
-    @Test("over IPv6 carries uploads", .enabled(if: Self.hasIPv6, "there is no ::1"))
+    @Test("uploads work over IPv6", .enabled(if: Self.hasIPv6, "there is no ::1"))
     func ipv6() async throws {
         let directory = try TemporaryDirectory(prefix: "outbox-six")
         let program = try Program(
@@ -152,7 +152,7 @@ struct NetworkTests {
         .contains("00000000000000000000000000000001") == true
 
     @Test(
-        "whose name server knows the server only later is waited for", .enabled(if: Unshare.mayMount, "\(Unshare.why)"))
+        "a file waits until the server's name resolves", .enabled(if: Unshare.mayMount, "\(Unshare.why)"))
     func nameComesLater() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: "http://upload.outbox.test:\(server.port)")
@@ -173,7 +173,7 @@ struct NetworkTests {
     }
 
     @Test(
-        "that comes back is tried at once, not at the end of a backoff",
+        "a new address of this machine starts an attempt at once, before the backoff ends",
         .enabled(if: Unshare.mayNetwork, "\(Unshare.why)"))
     func comesBack() async throws {
         let agent = try Agent(

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A proxy", .agents)
 struct ProxyTests {
-    @Test("from http_proxy carries uploads to a server that only it can find")
+    @Test("in http_proxy carries uploads to a server that only the proxy can resolve")
     func plain() async throws {
         let server = try FaultServer()
         let proxy = try ForwardProxy(targets: ["upload.invalid:8787": server.port])
@@ -17,7 +17,7 @@ struct ProxyTests {
         #expect(proxy.heads.count >= 3)
     }
 
-    @Test("makes a tunnel for https and sees neither token nor fields of the request")
+    @Test("tunnels https, and sees neither token nor header fields")
     func tunnel() async throws {
         try #require(TLSFront.isPossible, "openssl or python3 is not installed")
         let server = try FaultServer(token: "sesame")
@@ -38,7 +38,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("that refuses the tunnel is waited for", arguments: [407, 403, 502])
+    @Test("that refuses the tunnel makes the file wait", arguments: [407, 403, 502])
     func refused(status: Int) async throws {
         let proxy = try ForwardProxy(targets: [:], tunnelStatus: status)
         defer { proxy.stop() }
@@ -50,7 +50,7 @@ struct ProxyTests {
         #expect(waiting.error?.message.contains("\(status)") == true, "\(String(describing: waiting.error))")
     }
 
-    @Test("is not told what is meant for this very machine, the token least of all")
+    @Test("gets no requests for a loopback address, whatever http_proxy and ALL_PROXY say")
     func loopback() async throws {
         let server = try FaultServer(token: "sesame")
         let proxy = try ForwardProxy(targets: ["127.0.0.1:\(server.port)": server.port])
@@ -65,7 +65,7 @@ struct ProxyTests {
         #expect(proxy.heads == [])
     }
 
-    @Test("gets the token of a plain server only where insecure_http says so")
+    @Test("gets the token for a plain http server only with insecure_http")
     func token() async throws {
         let server = try FaultServer(token: "sesame")
         let proxy = try ForwardProxy(targets: ["upload.invalid:8787": server.port])

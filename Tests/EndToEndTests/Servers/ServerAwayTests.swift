@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A server that is away", .agents)
+@Suite("An unreachable server", .agents)
 struct ServerAwayTests {
-    @Test("means waiting with a reason and a time, and going on when it comes")
+    @Test("makes a file wait with a reason and a time, until the server starts")
     func comesLater() async throws {
         let receiver = try await Receiver.started()
         try await receiver.kill()
@@ -26,7 +26,7 @@ struct ServerAwayTests {
         #expect(try receiver.objects() == [key])
     }
 
-    @Test("and files that come meanwhile wait as well, over a restart of the agent")
+    @Test("makes later files wait too, across a restart of the agent")
     func overRestart() async throws {
         let receiver = try await Receiver.started()
         try await receiver.kill()
@@ -46,7 +46,7 @@ struct ServerAwayTests {
         #expect(try receiver.objects() == keys.sorted())
     }
 
-    @Test("because of a name that does not resolve is waited for as well")
+    @Test("whose name does not resolve makes a file wait too")
     func unresolvable() async throws {
         let agent = try Agent(remote: "http://no-such-host.invalid:8787")
         try await agent.start()
@@ -54,7 +54,7 @@ struct ServerAwayTests {
         #expect(try await agent.reached("a.jpg", .waiting).error?.retryable == true)
     }
 
-    @Test("the receiver keeps fragments over its own kill, and what it stores is whole")
+    @Test("keeps fragments across its own kill, and stores the whole file")
     func receiverKeepsFragments() async throws {
         let receiver = try await Receiver.started()
         let agent = try Agent(remote: receiver.url, ["upload.bandwidth_limit": "1MiB"])

@@ -6,7 +6,7 @@ import Testing
 @Suite("A dropped file arrives", .agents)
 struct StraightWayTests {
     @Test(
-        "whatever its size and type",
+        "of any size and type",
         arguments: [
             (SampleMedia.jpeg, 104_857), (.png, 524_288), (.mp4, 524_287), (.jpeg, 524_289), (.mp4, 20_000_000),
         ])
@@ -29,7 +29,7 @@ struct StraightWayTests {
         #expect(try Array(receiver.files().values) == [key])
     }
 
-    @Test("and every fragment as contract 4 writes it", arguments: [1, 524_287, 524_288, 524_289, 3_000_000])
+    @Test("in fragments as contract 4 specifies", arguments: [1, 524_287, 524_288, 524_289, 3_000_000])
     func everyFragment(payload: Int) async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -45,7 +45,7 @@ struct StraightWayTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("from sub-directories made on the spot")
+    @Test("from new subdirectories")
     func subdirectories() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -60,7 +60,7 @@ struct StraightWayTests {
         expectClean(server, finished: keys)
     }
 
-    @Test("with a whole tree that is moved in")
+    @Test("with a whole tree moved into the outbox")
     func movedTree() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -81,7 +81,7 @@ struct StraightWayTests {
         expectClean(server, finished: keys)
     }
 
-    @Test("when it is hard-linked into the outbox, which closes no file there")
+    @Test("when it is hard-linked into the outbox, without an event for a closed file")
     func hardLink() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -111,7 +111,7 @@ struct StraightWayTests {
         expectClean(server, finished: [Digest.md5(bytes)])
     }
 
-    @Test("when it was there before the agent's first start")
+    @Test("when it was dropped before the agent's first start")
     func beforeStart() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -124,7 +124,7 @@ struct StraightWayTests {
         expectClean(server, finished: keys)
     }
 
-    @Test("when it was dropped while the agent was down, and what was done stays done")
+    @Test("when it was dropped while the agent was down, and earlier files stay done")
     func whileDown() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -156,7 +156,7 @@ struct StraightWayTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("and a burst of 200 leaves nobody behind")
+    @Test("in a burst of 200 files")
     func burst() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("TLS", .agents, .enabled(if: TLSFront.isPossible, "openssl or python3 is not installed"))
 struct TLSTests {
-    @Test("is verified by the authority in ca_file")
+    @Test("accepts a certificate of the authority in ca_file")
     func ownAuthority() async throws {
         let server = try FaultServer(token: "sesame")
         let front = try await TLSFront(before: server.port)
@@ -17,7 +17,7 @@ struct TLSTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("of an authority nobody knows is refused before anything is sent")
+    @Test("refuses a certificate of an unknown authority before anything is sent")
     func unknownAuthority() async throws {
         let server = try FaultServer()
         let front = try await TLSFront(before: server.port)
@@ -31,7 +31,7 @@ struct TLSTests {
     }
 
     @Test(
-        "with a certificate that is not valid is waited for, until it is mended",
+        "with an invalid certificate makes the file wait until the certificate is valid",
         arguments: [
             ("IP:127.0.0.1", TLSFront.Validity.expired, "expired"), ("IP:127.0.0.1", .notYet, "not yet valid"),
             ("DNS:other.invalid", .now, "127.0.0.1"),

@@ -19,7 +19,7 @@ struct ReloadTests {
         try await listener.wait(for: "READY=1", after: reloading)
     }
 
-    @Test("lifts a bandwidth limit for the upload that is running")
+    @Test("lifts the bandwidth limit of a running upload")
     func bandwidth() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["upload.bandwidth_limit": "20KB"])
@@ -35,7 +35,7 @@ struct ReloadTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("takes another number of files in flight")
+    @Test("applies a changed upload.files_in_flight")
     func filesInFlight() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .assembling : nil })
         let agent = try Agent(remote: server.url, ["upload.files_in_flight": 1, "upload.bandwidth_limit": "20KB"])
@@ -56,7 +56,7 @@ struct ReloadTests {
         expectClean(server, finished: keys)
     }
 
-    @Test("takes another log level")
+    @Test("applies a changed log level")
     func logLevel() async throws {
         let listener = try NotifyListener(at: "@outbox-e2e-\(UUID().uuidString)")
         let agent = try Agent(
@@ -80,7 +80,7 @@ struct ReloadTests {
         #expect(agent.said("configuration is reloaded").count == 2)
     }
 
-    @Test("takes a token from a file of another name")
+    @Test("applies a changed remote.token_file")
     func tokenFile() async throws {
         let server = try FaultServer(token: "new")
         let agent = try Agent(remote: server.url, ["remote.token_file": "old.token"])
@@ -100,7 +100,7 @@ struct ReloadTests {
     }
 
     @Test(
-        "refuses a broken configuration, naming what is wrong, and the old one goes on",
+        "rejects an invalid configuration, names the key, and keeps the old configuration",
         arguments: ["upload.files_in_fligth", "upload.files_in_flight"])
     func broken(key: String) async throws {
         let server = try FaultServer()
@@ -114,7 +114,7 @@ struct ReloadTests {
         try await expectGoingOn(agent, server, mended: good)
     }
 
-    @Test("refuses what is no TOML, and the old configuration goes on")
+    @Test("rejects a file that is not TOML, and keeps the old configuration")
     func noTOML() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -140,7 +140,7 @@ struct ReloadTests {
         expectClean(server, finished: keys)
     }
 
-    @Test("names the keys that need a restart, and these alone")
+    @Test("names only the changed keys that need a restart")
     func needRestart() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -162,7 +162,7 @@ struct ReloadTests {
 @Suite("SIGTERM", .agents)
 struct TerminationTests {
     @Test(
-        "while the server hangs ends the agent within 5 s, with 0 and everything kept",
+        "ends the agent within 5 s while the server hangs, with status 0 and without losing progress",
         arguments: FaultTableTests.requests)
     func hanging(request: FaultServer.Endpoint) async throws {
         let server = try FaultServer(faults: { endpoint, number in

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("As a service", .agents)
+@Suite("The systemd service", .agents)
 struct ServiceTests {
     private static let nowhere = "http://127.0.0.1:1"
 
@@ -16,7 +16,7 @@ struct ServiceTests {
         return (try Agent(remote: Self.nowhere, environment: environment), listener)
     }
 
-    @Test("the service manager hears of the start, how it goes, a reload and the end")
+    @Test("the agent notifies the service manager of start, status, reload and stop")
     func notifications() async throws {
         let (agent, listener) = try supervised()
         try agent.launch()
@@ -38,7 +38,7 @@ struct ServiceTests {
         try await listener.wait(for: "STOPPING=1")
     }
 
-    @Test("the watchdog is fed while the agent is well")
+    @Test("the agent keeps notifying the watchdog")
     func watchdog() async throws {
         let (agent, listener) = try supervised(watchdog: "400000")
         try agent.launch()
@@ -47,7 +47,7 @@ struct ServiceTests {
         try await agent.stop()
     }
 
-    @Test("the status tells what waits")
+    @Test("the status contains the number of waiting files")
     func status() async throws {
         let (agent, listener) = try supervised()
         try agent.launch()
@@ -59,7 +59,7 @@ struct ServiceTests {
         try await agent.stop()
     }
 
-    @Test("a dry run prints a unit for this configuration, which systemd takes")
+    @Test("install --dry-run prints a unit for this configuration, and systemd accepts the unit")
     func dryRun() async throws {
         let agent = try Agent(remote: Self.nowhere)
         let output = try await agent.command("service", "install", "--dry-run")
@@ -107,7 +107,7 @@ struct ServiceTests {
             directory: agent.directory.path)
     }
 
-    @Test("install, status and uninstall go through systemctl, and leave nothing behind")
+    @Test("install, status and uninstall call systemctl, and uninstall removes the unit")
     func wholeLife() async throws {
         let agent = try Agent(remote: Self.nowhere)
         let path = try systemctl(agent, "case \"$2\" in show) echo ActiveState=active; echo SubState=running;; esac")
@@ -139,7 +139,7 @@ struct ServiceTests {
         #expect(try await run(agent, ["uninstall"], path: path).code == 66)
     }
 
-    @Test("without a service manager the unit is written, and the command ends with 69 and says what is left to do")
+    @Test("without a service manager, install writes the unit, exits with 69 and says what to do next")
     func noManager() async throws {
         let agent = try Agent(remote: Self.nowhere)
         let path = try systemctl(agent, "echo 'Failed to connect to bus: No medium found' >&2; exit 1")
@@ -151,7 +151,7 @@ struct ServiceTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: units).count == 1)
     }
 
-    @Test("a system unit never runs as root, and names a user who is there", arguments: ["root", "no-such-user", ""])
+    @Test("a system unit needs a user who exists and is not root", arguments: ["root", "no-such-user", ""])
     func refusedUsers(user: String) async throws {
         let agent = try Agent(remote: Self.nowhere)
         let arguments = ["install", "--system", "--dry-run"] + (user.isEmpty ? [] : ["--user", user])

@@ -30,7 +30,7 @@ private final class Loop: Sendable {
     }
 }
 
-@Suite("SIGTERM is obeyed", .heavy)
+@Suite("SIGTERM ends the agent", .heavy)
 struct StopTests {
     /// Stops the agent and checks that it ends by itself, before the last resort kills it after 15 s.
     private func expectEnd(of agent: Agent) async throws {
@@ -44,7 +44,7 @@ struct StopTests {
         return try? JSONSerialization.jsonObject(with: answer.body) as? [String: Any]
     }
 
-    @Test("in the middle of a flood of events")
+    @Test("during a flood of file events")
     func events() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["sidecars.rejected": false])
@@ -62,7 +62,7 @@ struct StopTests {
         for loop in loops { try await loop.end() }
     }
 
-    @Test("and requests are answered, while directories are renamed again and again")
+    @Test("while directories are renamed again and again, and until then it answers requests")
     func renames() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["sidecars.rejected": false])
@@ -85,7 +85,7 @@ struct StopTests {
         for loop in loops { try await loop.end() }
     }
 
-    @Test("while files are hashed that take minutes")
+    @Test("while it hashes files that take minutes")
     func hashing() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.media_only": false, "intake.max_file_size": "1TB"])
@@ -99,7 +99,7 @@ struct StopTests {
         try await expectEnd(of: agent)
     }
 
-    @Test("in the middle of a scan")
+    @Test("during a scan")
     func scan() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -108,7 +108,7 @@ struct StopTests {
         try await expectEnd(of: agent)
     }
 
-    @Test("in the middle of control requests, those without an end included")
+    @Test("during control requests, endless event streams included")
     func control() async throws {
         let server = try FaultServer(faults: { _, _ in .status(503) })
         let agent = try Agent(remote: server.url)
@@ -131,7 +131,7 @@ struct StopTests {
         for loop in loops { try await loop.end() }
     }
 
-    @Test("while the outbox is away, and at the moment it comes back", arguments: [false, true])
+    @Test("while the outbox is away, or just after its return", arguments: [false, true])
     func away(isBack: Bool) async throws {
         let server = try FaultServer(faults: { _, _ in .status(503) })
         let agent = try Agent(remote: server.url)
@@ -148,7 +148,7 @@ struct StopTests {
         try await expectEnd(of: agent)
     }
 
-    @Test("while nothing can be written to the ledger")
+    @Test("while all writes to the ledger fail")
     func commits() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)

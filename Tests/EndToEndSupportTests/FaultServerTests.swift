@@ -7,7 +7,7 @@ struct FaultServerTests {
 
     // MARK: Posts
 
-    @Test("makes a post of finished files, and answers the same however often it is told")
+    @Test("makes a post of finished files, and answers a repeated commit with the same URL")
     func post() throws {
         let server = try FaultServer()
         let client = SectionClient(server: server)
@@ -21,7 +21,7 @@ struct FaultServerTests {
         #expect(server.count(.commit) == 2)
     }
 
-    @Test("finds a planted contradiction, and keeps what came first")
+    @Test("finds a planted contradiction, and keeps the first commit")
     func contradiction() throws {
         let server = try FaultServer()
         let client = SectionClient(server: server)
@@ -32,7 +32,7 @@ struct FaultServerTests {
         #expect(server.store.posts.posts.values.map(\.payload.title) == ["Sea"])
     }
 
-    @Test("takes another revision for another post")
+    @Test("stores another revision as another post")
     func revisions() throws {
         let server = try FaultServer()
         let client = SectionClient(server: server)
@@ -43,7 +43,7 @@ struct FaultServerTests {
         #expect(server.store.posts.contradictions.isEmpty)
     }
 
-    @Test("finds a planted commit of a file that is not finished")
+    @Test("finds a planted commit of an unfinished file")
     func unfinished() throws {
         let server = try FaultServer()
         let client = SectionClient(server: server)
@@ -51,7 +51,7 @@ struct FaultServerTests {
         #expect(server.store.violations.count == 1 && server.store.posts.posts.isEmpty)
     }
 
-    @Test("may forget a file, which is no fault of who commits it")
+    @Test("answers 404 to the commit of a forgotten file, without a violation")
     func forgotten() throws {
         let server = try FaultServer()
         let client = SectionClient(server: server)
@@ -62,7 +62,7 @@ struct FaultServerTests {
     }
 
     @Test(
-        "finds what no commit may say",
+        "finds invalid values in a commit",
         arguments: [
             ("title", ""), ("sourceId", ""), ("cover", "4711"), ("createDate", "2026-11-21T09:30:00"),
             ("createDate", "21.11.2026"),
@@ -74,7 +74,7 @@ struct FaultServerTests {
         #expect(server.store.violations.count == 1)
     }
 
-    @Test("loses the reply to a commit that it took, when told to")
+    @Test("stores a commit and then loses its reply")
     func lostReply() throws {
         let server = try FaultServer { endpoint, number in endpoint == .commit && number == 1 ? .lostReply : nil }
         let client = SectionClient(server: server)
@@ -84,7 +84,7 @@ struct FaultServerTests {
         #expect(server.store.posts.post(titled: "Sea")?.times == 2)
     }
 
-    @Test("answers a commit with any other fault and takes nothing then", arguments: [401, 404, 503])
+    @Test("answers a commit with any other fault, and then stores no post", arguments: [401, 404, 503])
     func fault(status: Int) throws {
         let server = try FaultServer { endpoint, _ in endpoint == .commit ? .status(status) : nil }
         let client = SectionClient(server: server)
@@ -92,7 +92,7 @@ struct FaultServerTests {
         #expect(server.store.posts.posts.isEmpty && server.count(.commit) == 1)
     }
 
-    @Test("fails to assemble the files it is told to, and no others")
+    @Test("fails to assemble the files named in the fault, and no others")
     func assembly() throws {
         let server = try FaultServer { endpoint, number in
             endpoint == .isFinish && number != 2 ? .assemblyFailedFor(["b", "c"]) : nil
@@ -111,7 +111,7 @@ struct FaultServerTests {
 
     // MARK: Users
 
-    @Test("keeps what one user has from the others")
+    @Test("hides the files of one user from the others")
     func users() throws {
         let server = try FaultServer(tellsExisting: true, tokens: ["for-anna": "anna", "for-ben": "ben"])
         let anna = SectionClient(server: server, token: "for-anna")
@@ -129,7 +129,7 @@ struct FaultServerTests {
         #expect(server.store.repeated == 0 && server.store.violations.isEmpty)
     }
 
-    @Test("refuses a token that is nobody's", arguments: ["for-carl", nil])
+    @Test("refuses an unknown or missing token", arguments: ["for-carl", nil])
     func unknownToken(token: String?) throws {
         let server = try FaultServer(tokens: ["for-anna": "anna"])
         #expect(try SectionClient(server: server, token: token).post("/fileSection/isFinish.do", [:]).status == 401)
@@ -138,7 +138,7 @@ struct FaultServerTests {
 
     // MARK: Records
 
-    @Test("tells which files were asked about together")
+    @Test("records which files each request names")
     func records() throws {
         let server = try FaultServer()
         let client = SectionClient(server: server)
@@ -150,7 +150,7 @@ struct FaultServerTests {
         #expect(server.deletions == [["b", "4711"]])
     }
 
-    @Test("tells which files came with whose token, also after they were deleted")
+    @Test("records the files sent with each token, even after their deletion")
     func tokens() throws {
         let server = try FaultServer(tokens: ["for-anna": "anna", "for-ben": "ben"])
         let anna = SectionClient(server: server, token: "for-anna")

@@ -17,7 +17,7 @@ struct JudgeTests {
         judge.verdict(stored: stored) { _ in sidecar }
     }
 
-    @Test("finds nothing where all is well")
+    @Test("finds nothing if all is well")
     func clean() {
         var judge = Judge()
         judge.stands(one, at: "a.jpg")
@@ -33,14 +33,14 @@ struct JudgeTests {
         #expect(judge.unfinished(among: ["a.jpg"]) { _ in state.map { sidecar($0, key: one) } } == ["a.jpg"])
     }
 
-    @Test("does not take a sidecar's word for an object that is not there")
+    @Test("finds a missing object, even if the sidecar says done")
     func claimed() {
         var judge = Judge()
         judge.stands(one, at: "a.jpg")
         #expect(verdict(of: judge, Stored(finished: []), sidecar(.done, key: one)).lost.count == 1)
     }
 
-    @Test("calls a path lost whose outcome is for the content before")
+    @Test("finds a path lost if its outcome belongs to the earlier content")
     func outdated() {
         var judge = Judge()
         judge.stands(one, at: "a.jpg")
@@ -49,7 +49,7 @@ struct JudgeTests {
         #expect(verdict(of: judge, Stored(finished: [one, two]), sidecar(.done, key: two)).isClean)
     }
 
-    @Test("accepts either content after a change that nothing tells of")
+    @Test("accepts either content after a change that may go unnoticed")
     func unnoticed() {
         var judge = Judge()
         judge.stands(one, at: "a.jpg")
@@ -59,7 +59,7 @@ struct JudgeTests {
         #expect(!verdict(of: judge, Stored(finished: []), sidecar(.done, key: two)).isClean)
     }
 
-    @Test("accepts a refusal that says why, and no other")
+    @Test("accepts a refusal only with a reason")
     func refused() {
         var judge = Judge()
         judge.stands(one, at: "a.jpg")
@@ -77,7 +77,7 @@ struct JudgeTests {
         #expect(found.lost.isEmpty && found.mixtures.isEmpty)
     }
 
-    @Test("finds a planted mixture: an object that never stood in a file")
+    @Test("finds a planted mixture: an object that no file ever contained")
     func mixture() {
         var judge = Judge()
         judge.stands(one, at: "a.jpg")
@@ -88,7 +88,7 @@ struct JudgeTests {
         #expect(verdict(of: judge, Stored(finished: [one, two]), sidecar(.done, key: one)).isClean)
     }
 
-    @Test("passes on what the server found: bytes that do not belong together, and broken rules")
+    @Test("reports the mixtures and violations that the server found")
     func server() {
         let stored = Stored(finished: [], mixed: ["x"], violations: ["y"])
         let found = Judge().verdict(stored: stored) { _ in nil }
@@ -96,7 +96,7 @@ struct JudgeTests {
         #expect(found.details == ["mixture: x", "violation: y"])
     }
 
-    @Test("asks nothing of a path that the trial removed")
+    @Test("expects nothing of a path that the trial removed")
     func removed() {
         var judge = Judge()
         judge.stands(one, at: "a.jpg")

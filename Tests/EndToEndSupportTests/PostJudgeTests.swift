@@ -33,13 +33,13 @@ struct PostJudgeTests {
         return server.store.posts.post(titled: "Sea")?.url
     }
 
-    @Test("finds nothing where all is well")
+    @Test("finds nothing if all is well")
     func clean() throws {
         let url = try post(["a", "b"])
         #expect(verdict(of: ["a", "b"], sidecar(["a", "b"], url: url)).isClean)
     }
 
-    @Test("finds a source without a sidecar, and one that is not done")
+    @Test("finds a directory without a post's sidecar, and a post that is not done")
     func open() throws {
         let url = try post(["a"])
         #expect(verdict(of: ["a"], nil).lost.count == 1)
@@ -49,21 +49,21 @@ struct PostJudgeTests {
         #expect(verdict(of: ["a"], pending).lost.count == 1)
     }
 
-    @Test("does not take a sidecar's word for a post that is not there")
+    @Test("finds a missing post, even if the sidecar says done")
     func claimed() throws {
         #expect(verdict(of: ["a"], sidecar(["a"], url: "http://127.0.0.1/s/1")).lost.count == 1)
         let url = try post(["a"])
         #expect(verdict(of: ["a"], sidecar(["a"], revision: 2, url: url)).lost.count == 1)
     }
 
-    @Test("finds a file that is not in its post, and one that is there for no reason")
+    @Test("finds a file missing from its post, and a file that does not belong there")
     func contents() throws {
         let url = try post(["a", "b"])
         let found = verdict(of: ["a", "c"], sidecar(["a", "c"], url: url))
         #expect(found.lost.count == 1 && found.mixtures.count == 1)
     }
 
-    @Test("finds a second post of one source: under another id, or as a revision that says the same")
+    @Test("finds a second post of one directory: under another id, or as an identical revision")
     func twice() throws {
         let url = try post(["a"])
         let ids = try client.upload(["a"])
@@ -74,7 +74,7 @@ struct PostJudgeTests {
         #expect(verdict(of: ["a"], last).twice.count == 2)
     }
 
-    @Test("finds a revision that was told with two payloads")
+    @Test("finds a revision that was committed with two payloads")
     func contradiction() throws {
         let url = try post(["a"])
         _ = try client.commit(client.upload(["b"]))

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Accounts between two runs, and at the moment of a logout", .agents)
+@Suite("Accounts between two runs and during a logout", .agents)
 struct AccountEdgeTests {
-    @Test("a profile picture that waited is discarded, also by a logout while the agent is down; a new one waits")
+    @Test("a logout without an agent discards a waiting profile picture, and a new one waits for a login")
     func portrait() async throws {
         // The long retry delay ensures that no request is on its way when the agent is killed.
         let server = try FaultServer(faults: { endpoint, _ in
@@ -31,7 +31,7 @@ struct AccountEdgeTests {
         #expect(server.store.portraits.count == 1)
     }
 
-    @Test("the same where the agent was down from the logout to the next login")
+    @Test("without an agent between logout and login, files dropped in between belong to the next user")
     func nextOffline() async throws {
         let home = try Household()
         let agent = home.agent
@@ -52,7 +52,7 @@ struct AccountEdgeTests {
         home.expectFinished(["anna": [first, old], "ben": [free]])
     }
 
-    @Test("a source that is found at the start belongs to who was signed in when it was dropped")
+    @Test("a post found at the start belongs to the user who was signed in when it was dropped")
     func foundSource() async throws {
         let home = try Household()
         let agent = home.agent
@@ -72,7 +72,7 @@ struct AccountEdgeTests {
         home.expectFinished(["anna": [first, picture], "ben": []])
     }
 
-    @Test("a logout in the middle of uploads sends nothing without a token")
+    @Test("a logout during uploads sends nothing without a token")
     func underWay() async throws {
         let home = try Household(uploadDelay: .milliseconds(5))
         let agent = home.agent
@@ -93,7 +93,7 @@ struct AccountEdgeTests {
         home.expectFinished(["anna": keys])
     }
 
-    @Test("somebody who signed in and never ran is remembered: what was dropped then is theirs")
+    @Test("files belong to the user signed in when they were dropped, even if no agent ran")
     func neverRan() async throws {
         let home = try Household()
         let agent = home.agent

@@ -13,7 +13,7 @@ struct AccountTests {
         case begunAnew = "once it has begun anew"
     }
 
-    @Test("what was done for one is not done for another who drops the same, and what the first dropped stays theirs")
+    @Test("a content done for one user is sent again for another user, and stays done for the first")
     func change() async throws {
         let home = try Household()
         let agent = home.agent
@@ -41,7 +41,7 @@ struct AccountTests {
         #expect(try await agent.stop() == .exited(0))
     }
 
-    @Test("the agent answers for whoever signed in when login returns, and again for the one before")
+    @Test("when login returns, the agent answers and names the new account")
     func returnsWhenBack() async throws {
         let home = try Household()
         let agent = home.agent
@@ -57,7 +57,7 @@ struct AccountTests {
         #expect(agent.program?.ending == nil)
     }
 
-    @Test("what was dropped before anybody signed in belongs to who signs in first")
+    @Test("files dropped before any login belong to the first user who signs in")
     func nobody() async throws {
         let home = try Household()
         let agent = home.agent
@@ -74,7 +74,7 @@ struct AccountTests {
         home.expectFinished(["anna": [key], "ben": [own]])
     }
 
-    @Test("a kill in the middle of a change loses nothing and gives nothing away", arguments: Moment.allCases)
+    @Test("a kill during a change of user loses no file and uses no wrong token", arguments: Moment.allCases)
     func killed(moment: Moment) async throws {
         let home = try Household(uploadDelay: .milliseconds(60), ["upload.fragments_in_flight": 1])
         // However busy the machine is, no upload of Anna's finishes before Ben is signed in.
@@ -121,7 +121,7 @@ struct AccountTests {
         }
     }
 
-    @Test("what is found at the start belongs to who was signed in when it was dropped, whoever signed in meanwhile")
+    @Test("files found at the start belong to the user who was signed in when they were dropped")
     func found() async throws {
         let home = try Household()
         let agent = home.agent
@@ -146,7 +146,7 @@ struct AccountTests {
         home.expectFinished(["anna": [first, old], "ben": [new]])
     }
 
-    @Test("a profile picture that waits is discarded when somebody else signs in, and never sent for them")
+    @Test("a waiting profile picture is discarded when another user signs in, and never sent for that user")
     func portrait() async throws {
         let home = try Household()
         home.server.setFaults { endpoint, _ in endpoint == .portrait ? .status(503) : nil }

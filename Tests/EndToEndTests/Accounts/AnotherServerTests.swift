@@ -7,7 +7,7 @@ import Testing
 @Suite("Another web server in the place of the upload server", .agents)
 struct AnotherServerTests {
     @Test(
-        "fails no file: it is asked every retry_interval and said once with its own words",
+        "fails no file, is asked every retry_interval, and is logged once with its own words",
         arguments: FaultTableTests.requests, [400, 413, 501])
     func page(request: FaultServer.Endpoint, status: Int) async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == request ? .page(status) : nil })

@@ -26,7 +26,7 @@ struct CredentialTests {
         #expect(Set(server.records.map(\.authorization)) == ["Bearer sesame"])
     }
 
-    @Test("from OUTBOX_TOKEN come before those of token_file")
+    @Test("from OUTBOX_TOKEN take precedence over token_file")
     func environmentFirst() async throws {
         let server = try FaultServer(token: "from-environment")
         let agent = try Agent(
@@ -37,7 +37,7 @@ struct CredentialTests {
         try await agent.reached("a.jpg", .done)
     }
 
-    @Test("that are missing or refused mean signed_out for all, and new ones in token_file go on at once")
+    @Test("that are refused make all files signed_out, and new ones in token_file resume them at once")
     func refused() async throws {
         let server = try FaultServer(token: "new")
         let agent = try agent(for: server, token: "old")
@@ -53,7 +53,7 @@ struct CredentialTests {
         expectClean(server, finished: keys)
     }
 
-    @Test("that expire in the middle cost no fragment that had arrived")
+    @Test("that expire during an upload cost no acknowledged fragment")
     func expire() async throws {
         let server = try FaultServer(
             uploadDelay: .milliseconds(40), token: "one", faults: FaultServer.keepsAssembling)
@@ -73,7 +73,7 @@ struct CredentialTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("refused are probed once per retry_interval, not by every file")
+    @Test("that are refused are probed once per retry_interval, not by every file")
     func probes() async throws {
         let server = try FaultServer(token: "new")
         let agent = try agent(for: server, token: "old", ["upload.retry_interval": "1s"])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Actions on uploads whose owner is not signed in.
-@Suite("Uploads of somebody who is not signed in", .agents)
+@Suite("Uploads of a user who is not signed in", .agents)
 struct ParkedTests {
     /// Returns a household where Anna has uploads under way, with a few fragments of each, and Ben has just signed
     /// in. The server's delay keeps the uploads unfinished.
@@ -25,7 +25,7 @@ struct ParkedTests {
         Set(home.server.records.filter { $0.endpoint == .delete && $0.user == "anna" }.flatMap(\.files).map(\.name))
     }
 
-    @Test("can be cancelled, paused, removed and renamed one by one, and that counts once the owner is back")
+    @Test("can be cancelled, paused, removed and renamed one by one, with effect once the owner returns")
     func oneByOne() async throws {
         let names = ["cancel", "pause", "remove", "rename", "stay"].map { "anna-\($0).mp4" }
         let (home, keys) = try await parked(names)
@@ -60,7 +60,7 @@ struct ParkedTests {
         #expect(home.server.store.repeated <= names.count)
     }
 
-    @Test("that somebody else overwrites are that one's from then on")
+    @Test("end if another user overwrites the file, which then belongs to that user")
     func overwritten() async throws {
         let (home, _) = try await parked(["picture.mp4"])
         let key = try home.agent.drop("picture.mp4", .mp4, size: 5000)
@@ -74,7 +74,7 @@ struct ParkedTests {
         home.expectFinished(["anna": [], "ben": [key]])
     }
 
-    @Test("are cancelled by cancel --all, and deleted on the server once the owner is back")
+    @Test("are cancelled by cancel --all, and deleted on the server once the owner returns")
     func cancelAll() async throws {
         let (home, keys) = try await parked(["anna-1.mp4", "anna-2.mp4"])
         let agent = home.agent
@@ -98,7 +98,7 @@ struct ParkedTests {
         home.expectFinished(["anna": [], "ben": []])
     }
 
-    @Test("are told by status, not by wait as over, and can't be hurried")
+    @Test("are shown by status, keep wait waiting, and start neither by retry nor by first")
     func told() async throws {
         let (home, keys) = try await parked(["anna.mp4"])
         let entry = try #require(try await home.agent.entry("anna.mp4"))
@@ -123,7 +123,7 @@ struct ParkedTests {
         #expect(try await home.agent.command("wait", "ben.mp4").code == 0)
     }
 
-    @Test("can be paused, resumed and cancelled as a source, too")
+    @Test("can be paused, resumed and cancelled as a post, too")
     func sources() async throws {
         let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
         let agent = home.agent

@@ -7,7 +7,7 @@ import Testing
 struct RefusedSessionTests {
     private static let said = "the server requires another token"
 
-    @Test("is said once, probed once per retry_interval, also over a restart, and costs no progress")
+    @Test("is reported once per run, probed once per retry_interval, and costs no progress")
     func refused() async throws {
         let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
         let (server, agent) = (home.server, home.agent)
@@ -61,7 +61,7 @@ struct RefusedSessionTests {
         #expect(times[0].duration(to: times[2]) > .seconds(1.5), "two intervals of a second, less what jitter takes")
     }
 
-    @Test("of one user says nothing of another's: they go on at once, and the first waits for hers")
+    @Test("of one user does not affect the next user, whose files upload at once")
     func others() async throws {
         let home = try Household()
         home.server.require(tokens: ["for-ben": "ben", "new": "anna"])
@@ -80,7 +80,7 @@ struct RefusedSessionTests {
     }
 }
 
-@Suite("The session on the socket", .agents)
+@Suite("The session over the control socket", .agents)
 struct SocketSessionTests {
     private func ask(_ method: String, _ agent: Agent, _ body: String = "") -> Int? {
         ControlSocket.ask(
@@ -92,7 +92,7 @@ struct SocketSessionTests {
         ask("POST", agent, "{\"token\":\"\(Agent.token(of: user))\",\"user\":\"\(user)\"}")
     }
 
-    @Test("is that of login and logout: it parks, stops and takes up again")
+    @Test("works like login and logout: it parks, stops and resumes uploads")
     func session() async throws {
         let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
         let agent = home.agent

@@ -19,7 +19,7 @@ struct SessionTests {
         return lstat(path, &status) == 0 ? status.st_mode & 0o777 : nil
     }
 
-    @Test("a token given while no agent runs is kept with mode 0600 and used by the next one")
+    @Test("login without an agent stores the token with mode 0600, and the next agent uses it")
     func offline() async throws {
         let server = try FaultServer(token: "sesame")
         let agent = try Agent(remote: server.url)
@@ -36,7 +36,7 @@ struct SessionTests {
         try await agent.reached("a.jpg", .done)
     }
 
-    @Test("a token given to a running agent lets signed-out uploads go on, and logout stops new ones")
+    @Test("login with a running agent resumes signed-out uploads, and logout stops new ones")
     func online() async throws {
         let server = try FaultServer(token: "sesame")
         let agent = try Agent(remote: server.url)
@@ -56,7 +56,7 @@ struct SessionTests {
         try await agent.reached("b.jpg", .signedOut)
     }
 
-    @Test("logout while no agent runs removes what was kept; that there is nothing is no error")
+    @Test("logout without an agent removes token and user, and a second logout is no error")
     func offlineLogout() async throws {
         let agent = try Agent(remote: Self.nowhere)
         let file = try write("sesame\n", "given", for: agent)
@@ -67,7 +67,7 @@ struct SessionTests {
         #expect(try await agent.command("logout").code == 0)
     }
 
-    @Test("what can't be a token is 77 and keeps the one before", arguments: ["", "two words\n", "two\nlines\n"])
+    @Test("an invalid token exits with 77 and keeps the stored one", arguments: ["", "two words\n", "two\nlines\n"])
     func refused(text: String) async throws {
         let agent = try Agent(remote: Self.nowhere)
         #expect(try await agent.command("login", "--token-file", write("good", "given", for: agent)).code == 0)
@@ -77,7 +77,7 @@ struct SessionTests {
     }
 
     @Test(
-        "a name that is blank or holds control characters is 64, before any token is read", arguments: [" ", "an\nna"])
+        "a blank name or control characters exit with 64, before any token is read", arguments: [" ", "an\nna"])
     func badName(user: String) async throws {
         let agent = try Agent(remote: Self.nowhere)
         let output = try await agent.command("login", "--user", user, "--token-file", "/nonexistent")
@@ -85,13 +85,13 @@ struct SessionTests {
         #expect(mode("\(agent.state)/user") == nil)
     }
 
-    @Test("a token file that is missing is 66")
+    @Test("a missing token file exits with 66")
     func missing() async throws {
         let agent = try Agent(remote: Self.nowhere)
         #expect(try await agent.command("login", "--token-file", "/nonexistent").code == 66)
     }
 
-    @Test("a token that would go over plain http to another machine is not taken")
+    @Test("a token that would go over plain http to another machine is not stored")
     func plainHTTP() async throws {
         let agent = try Agent(remote: "http://upload.example.org")
         let output = try await agent.command("login", "--token-file", write("sesame", "given", for: agent))
@@ -100,7 +100,7 @@ struct SessionTests {
     }
 
     @Test(
-        "login says what the server made of the token, and keeps it all the same, with an agent and without",
+        "login reports whether the server refused the token, and stores it either way",
         arguments: [true, false])
     func verdict(isRunning: Bool) async throws {
         let server = try FaultServer(token: "right-token")
@@ -117,7 +117,7 @@ struct SessionTests {
         #expect(json.standardOutput.contains("\"server\":\"refused\""), "\(json)")
     }
 
-    @Test("login says that a server could not be asked, after 5 s at most where it says nothing")
+    @Test("login reports that the server gave no usable answer, after at most 5 s")
     func silentServer() async throws {
         let server = try FaultServer(faults: { _, _ in .hang })
         for (url, reason) in [(server.url, "no answer within 5 s"), (Self.nowhere, "no usable answer")] {
@@ -128,7 +128,7 @@ struct SessionTests {
         }
     }
 
-    @Test("login says where another token takes precedence")
+    @Test("login reports that the token in token_file takes precedence")
     func precedence() async throws {
         let agent = try Agent(remote: Self.nowhere, ["remote.token_file": "other"])
         _ = try write("other\n", "other", for: agent)

@@ -48,7 +48,7 @@ struct SignedOutTests {
         #expect(scene.server.store.repeated <= 2, sourceLocation: sourceLocation)
     }
 
-    @Test("nothing is sent, over restarts and a kill, and the login of the same person goes on where it was")
+    @Test("nothing is sent, across a restart and a kill, until the same user signs in and resumes the uploads")
     func online() async throws {
         let scene = try await scene()
         let agent = scene.agent
@@ -73,7 +73,7 @@ struct SignedOutTests {
         expectWhole(scene, [late])
     }
 
-    @Test("while the agent is down nothing is sent either, not even without a token")
+    @Test("without an agent, the next start sends nothing either, even if the server needs no token")
     func offline() async throws {
         let scene = try await scene()
         let agent = scene.agent
@@ -92,7 +92,7 @@ struct SignedOutTests {
         #expect(try await agent.problems() == [])
     }
 
-    @Test("a source waits, too, and is posted after the login")
+    @Test("a post waits too, and is committed after the login")
     func source() async throws {
         let scene = try await scene()
         let agent = scene.agent
@@ -112,7 +112,7 @@ struct SignedOutTests {
         #expect(scene.server.store.posts.posts.count == 1)
     }
 
-    @Test("a token that appears in token_file goes on")
+    @Test("a token that appears in token_file resumes the uploads")
     func tokenFile() async throws {
         let scene = try await scene(["remote.token_file": "token-file"])
         try await scene.agent.logout()
@@ -122,7 +122,7 @@ struct SignedOutTests {
         expectWhole(scene)
     }
 
-    @Test("what is dropped goes with whoever signs in next, and what was there before waits for its owner")
+    @Test("new files belong to the next user who signs in, and earlier files wait for their owner")
     func next() async throws {
         let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
         let agent = home.agent

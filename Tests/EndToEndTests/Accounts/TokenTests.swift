@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A token over plain http", .agents)
 struct TokenTests {
-    @Test("goes to this very machine by its name")
+    @Test("goes to localhost")
     func localhost() async throws {
         let server = try FaultServer(token: "sesame")
         let agent = try Agent(remote: "http://localhost:\(server.port)", environment: ["OUTBOX_TOKEN": "sesame"])
@@ -23,7 +23,7 @@ struct TokenTests {
     }
 
     @Test(
-        "goes nowhere else: the agent does not even start",
+        "goes nowhere else, and the agent does not start",
         arguments: [
             "localhost.example.invalid", "localhost-2.invalid", "127.0.0.1.invalid", "128.0.0.1", "127.1", "0.0.0.0",
             "192.0.2.1",

@@ -55,7 +55,7 @@ struct TurnTests {
         return progress
     }
 
-    @Test("send nothing with the other's token, lose nothing, and each gets what is theirs")
+    @Test("never send files with the other's token, and lose none")
     func turns() async throws {
         // No large file finishes before the next turn.
         let home = try Household(uploadDelay: .seconds(1), Self.settings)

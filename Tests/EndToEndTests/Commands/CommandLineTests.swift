@@ -9,7 +9,7 @@ struct CommandLineTests {
     private static let nowhere = "http://127.0.0.1:1"
 
     @Test(
-        "wrong usage ends with 64 and one line that names the command's help",
+        "wrong usage exits with 64 and one line that names the command's help",
         arguments: [
             (["--nonsense"], "outbox: unknown option '--nonsense'; see `outbox --help`"),
             (["no-such-command"], "outbox: unknown command 'no-such-command'; see `outbox --help`"),
@@ -53,7 +53,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "help, version and completion are no errors: on stdout, with 0",
+        "help, version and completion script go to stdout, with status 0",
         arguments: [
             ["--help"], ["help", "pause"], ["wait", "--help"], ["avatar"], ["--version"],
             ["--generate-completion-script", "bash"],
@@ -73,7 +73,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "an unknown key ends with 78 and names file, line, key and the nearest known key", arguments: ["run", "status"])
+        "an unknown key exits with 78 and names file, line, key and nearest known key", arguments: ["run", "status"])
     func unknownKey(command: String) async throws {
         let agent = try Agent(remote: Self.nowhere)
         let text = "outbox = \"outbox\"\nstate = \"state\"\n\n[upload]\nfiles_in_fligth = 3\n"
@@ -89,7 +89,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "a wrong type or bad value ends with 78 and names the key",
+        "a wrong type or bad value exits with 78 and names the key",
         arguments: [
             ("[upload]\nfiles_in_flight = \"many\"\n", "files_in_flight"), ("[intake]\nsettle = \"soon\"\n", "settle"),
             ("[intake]\nmedia_only = 3\n", "media_only"), ("[remote]\nprotocol = \"carrier-pigeon\"\n", "protocol"),
@@ -118,7 +118,7 @@ struct CommandLineTests {
         #expect(agent.program?.ending == nil)
     }
 
-    @Test("a second agent on the same outbox with another state directory says so, until the first has ended")
+    @Test("a second agent on the same outbox with another state directory reports the first until it ends")
     func sharedOutbox() async throws {
         let first = try Agent(remote: Self.nowhere)
         try await first.start()
@@ -133,7 +133,7 @@ struct CommandLineTests {
         #expect(try await !second.problems().contains { $0.contains("works on the same outbox") })
     }
 
-    @Test("run names the configuration in force, and says whether the server can be reached")
+    @Test("run logs its configuration file, and whether the server can be reached")
     func start() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -148,7 +148,7 @@ struct CommandLineTests {
         try await agent.hasSaid("warning", "the server can't be reached now", Self.nowhere)
     }
 
-    @Test("run and config check say where ./agent.toml keeps one's own configuration from being read")
+    @Test("run and config check warn that ./agent.toml hides the user's own configuration")
     func shadowed() async throws {
         let agent = try Agent(remote: Self.nowhere)
         let own = agent.directory.path(".config/outbox/agent.toml")
@@ -176,7 +176,7 @@ struct CommandLineTests {
         try await agent.hasSaid("error", "remote.ca_file can't be read", "correct the path", "/no/such/authorities.pem")
     }
 
-    @Test("a file outside of the outbox is told apart from none, with the command that copies it")
+    @Test("for a file outside the outbox, the error shows the command that copies it")
     func outside() async throws {
         let agent = try Agent(remote: Self.nowhere)
         try await agent.start()
@@ -207,7 +207,7 @@ struct CommandLineTests {
         #expect(!(plain.standardOutput + json.standardOutput).contains("topsecret"))
     }
 
-    @Test("every failure of a command without an agent is one of the contract's codes")
+    @Test("without an agent, commands fail with the contract's exit codes")
     func noAgent() async throws {
         let agent = try Agent(remote: Self.nowhere)
         let paused = try await agent.command("wait", "--timeout", "1s")
@@ -217,7 +217,7 @@ struct CommandLineTests {
         #expect(unknown.code == 66, "\(unknown)")
     }
 
-    @Test("an outbox that is not there, or a configuration that is not, is said with its path")
+    @Test("a missing configuration file is reported with its path")
     func missing() async throws {
         let agent = try Agent(remote: Self.nowhere)
         let output = try await Program.run(
@@ -228,7 +228,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "SIGTERM and SIGINT end the agent with 0 in the middle of an upload, and it goes on afterwards",
+        "SIGTERM and SIGINT end the agent with 0 during an upload, which resumes after a restart",
         arguments: [
             SIGTERM, SIGINT,
         ])
@@ -251,7 +251,7 @@ struct CommandLineTests {
         #expect(server.store.repeated <= 2, "at most the fragments in flight are repeated")
     }
 
-    @Test("state, socket and files in the state directory are for the owner alone")
+    @Test("state directory and control socket are accessible to the owner only")
     func modes() async throws {
         let agent = try Agent(remote: Self.nowhere)
         try await agent.start()
@@ -262,7 +262,7 @@ struct CommandLineTests {
         #expect(status.st_mode & 0o777 == 0o600)
     }
 
-    @Test("with --log-format json every line of the log is an object")
+    @Test("with --log-format json, every line of the log is an object")
     func jsonLog() async throws {
         let agent = try Agent(remote: Self.nowhere)
         let program = try Program(

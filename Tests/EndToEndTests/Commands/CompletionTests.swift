@@ -41,7 +41,7 @@ struct CompletionTests {
         return output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    @Test("there is a script for each shell, which knows every command", arguments: ["bash", "zsh", "fish"])
+    @Test("the script for each shell contains the commands", arguments: ["bash", "zsh", "fish"])
     func scripts(shell: String) async throws {
         let script = try await script(shell)
         for command in ["run", "status", "wait", "submit", "pause", "avatar", "doctor"] {
@@ -49,7 +49,7 @@ struct CompletionTests {
         }
     }
 
-    @Test("bash takes its script, and knows then how to complete")
+    @Test("bash accepts the script, which registers a completion")
     func syntax() async throws {
         let scratch = try TemporaryDirectory(prefix: "completion")
         let file = scratch.path("outbox.bash")
@@ -70,7 +70,7 @@ struct CompletionTests {
         #expect(offers.contains(word), "\(offers)")
     }
 
-    @Test("bash offers no files where a directory is asked for")
+    @Test("bash offers no files for a directory argument")
     func directories() async throws {
         #expect(try await !offers(after: "outbox submit ").contains("beach.jpg"))
     }

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Steering uploads", .agents)
+@Suite("Commands that control uploads", .agents)
 struct ControlTests {
     private static let nowhere = "http://127.0.0.1:1"
     private static let block = 524_288
@@ -38,7 +38,7 @@ struct ControlTests {
 
     // MARK: pause and resume
 
-    @Test("a paused file stops, stays paused over a kill, and goes on where it was")
+    @Test("a paused file stops, stays paused across a kill, and resumes where it was")
     func pauseFile() async throws {
         let (server, agent) = try slow()
         try await agent.start()
@@ -64,7 +64,7 @@ struct ControlTests {
         #expect(server.store.repeated <= 1)
     }
 
-    @Test("pause --all holds new files too, over a restart, until resume --all")
+    @Test("pause --all pauses new files too, across a restart, until resume --all")
     func pauseAll() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -84,7 +84,7 @@ struct ControlTests {
         for name in ["a.jpg", "b.jpg"] { try await agent.reached(name, .done) }
     }
 
-    @Test("pausing one of two paths with one content leaves the other going")
+    @Test("pausing one of two paths with the same content does not stop the other")
     func pauseOneOfTwo() async throws {
         let (server, agent) = try slow()
         try await agent.start()
@@ -118,7 +118,7 @@ struct ControlTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("a directory stands for all below it")
+    @Test("pausing a directory pauses all files below it")
     func pauseDirectory() async throws {
         let agent = try Agent(remote: Self.nowhere)
         try await agent.start()
@@ -135,7 +135,7 @@ struct ControlTests {
 
     // MARK: cancel and retry
 
-    @Test("a cancelled file is deleted on the server, stays cancelled over a kill, and retry takes it up again")
+    @Test("a cancelled file is deleted on the server, stays cancelled across a kill, and uploads after retry")
     func cancelFile() async throws {
         let (server, agent) = try slow()
         try await agent.start()
@@ -158,7 +158,7 @@ struct ControlTests {
         #expect(server.finished == [key])
     }
 
-    @Test("cancelling one of two paths with one content leaves the other going")
+    @Test("cancelling one of two paths with the same content does not stop the other")
     func cancelOneOfTwo() async throws {
         let (server, agent) = try slow()
         try await agent.start()
@@ -175,7 +175,7 @@ struct ControlTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("cancel --all cancels what is not final, and nothing that comes later")
+    @Test("cancel --all cancels all unfinished files, and no later ones")
     func cancelAll() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -196,7 +196,7 @@ struct ControlTests {
         #expect(try agent.sidecar("a.jpg")?.state == .cancelled)
     }
 
-    @Test("retry tries at once what waits, long before its time")
+    @Test("retry starts a waiting file at once, long before its next attempt")
     func retryWaiting() async throws {
         let server = try FaultServer(faults: { endpoint, _ in
             endpoint == .preLoad ? .status(503, retryAfter: "3000") : nil
@@ -212,7 +212,7 @@ struct ControlTests {
         try await agent.reached("a.jpg", .done)
     }
 
-    @Test("retry --all takes failed files up again")
+    @Test("retry --all uploads failed files")
     func retryFailed() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .upload ? .status(422) : nil })
         let agent = try Agent(remote: server.url)
@@ -252,7 +252,7 @@ struct ControlTests {
 
     // MARK: Output and exit status
 
-    @Test("what can't be done is 1 and says which and why", arguments: ["pause", "cancel"])
+    @Test("a command that is impossible for a file exits with 1 and names it", arguments: ["pause", "cancel"])
     func impossible(verb: String) async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -267,7 +267,7 @@ struct ControlTests {
         #expect(try agent.sidecar("a.jpg")?.state == .done)
     }
 
-    @Test("what is as asked already is 0", arguments: ["resume", "retry", "first"])
+    @Test("a command without effect exits with 0", arguments: ["resume", "retry", "first"])
     func already(verb: String) async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -277,7 +277,7 @@ struct ControlTests {
         expect(try await agent.command(verb, "a.jpg"), 0)
     }
 
-    @Test("--json lists what changed, what did not, and what could not be done")
+    @Test("--json lists changed, unchanged and failed files")
     func json() async throws {
         let agent = try Agent(remote: Self.nowhere)
         try await agent.start()
@@ -299,7 +299,7 @@ struct ControlTests {
     }
 
     @Test(
-        "a name that is nowhere is 66, and nothing is done to the others",
+        "an unknown name exits with 66, and the other files stay unchanged",
         arguments: [
             "pause", "resume", "cancel", "retry", "first",
         ])
@@ -317,7 +317,7 @@ struct ControlTests {
         #expect(["waiting", "queued"].contains(state))
     }
 
-    @Test("while no agent runs it is 69", arguments: ["pause", "resume", "cancel", "retry", "first"])
+    @Test("without an agent, a command exits with 69", arguments: ["pause", "resume", "cancel", "retry", "first"])
     func down(verb: String) async throws {
         let agent = try Agent(remote: Self.nowhere)
         expect(try await agent.command(verb, "--all"), 69)
@@ -336,7 +336,7 @@ struct ControlTests {
 
     // MARK: The socket
 
-    @Test("a second agent with the same control.socket is refused and takes nothing away")
+    @Test("a second agent with the same control.socket is refused, and the first still answers")
     func sharedSocket() async throws {
         let first = try Agent(remote: Self.nowhere)
         try await first.start()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Runs the commands of the documentation and the examples.
-@Suite("As the documentation says:", .agents)
+@Suite("The commands of the documentation", .agents)
 struct ControlWalkTests {
     /// The root directory of the project.
     private static let root = (0..<4).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
@@ -54,7 +54,7 @@ struct ControlWalkTests {
         }
     }
 
-    @Test("the walk through the control interface")
+    @Test("the walk in control.md runs without errors")
     func walk() async throws {
         let (receiver, agent) = try await pair()
         let text = try String(contentsOfFile: "\(Self.root)/docs/control.md", encoding: .utf8)
@@ -77,7 +77,7 @@ struct ControlWalkTests {
         #expect(receiver.program?.ending == nil)
     }
 
-    @Test("examples/source, copied in, becomes a post that shows its pictures; submit adds one")
+    @Test("examples/source becomes a post that shows its pictures; submit adds one")
     func source() async throws {
         let (receiver, agent) = try await pair()
         let copy = try await run("cp", ["-r", example("source"), agent.path("sea-day")], for: agent)
@@ -136,7 +136,7 @@ struct ControlWalkTests {
         #expect(try receiver.objects().count == 2)
     }
 
-    @Test("the examples say what is wrong, with their exit codes")
+    @Test("the examples report errors with their exit codes")
     func wrong() async throws {
         let (receiver, agent) = try await pair()
         let unknown = try await run("python3", [example("socket_client.py"), "submit", "nowhere"], for: agent)

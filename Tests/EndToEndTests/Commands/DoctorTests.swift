@@ -9,7 +9,7 @@ import Testing
 struct DoctorTests {
     // MARK: Nothing broken
 
-    @Test("finds nothing that stops uploads where all is well, and leaves no trace")
+    @Test("finds no problem on a healthy machine, and leaves no files")
     func healthy() async throws {
         let server = try FaultServer(token: "sesame")
         let patient = try Patient(server.url, token: "sesame")
@@ -37,7 +37,7 @@ struct DoctorTests {
         #expect(visit.level("fragment_header") == "ok")
     }
 
-    @Test("notices that the header of fragments does not reach the server")
+    @Test("notices that the header field file_block does not reach the server")
     func droppedHeader() async throws {
         // A server behind nginx never receives header fields with an underscore.
         let server = try ScriptedServer(handler: { request in
@@ -50,7 +50,7 @@ struct DoctorTests {
         #expect(visit.remedy("fragment_header").contains("underscores_in_headers on"))
     }
 
-    @Test("goes past a proxy to a server on this machine, as the agent does")
+    @Test("bypasses the proxy for a server on this machine, as the agent does")
     func proxyForLoopback() async throws {
         let server = try FaultServer()
         let visit = try await Patient(
@@ -60,7 +60,7 @@ struct DoctorTests {
         #expect(visit.level("proxy") == nil && visit.level("connection") == "ok")
     }
 
-    @Test("prints a line for each finding and one that sums up, in plain words where there is no terminal")
+    @Test("prints a line for each finding and a summary, without colours if there is no terminal")
     func lines() async throws {
         let patient = try Patient("http://127.0.0.1:1")
         let output = try await patient.agent.command("doctor")
@@ -72,7 +72,7 @@ struct DoctorTests {
         #expect(!output.standardOutput.contains("\u{1B}"))
     }
 
-    @Test("tells of a running agent by its pid, and of one that ended")
+    @Test("reports a running agent with its pid, and notes that no agent runs")
     func runningAgent() async throws {
         let server = try FaultServer()
         let patient = try Patient(server.url)
@@ -87,7 +87,7 @@ struct DoctorTests {
         #expect(after.level("agent") == "note", "\(after)")
     }
 
-    @Test("ends with 78 over a configuration that can't be read")
+    @Test("exits with 78 if the configuration is invalid")
     func configuration() async throws {
         let patient = try Patient("http://127.0.0.1:1")
         try "outbxo = \"x\"\n".write(toFile: patient.agent.config, atomically: true, encoding: .utf8)
@@ -98,7 +98,7 @@ struct DoctorTests {
 
     // MARK: The token
 
-    @Test("says that a token file is missing, empty, or open to everybody")
+    @Test("reports a token file that is missing, empty or readable by others")
     func tokenFile() async throws {
         let server = try FaultServer()
         let patient = try Patient(server.url, token: "sesame")
@@ -118,7 +118,7 @@ struct DoctorTests {
         #expect(missing.code == 1 && missing.message("token").contains(path), "\(missing)")
     }
 
-    @Test("says where a token came from that the server refuses, and that there is none where it wants one")
+    @Test("reports the origin of a refused token, and a missing token if the server requires one")
     func refusedToken() async throws {
         let server = try FaultServer(token: "right")
         let refused = try await Patient(server.url, environment: ["OUTBOX_TOKEN": "wrong"]).visit()
@@ -141,7 +141,7 @@ struct DoctorTests {
 
     // MARK: Directories
 
-    @Test("says that the outbox is no directory, or can't be made")
+    @Test("reports an outbox that is not a directory or cannot be created")
     func outbox() async throws {
         let server = try FaultServer()
         let patient = try Patient(server.url)
@@ -158,7 +158,7 @@ struct DoctorTests {
         #expect(impossible.code == 1 && impossible.level("outbox") == "stop", "\(impossible)")
     }
 
-    @Test("says that the state directory is open to others, and how to close it")
+    @Test("warns of a state directory open to others, and shows the chmod command")
     func stateMode() async throws {
         let server = try FaultServer()
         let patient = try Patient(server.url)
@@ -169,7 +169,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "says that an outbox mounted read-only gets no sidecars, and a state directory can't be",
+        "warns of a read-only outbox, and rejects a read-only state directory",
         .enabled(if: Sandbox.hasMounts, "needs a mount namespace"))
     func readOnly() async throws {
         let server = try FaultServer()
@@ -185,7 +185,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "says that the disk under the state directory is full, or is none",
+        "reports that the state directory is on a full disk, or in memory",
         .enabled(if: Sandbox.hasMounts, "needs a mount namespace"))
     func fullDisk() async throws {
         let server = try FaultServer()
@@ -198,7 +198,7 @@ struct DoctorTests {
 
     // MARK: Limits
 
-    @Test("says that too few files can be open, and how to raise the limit")
+    @Test("reports too low a limit on open files, and how to raise it")
     func openFiles() async throws {
         let server = try FaultServer()
         let visit = try await Patient(server.url).visit(within: [], script: "ulimit -n 20; ")
@@ -207,7 +207,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "says that there are more directories than watches, and what to raise",
+        "warns of more directories than inotify watches, and names the limit to raise",
         .enabled(if: Sandbox.hasLimits, "needs a user namespace"))
     func watches() async throws {
         let server = try FaultServer()
@@ -222,7 +222,7 @@ struct DoctorTests {
 
     // MARK: The server
 
-    @Test("says that nobody listens, and that a name has no address")
+    @Test("reports a refused connection, and a name without an address")
     func noServer() async throws {
         let refused = try await Patient("http://127.0.0.1:1").visit()
         #expect(refused.code == 1 && refused.level("connection") == "stop", "\(refused)")
@@ -231,7 +231,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "tells a wrong path, a captive portal, a redirect and a broken server apart",
+        "distinguishes a wrong path, a captive portal, a redirect and a broken server",
         arguments: [
             (.status(404), "/fileSection/"), (.html, "browser"), (.redirect("https://elsewhere/"), "final address"),
             (.status(500), "log"), (.status(507), "space"), (.garbage, "browser"), (.reset, "remote.url"),
@@ -243,14 +243,14 @@ struct DoctorTests {
         #expect(visit.remedy("server").contains(advice), "\(visit)")
     }
 
-    @Test("gives up a server that says nothing")
+    @Test("gives up on a server that never replies")
     func silentServer() async throws {
         let server = try FaultServer(faults: { _, _ in .hang })
         let visit = try await Patient(server.url).visit()
         #expect(visit.code == 1 && visit.level("server") == "stop", "\(visit)")
     }
 
-    @Test("says that the clocks are a day apart, which stops nothing")
+    @Test("warns that the clocks are a day apart")
     func clock() async throws {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
@@ -267,7 +267,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "says what is wrong with a certificate, and how long a good one is valid",
+        "reports what is wrong with a certificate, and warns before a good one expires",
         .enabled(if: TLSServer.isAvailable, "openssl is not installed"))
     func certificate() async throws {
         let server = try await TLSServer(names: "IP:127.0.0.1")
@@ -287,7 +287,7 @@ struct DoctorTests {
         #expect(visit.code == 1 && visit.message("certificate").contains("another name"), "\(visit)")
     }
 
-    @Test("says that a plain http server speaks no TLS")
+    @Test("reports an https URL of a plain http server")
     func noTLS() async throws {
         let server = try FaultServer()
         let visit = try await Patient("https\(server.url.dropFirst(4))").visit()

@@ -43,7 +43,7 @@ struct EventsTests {
         text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("id: ") }.map { String($0.dropFirst(4)) }
     }
 
-    @Test("a file is followed until it is done, and a reader that comes back misses nothing")
+    @Test("a reader follows a file until it is done, and misses no event after a reconnection")
     func followAndResume() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -64,7 +64,7 @@ struct EventsTests {
         #expect(ids(in: rest) == Array(ids(in: all).dropFirst()))
     }
 
-    @Test("ids of another run begin anew")
+    @Test("the id of an earlier run leads to a reset")
     func otherRun() async throws {
         let agent = try Agent(remote: "http://127.0.0.1:1")
         try await agent.start()
@@ -76,7 +76,7 @@ struct EventsTests {
         #expect(ids(in: text).first != before)
     }
 
-    @Test("an open stream does not hold up the agent's end")
+    @Test("an open stream does not delay the agent's end")
     func shutdown() async throws {
         let agent = try Agent(remote: "http://127.0.0.1:1")
         try await agent.start()

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What a user wants of a file", .agents)
+@Suite("Commands and renamed files", .agents)
 struct FileWishTests {
     private static let changes = [
         ("trip/private.jpg", "trip/renamed.jpg"), ("trip/private.jpg", "other/private.jpg"), ("trip", "voyage"),
@@ -31,7 +31,7 @@ struct FileWishTests {
         return key
     }
 
-    @Test("cancelled, it is not sent when it gets another name while no agent runs", arguments: changes)
+    @Test("a cancelled file stays cancelled if it is renamed while no agent runs", arguments: changes)
     func cancelled(old: String, new: String) async throws {
         let (server, agent) = try await start()
         let name = newName((old, new))
@@ -50,7 +50,7 @@ struct FileWishTests {
         #expect(server.registrations.joined().filter { $0 != "witness.jpg" } == ["private.jpg"])
     }
 
-    @Test("paused, it stays so when it gets another name while no agent runs", arguments: changes)
+    @Test("a paused file stays paused if it is renamed while no agent runs", arguments: changes)
     func paused(old: String, new: String) async throws {
         let (server, agent) = try await start()
         let name = newName((old, new))
@@ -70,7 +70,7 @@ struct FileWishTests {
         expectClean(server, finished: [key, paused])
     }
 
-    @Test("is done to the file that has just got the name", arguments: ["beside.jpg", "new/inside.jpg"])
+    @Test("cancel finds a file by a name that it has just got", arguments: ["beside.jpg", "new/inside.jpg"])
     func justRenamed(name: String) async throws {
         let (server, agent) = try await start()
         try agent.drop("trip/private.jpg", .jpeg, size: 600_000)
@@ -87,7 +87,7 @@ struct FileWishTests {
         try await Poll.until("the old sidecar to go") { try agent.sidecar("trip/private.jpg") == nil }
     }
 
-    @Test("a draft that is hidden and shown again is the draft it was, and can be submitted")
+    @Test("a draft that is hidden and shown again stays a draft, and can be submitted")
     func hiddenDraft() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -107,7 +107,7 @@ struct FileWishTests {
         #expect(server.store.posts.post(titled: "Sea")?.files.count == 2)
     }
 
-    @Test("what was rejected is taken once the configuration takes more", arguments: [true, false])
+    @Test("rejected files are uploaded once the configuration accepts them", arguments: [true, false])
     func takesMore(kills: Bool) async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.max_file_size": "10KB"])

@@ -12,7 +12,7 @@ struct MetricsTests {
         return lines.first { $0.hasPrefix(name + " ") }?.split(separator: " ").last.flatMap { Double($0) }
     }
 
-    @Test("what was uploaded is counted")
+    @Test("uploads are counted")
     func counted() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -46,7 +46,7 @@ struct MetricsTests {
         #expect(value("outbox_fragments_sent_total", of: agent) == 2)
     }
 
-    @Test("a pause is seen")
+    @Test("outbox_paused shows pause --all")
     func paused() async throws {
         let agent = try Agent(remote: "http://127.0.0.1:1")
         try await agent.start()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("prune", .agents)
 struct PruneTests {
-    @Test("while no agent runs removes what is left of a vanished file once its retention is over, and nothing else")
+    @Test("while no agent runs, removes only the sidecar and entry of a removed file after its retention")
     func offline() async throws {
         let agent = try Agent(remote: "http://127.0.0.1:1")
         try await agent.start()
@@ -45,7 +45,7 @@ struct PruneTests {
         #expect(try await agent.command("prune", "--json").standardOutput.contains("\"entries\":0"))
     }
 
-    @Test("is 75 while an agent is there that can't be asked")
+    @Test("exits with 75 if a running agent does not answer")
     func locked() async throws {
         let agent = try Agent(remote: "http://127.0.0.1:1")
         try await agent.start()

@@ -27,7 +27,7 @@ struct SchemaTests {
         try data.write(to: URL(fileURLWithPath: path))
     }
 
-    @Test("an older one, is taken over: nothing is sent again", arguments: [1, 2, 3, 4])
+    @Test("an older format is accepted, and nothing is sent again", arguments: [1, 2, 3, 4])
     func older(format: UInt8) async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -47,7 +47,7 @@ struct SchemaTests {
         expectClean(server, finished: [first, second])
     }
 
-    @Test("a newer one, is refused with status 74, naming it, and stays as it is")
+    @Test("a newer format is refused with status 74 and its number, and stays unchanged")
     func newer() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)

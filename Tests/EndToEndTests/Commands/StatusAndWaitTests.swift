@@ -12,7 +12,7 @@ struct StatusAndWaitTests {
         return (try #require(object?["done"] as? [Any]), try #require(object?["failed"] as? [Any]))
     }
 
-    @Test("wait returns 0 once all are done, and lists them")
+    @Test("wait returns 0 once all files are done, and lists them")
     func waitDone() async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(20))
         let agent = try Agent(remote: server.url)
@@ -31,7 +31,7 @@ struct StatusAndWaitTests {
         try await agent.reached("a.jpg", .done)
     }
 
-    @Test("wait for everything returns 0 where all is done")
+    @Test("wait without names returns 0 if all files are done")
     func waitAll() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -43,7 +43,7 @@ struct StatusAndWaitTests {
         for index in 0..<10 { try await agent.reached("\(index).jpg", .done) }
     }
 
-    @Test("wait returns 1 where one is not done")
+    @Test("wait returns 1 if a file is rejected")
     func waitFailed() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -59,7 +59,7 @@ struct StatusAndWaitTests {
         #expect(failed.count == 1)
     }
 
-    @Test("wait for everything passes over what was rejected earlier, unless --all-time is given")
+    @Test("wait without names ignores earlier rejections, unless --all-time is given")
     func waitOldRejections() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -78,7 +78,7 @@ struct StatusAndWaitTests {
         #expect(try await agent.command("wait", "words.jpg").code == 1)
     }
 
-    @Test("wait returns 75 when its time is over")
+    @Test("wait returns 75 after its timeout")
     func waitTimeout() async throws {
         let agent = try Agent(remote: Self.nowhere)
         try await agent.start()
@@ -87,7 +87,7 @@ struct StatusAndWaitTests {
     }
 
     @Test(
-        "wait for a file that was moved before is over, under either of its paths", arguments: ["a.jpg", "Sent/a.jpg"])
+        "wait returns 0 for a moved file, by its old and by its new path", arguments: ["a.jpg", "Sent/a.jpg"])
     func waitMoved(name: String) async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
@@ -100,14 +100,14 @@ struct StatusAndWaitTests {
         #expect(output.code == 0, "\(output)")
     }
 
-    @Test("wait for a path that is not there is 66")
+    @Test("wait returns 66 for an unknown path")
     func waitMissing() async throws {
         let agent = try Agent(remote: Self.nowhere)
         try await agent.start()
         #expect(try await agent.command("wait", "nothing.jpg", "--timeout", "60s").code == 66)
     }
 
-    @Test("wait names files also by absolute path")
+    @Test("wait accepts absolute paths")
     func waitAbsolute() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -138,7 +138,7 @@ struct StatusAndWaitTests {
         #expect(json.standardOutput.contains(key))
     }
 
-    @Test("status says first and in words why a file failed or is not taken, and the log has a line for each that ends")
+    @Test("status begins with failed and rejected files and their reasons, and the log has a line for each file")
     func reasons() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .upload ? .bodyCode(422) : nil })
         let agent = try Agent(remote: server.url)
@@ -165,7 +165,7 @@ struct StatusAndWaitTests {
         #expect(agent.said("info", "a file is done", "path=a.jpg").count == 1)
     }
 
-    @Test("status --watch lists what failed or was rejected before, first")
+    @Test("status --watch begins with the files that failed or were rejected before")
     func watchedFailures() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -181,7 +181,7 @@ struct StatusAndWaitTests {
         #expect(watch.standardOutput.hasPrefix("rejected words.jpg: neither a picture nor a video"))
     }
 
-    @Test("status follows the files that were moved out of a directory")
+    @Test("status of a directory lists the files that were moved out of it")
     func movedDirectory() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
@@ -203,7 +203,7 @@ struct StatusAndWaitTests {
         #expect(watched.standardOutput.contains("Sent/trip/a.jpg"), "\(watched)")
     }
 
-    @Test("status reads the ledger where the agent is down, and says so")
+    @Test("status reads the ledger if no agent runs, and says so")
     func statusDown() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)

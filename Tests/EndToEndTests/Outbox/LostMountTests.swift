@@ -12,7 +12,7 @@ struct LostMountTests {
         try #require(output.code == 0, "\(output)")
     }
 
-    @Test("that is unmounted cancels nothing, and its files are uploaded when it is back")
+    @Test("that is unmounted cancels nothing, and its files are uploaded when it is mounted again")
     func unmounted() async throws {
         // No upload begins before the file system is back.
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .preLoad ? .status(503) : nil })

@@ -41,9 +41,9 @@ private final class MountedAgent {
     }
 }
 
-@Suite("An outbox in which nothing can be written", .agents, .enabled(if: Unshare.mayMount, "\(Unshare.why)"))
+@Suite("An unwritable outbox", .agents, .enabled(if: Unshare.mayMount, "\(Unshare.why)"))
 struct UnwritableOutboxTests {
-    @Test("because it is read-only is uploaded all the same, with one loud warning, and wait answers")
+    @Test("that is read-only is uploaded, with one error in the log, and wait answers")
     func readOnly() async throws {
         let server = try FaultServer()
         let mounted = try MountedAgent(
@@ -71,7 +71,7 @@ struct UnwritableOutboxTests {
         expectClean(server, finished: keys)
     }
 
-    @Test("keeps the files that are to be deleted, says so once, and lets them go when it can be written to")
+    @Test("keeps files that should be deleted, reports them once, and deletes them when it is writable")
     func readOnlyWithDelete() async throws {
         let server = try FaultServer()
         let mounted = try MountedAgent(
@@ -94,7 +94,7 @@ struct UnwritableOutboxTests {
         for index in 0..<5 { try await agent.reached("\(index).jpg", .done) }
     }
 
-    @Test("because its disk is full is uploaded all the same, and sidecars come once there is space")
+    @Test("on a full disk is uploaded, and gets sidecars once there is space")
     func full() async throws {
         let server = try FaultServer()
         let mounted = try MountedAgent(remote: server.url, mount: #"mount -t tmpfs -o size=1m,mode=755 none "$O""#)
@@ -134,9 +134,9 @@ private func fill(_ path: String) -> Int {
     return filled
 }
 
-@Suite("An outbox that the agent's own directories are in", .agents)
+@Suite("An outbox that contains the agent's own directories", .agents)
 struct NestedOutboxTests {
-    @Test("by way of a symbolic link is a wrong configuration, and nothing is sent", arguments: ["state", "avatars"])
+    @Test("through a symbolic link is a configuration error, and nothing is sent", arguments: ["state", "avatars"])
     func symbolicLink(key: String) async throws {
         let server = try FaultServer()
         let agent = try Agent(
@@ -159,7 +159,7 @@ struct NestedOutboxTests {
     }
 
     @Test(
-        "by way of a bind mount never sends what is in them",
+        "through a bind mount never sends files in them",
         .enabled(if: Unshare.mayMount, "\(Unshare.why)"))
     func bindMount() async throws {
         let server = try FaultServer()
@@ -198,7 +198,7 @@ struct VanishingOutboxTests {
         #expect(server.count(.delete) == 0)
     }
 
-    @Test("by being renamed away cancels nothing, says so, and goes on when it is back")
+    @Test("because it is renamed cancels nothing, is reported, and resumes when it returns")
     func renamed() async throws {
         let (server, agent, key) = try await start()
         let away = agent.directory.path("away")
@@ -225,7 +225,7 @@ struct VanishingOutboxTests {
         return object?["problems"] as? [String] ?? []
     }
 
-    @Test("is no reason not to find its files by their paths")
+    @Test("still lets commands find its files by path")
     func foundByPath() async throws {
         let (_, agent, _) = try await start()
         try Files.rename(agent.outbox, to: agent.directory.path("away"))
@@ -239,7 +239,7 @@ struct VanishingOutboxTests {
         }
     }
 
-    @Test("by being deleted and made anew cancels nothing; what is put back is uploaded, and so is what is new")
+    @Test("because it is deleted and recreated cancels nothing, and uploads restored and new files")
     func recreated() async throws {
         let (server, agent, key) = try await start()
         let bytes = try #require(Files.read(Array(agent.path("trip/a.jpg").utf8)))
@@ -258,7 +258,7 @@ struct VanishingOutboxTests {
         expectClean(server, finished: [key, late])
     }
 
-    @Test("behind another directory cancels nothing; files of both are uploaded in their time")
+    @Test("behind another directory cancels nothing, and the files of both are uploaded")
     func replaced() async throws {
         let (server, agent, key) = try await start()
         let first = agent.directory.path("first")
@@ -281,7 +281,7 @@ struct VanishingOutboxTests {
         expectClean(server, finished: [key, Digest.md5(picture)])
     }
 
-    @Test("over a restart with another directory in its place cancels nothing")
+    @Test("and is replaced by another directory during a restart cancels nothing")
     func replacedOverRestart() async throws {
         let (server, agent, key) = try await start()
         let first = agent.directory.path("first")
@@ -305,7 +305,7 @@ struct VanishingOutboxTests {
     }
 
     @Test(
-        "by being unmounted cancels nothing and takes nothing from the mount point; it goes on when it is mounted",
+        "because it is unmounted cancels nothing, uploads nothing from the mount point, and resumes when mounted",
         .enabled(if: Unshare.mayMount, "\(Unshare.why)"))
     func unmounted() async throws {
         let server = try FaultServer(faults: { _, _ in .status(503) })

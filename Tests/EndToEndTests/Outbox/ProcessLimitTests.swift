@@ -21,7 +21,7 @@ struct ProcessLimitTests {
         #expect(log.contains("`ulimit -v` is \(kibibytes) KiB"), "\(log)")
     }
 
-    @Test("with little address space the agent maps its ledger smaller, and uploads", arguments: [1200, 2048, 3072])
+    @Test("with little address space, the agent maps a smaller ledger and uploads", arguments: [1200, 2048, 3072])
     func littleAddressSpace(_ mebibytes: Int) async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)

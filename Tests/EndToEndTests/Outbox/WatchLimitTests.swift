@@ -51,9 +51,9 @@ private final class ConfinedAgent {
     }
 }
 
-@Suite("A limit of the kernel on watching", .agents)
+@Suite("The kernel's limits on inotify", .agents)
 struct WatchLimitTests {
-    @Test("of watches: no file is missed, and it is told of once with what to do")
+    @Test("too few watches: no file is missed, and one warning says what to do")
     func watches() async throws {
         if let obstacle = await ConfinedAgent.obstacle() { return print("skipped: \(obstacle)") }
         let server = try FaultServer()
@@ -71,7 +71,7 @@ struct WatchLimitTests {
         expectClean(server, finished: keys)
     }
 
-    @Test("of instances: everything is polled, and watched once one is to be had")
+    @Test("too few instances: the agent polls until an instance is available")
     func instances() async throws {
         if let obstacle = await ConfinedAgent.obstacle() { return print("skipped: \(obstacle)") }
         let server = try FaultServer()

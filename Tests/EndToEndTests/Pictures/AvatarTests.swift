@@ -48,7 +48,7 @@ struct AvatarTests {
         try Agent(remote: "http://127.0.0.1:9", settings, environment: ["OUTBOX_TOKEN": "secret"])
     }
 
-    @Test("come once from their server, and from the mirror afterwards; no token goes there")
+    @Test("are downloaded once, without a token, and come from the mirror afterwards")
     func get() async throws {
         let server = try PictureServer(picture.png)
         let agent = try agent()
@@ -64,7 +64,7 @@ struct AvatarTests {
         #expect(server.authorizations == [])
     }
 
-    @Test("are drawn in styles beside the originals, with one download for all of them")
+    @Test("are drawn in several styles after a single download")
     func styles() async throws {
         let server = try PictureServer(picture.png)
         let agent = try agent(["avatar_cache.allow_private": true, "avatar_styles.list": ["rect:40x30"]])
@@ -82,7 +82,7 @@ struct AvatarTests {
         #expect(server.targets == ["/a.png"])
     }
 
-    @Test("that failed are not asked for again, until the mirror is cleared")
+    @Test("that failed are not requested again until the mirror is cleared")
     func blacklist() async throws {
         let server = try PictureServer(picture.png)
         let agent = try agent()
@@ -98,7 +98,7 @@ struct AvatarTests {
         #expect(server.targets == ["/missing", "/missing"])
     }
 
-    @Test("never come from private addresses unless that is allowed, by whatever way they are reached")
+    @Test("never come from private addresses unless allowed, however the address is written")
     func privateAddresses() async throws {
         let server = try PictureServer(picture.png)
         let agent = try agent([:])
@@ -144,7 +144,7 @@ struct AvatarTests {
         }
     }
 
-    @Test("can be had, listed and cleared while no agent runs")
+    @Test("can be fetched, listed and cleared while no agent runs")
     func withoutAgent() async throws {
         let server = try PictureServer(picture.png)
         let agent = try agent()
@@ -157,7 +157,7 @@ struct AvatarTests {
         #expect(try await agent.command("avatar", "get", "\(server.url)/a.png", "--style", "oval").code == 64)
     }
 
-    @Test("whose server can't be reached are nobody's fault: 75, and asked again at once")
+    @Test("of an unreachable server give status 75, and are not recorded as failures")
     func offline() async throws {
         let server = try PictureServer(picture.png)
         let url = server.url

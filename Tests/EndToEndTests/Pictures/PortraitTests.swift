@@ -33,7 +33,7 @@ struct PortraitTests {
         }
     }
 
-    @Test("is taken, sent, and kept in the mirror under its URL")
+    @Test("is sent, and stored in the mirror under its URL")
     func straight() async throws {
         let receiver = try await Receiver.started()
         let agent = try Agent(remote: receiver.url)
@@ -51,7 +51,7 @@ struct PortraitTests {
         #expect(!FileManager.default.fileExists(atPath: "\(agent.state)/portrait/pending-150.jpg"))
     }
 
-    @Test("of several that came while no agent ran only the newest is sent")
+    @Test("is the newest of several pictures dropped while no agent ran, and the others are not sent")
     func found() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -75,7 +75,7 @@ struct PortraitTests {
         #expect(current(agent) == 4)
     }
 
-    @Test("is shown at once while the server is away, over a restart, and the newest alone is sent")
+    @Test("is shown at once while the server is unreachable, across a kill, and the newest supersedes it")
     func offline() async throws {
         let receiver = try await Receiver.started()
         try await receiver.kill()
@@ -100,7 +100,7 @@ struct PortraitTests {
         #expect(try agent.sidecar("portrait/1.png")?.state == .cancelled)
     }
 
-    @Test("that the server refuses gives way to the one before")
+    @Test("that the server refuses is replaced by the previous one")
     func refused() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -116,7 +116,7 @@ struct PortraitTests {
         #expect(sent(to: server) == [1])
     }
 
-    @Test("whose session is refused is discarded; one dropped afterwards waits for the login")
+    @Test("is discarded if the session is refused, and a later one waits for the login")
     func session() async throws {
         let server = try FaultServer(token: "right")
         let agent = try Agent(remote: server.url, environment: [:])
@@ -133,7 +133,7 @@ struct PortraitTests {
         #expect(sent(to: server) == [2])
     }
 
-    @Test("that waits is discarded by logout")
+    @Test("that waits is discarded at logout")
     func logout() async throws {
         let receiver = try await Receiver.started()
         try await receiver.kill()
@@ -149,7 +149,7 @@ struct PortraitTests {
         try await Poll.until("it is not shown") { current(agent) == nil }
     }
 
-    @Test("is never an upload, and what is no picture is no portrait")
+    @Test("is never an upload, and must be a picture")
     func notAnUpload() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -165,7 +165,7 @@ struct PortraitTests {
         #expect(server.store.violations == [])
     }
 
-    @Test("is told by the control interface")
+    @Test("is served by the control interface")
     func control() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)

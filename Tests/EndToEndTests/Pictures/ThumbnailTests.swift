@@ -28,7 +28,7 @@ struct ThumbnailTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("the server is told the size with the registration where it is known by then")
+    @Test("preLoad contains the picture's size if the agent knows it by then")
     func preLoad() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -46,7 +46,7 @@ struct ThumbnailTests {
         #expect(file["height"] as? Int == picture.height)
     }
 
-    @Test("a video has a size, a length and a thumbnail of its own")
+    @Test("a video gets a size, a duration and a thumbnail")
     func video() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -69,7 +69,7 @@ struct ThumbnailTests {
         #expect(sides?.width == 150 && sides?.height == 150)
     }
 
-    @Test("what can't be decoded is uploaded all the same, and the next picture is not harmed")
+    @Test("an undecodable picture is uploaded anyway, and does not affect the next picture")
     func damaged() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -83,7 +83,7 @@ struct ThumbnailTests {
         #expect(try agent.sidecar("bad.jpg")?.width == nil)
     }
 
-    @Test("without the picture worker all is uploaded, and it is said once")
+    @Test("without the picture worker, all files are uploaded, and the log says so once")
     func withoutWorker() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, environment: ["OUTBOX_MEDIA": "/no/such/program"])
@@ -97,7 +97,7 @@ struct ThumbnailTests {
         #expect(!FileManager.default.fileExists(atPath: "\(agent.state)/thumbnails/\(server.finished[0]).jpg"))
     }
 
-    @Test("after a kill the thumbnail is made with the next start")
+    @Test("a missing thumbnail is made after a kill and restart")
     func restart() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, environment: ["OUTBOX_MEDIA": "/no/such/program"])
@@ -113,7 +113,7 @@ struct ThumbnailTests {
         #expect(server.count(.preLoad) == 1)
     }
 
-    @Test("none is made where none is wanted, and none outlives the last file that holds the content")
+    @Test("media.thumbnails = false makes none, and none outlives the last file with its content")
     func gone() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A source that changes", .agents)
+@Suite("A post that changes", .agents)
 struct SourceChangeTests {
-    @Test("goes on without a file that vanished before it was sent, and names it")
+    @Test("is committed without a file removed before its upload, and lists it as skipped")
     func vanished() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .preLoad ? .status(503) : nil })
         let agent = try Agent(remote: server.url)
@@ -25,7 +25,7 @@ struct SourceChangeTests {
         #expect(server.store.posts.post(titled: "Sea")?.files.map(\.md5) == [Digest.md5(kept)])
     }
 
-    @Test("takes what was added, changed and removed since with submit, as the next revision of the same post")
+    @Test("takes additions, changes and removals with submit, as the next revision of the same post")
     func nextRevision() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -66,7 +66,7 @@ struct SourceChangeTests {
         #expect(server.store.posts.posts.count == 2)
     }
 
-    @Test("takes what comes while it is on its way with submit, in the revision that is not told yet")
+    @Test("takes files dropped during the upload with submit, in the revision not yet committed")
     func sameRevision() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .preLoad ? .status(503) : nil })
         let agent = try Agent(remote: server.url)
@@ -88,7 +88,7 @@ struct SourceChangeTests {
         expectClean(server, finished: [Digest.md5(first), added])
     }
 
-    @Test("sends again what could not be assembled, that alone, and then commits once")
+    @Test("sends only the file again that the server could not assemble, then commits once")
     func assembledAgain() async throws {
         let server = try FaultServer(faults: { endpoint, number in
             endpoint == .isFinish && number == 1 ? .assemblyFailedFor(["b.jpg"]) : nil
@@ -107,7 +107,7 @@ struct SourceChangeTests {
         #expect(server.store.posts.post(titled: "Sea")?.files.count == 2)
     }
 
-    @Test("fails with the name of a file that the server refuses for good, and retry takes it up again")
+    @Test("fails with the name of a file that the server cannot assemble, and retry sends it again")
     func refusedFile() async throws {
         let server = try FaultServer(faults: { endpoint, _ in
             endpoint == .isFinish ? .assemblyFailedFor(["b.jpg"]) : nil
@@ -133,7 +133,7 @@ struct SourceChangeTests {
         expectClean(server, finished: files.values.map { Digest.md5($0) })
     }
 
-    @Test("is rejected with 51 files, naming the limit, and taken once one is gone")
+    @Test("is rejected with 51 files and the limit named, and accepted once a file is removed")
     func tooMany() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -156,7 +156,7 @@ struct SourceChangeTests {
         #expect(server.store.violations == [])
     }
 
-    @Test("is rejected with the line of a mistake in source.toml, and taken when that is mended")
+    @Test("is rejected with the line of the mistake in source.toml, and accepted once corrected")
     func malformed() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -180,7 +180,7 @@ struct SourceChangeTests {
         #expect(server.store.posts.post(titled: "lake")?.cover?.name == "a.jpg")
     }
 
-    @Test("has what stands below it, also where a directory there has a source.toml of its own")
+    @Test("contains all files below it, even if a subdirectory has its own source.toml")
     func nested() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -198,7 +198,7 @@ struct SourceChangeTests {
         #expect(server.store.posts.posts.values.map(\.payload.title) == ["Outer"])
     }
 
-    @Test("is none any more without its source.toml: its files are ordinary ones")
+    @Test("turns into ordinary files when its source.toml is removed")
     func dissolved() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)

@@ -13,7 +13,7 @@ struct SourceDraftTests {
         #expect(server.records.map(\.endpoint) == [], sourceLocation: sourceLocation)
     }
 
-    @Test("stays here over a kill and can be edited; what is there in the end is submitted")
+    @Test("is not sent, survives a kill and can be edited, and submit sends the final files")
     func edited() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -51,7 +51,7 @@ struct SourceDraftTests {
         expectClean(server, finished: [Digest.md5(kept), later, replaced])
     }
 
-    @Test("goes when its line says false, whichever way the editor saves the file")
+    @Test("is submitted when source.toml says draft = false, however the editor saves the file")
     func editors() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -85,7 +85,7 @@ struct SourceDraftTests {
         #expect(server.store.violations == [])
     }
 
-    @Test("that comes while its files are on their way stops them and keeps what was sent, over a kill")
+    @Test("that appears while its files upload stops them and keeps their progress, across a kill")
     func stopsFiles() async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(500))
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
@@ -123,7 +123,7 @@ struct SourceDraftTests {
         #expect(server.store.posts.post(titled: "Sea")?.files.map(\.md5) == [large, small])
     }
 
-    @Test("is not needed: files on their way when source.toml comes are adopted, and nothing is sent twice")
+    @Test("is not needed: a post adopts files that already upload, and nothing is sent twice")
     func adopted() async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(500))
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
@@ -145,7 +145,7 @@ struct SourceDraftTests {
         #expect(server.store.posts.post(titled: "Sea")?.files.map(\.md5) == [done, large, new])
     }
 
-    @Test("is what a source on its way becomes when source.toml says so again, and what was sent stays")
+    @Test("can be made of a post during its upload, which keeps its progress")
     func madeAgain() async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(500))
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])

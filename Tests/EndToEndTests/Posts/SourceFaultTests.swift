@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A commit in trouble", .agents)
+@Suite("A commit that fails", .agents)
 struct SourceFaultTests {
     typealias Fault = FaultServer.Fault
 
@@ -12,7 +12,7 @@ struct SourceFaultTests {
     }
 
     @Test(
-        "is made again, byte by byte, and makes one post",
+        "is repeated byte for byte, and makes one post",
         arguments: [
             Fault.lostReply, .truncated, .reset, .status(503), .status(404), .garbage, .html,
         ])
@@ -34,7 +34,7 @@ struct SourceFaultTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("whose reply was lost is made again by the next agent as it was, also where the title is another by now")
+    @Test("because its reply was lost is repeated unchanged after a kill, even if the title changed")
     func againAfterKill() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .commit ? .lostReply : nil })
         let agent = try Agent(remote: server.url)
@@ -59,7 +59,7 @@ struct SourceFaultTests {
         #expect(server.store.violations == [])
     }
 
-    @Test("waits as long as Retry-After says, or until it is told to try now")
+    @Test("waits as long as Retry-After says, or until retry")
     func retryAfter() async throws {
         let server = try FaultServer(faults: { endpoint, number in
             endpoint == .commit && number == 1 ? .status(503, retryAfter: "600") : nil
@@ -81,7 +81,7 @@ struct SourceFaultTests {
         #expect(server.store.posts.posts.count == 1)
     }
 
-    @Test("that is refused for want of a session is made at login, with nothing sent again")
+    @Test("because the session is refused is repeated after login, and no file is sent again")
     func signedOut() async throws {
         let server = try FaultServer(token: "right")
         let agent = try Agent(remote: server.url)
@@ -107,7 +107,7 @@ struct SourceFaultTests {
         #expect(server.store.violations == [])
     }
 
-    @Test("that the server refuses for good fails the source, not its files, and retry makes it again")
+    @Test("for good fails the post but not its files, and retry repeats the commit")
     func refused() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .commit ? .status(422) : nil })
         let agent = try Agent(remote: server.url)
@@ -127,7 +127,7 @@ struct SourceFaultTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("to a server that forgot a file has that file sent again, and no other")
+    @Test("because the server forgot a file has only that file sent again")
     func forgotten() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .commit ? .status(503) : nil })
         let agent = try Agent(remote: server.url)
@@ -151,7 +151,7 @@ struct SourceFaultTests {
         #expect(server.store.violations == [])
     }
 
-    @Test("over a dozen kills at any moment each of three sources is posted exactly once, and nothing is lost")
+    @Test("across a dozen random kills still makes exactly one post of each of three directories")
     func kills() async throws {
         var trial = Trial("kills of sources")
         let server = try FaultServer(

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Steering sources", .agents)
+@Suite("Commands that control posts", .agents)
 struct SourceStopTests {
     private static let block = 524_288
 
@@ -35,7 +35,7 @@ struct SourceStopTests {
 
     private func fragments(_ server: FaultServer, of key: String) -> Int { server.store.arrivals[key]?.count ?? 0 }
 
-    @Test("pausing one lets the next go on, lasts over a kill, and keeps what was sent", arguments: [true, false])
+    @Test("pause does not stop other posts, outlasts a kill, and keeps the progress", arguments: [true, false])
     func pause(byCommand: Bool) async throws {
         let (server, agent) = try slow()
         try await agent.start()
@@ -72,7 +72,7 @@ struct SourceStopTests {
         #expect(server.store.posts.posts.count == 2)
     }
 
-    @Test("cancel deletes it on the server and lasts over a kill; retry takes it up again", arguments: [true, false])
+    @Test("cancel deletes files on the server and outlasts a kill; retry sends them again", arguments: [true, false])
     func cancel(byCommand: Bool) async throws {
         let (server, agent) = try slow()
         try await agent.start()
@@ -103,7 +103,7 @@ struct SourceStopTests {
         #expect(try ask(agent, "cancel", id) != nil, "the post is already done")
     }
 
-    @Test("first moves one to the head of the queue", arguments: [true, false])
+    @Test("first moves a post to the head of the queue", arguments: [true, false])
     func first(byCommand: Bool) async throws {
         let (server, agent) = try slow(["upload.files_in_flight": 1])
         try await agent.start()
@@ -124,7 +124,7 @@ struct SourceStopTests {
         #expect(sent.first { $0 != "0.mp4" } == "3.mp4", "\(sent)")
     }
 
-    @Test("removing the directory deletes on the server what no other path needs, and the rest goes on")
+    @Test("removing the directory deletes on the server only contents that no other path needs")
     func removed() async throws {
         let (server, agent) = try slow()
         try await agent.start()
@@ -146,7 +146,7 @@ struct SourceStopTests {
         #expect(server.store.posts.posts.values.map(\.payload.title) == ["stays"])
     }
 
-    @Test("moving the directory, on its way or while no agent runs, keeps its id and makes one post")
+    @Test("moving the directory, during the upload or without an agent, keeps the id and makes one post")
     func moved() async throws {
         let (server, agent) = try slow()
         try await agent.start()
@@ -174,7 +174,7 @@ struct SourceStopTests {
         #expect(!agent.exists("sea") && !agent.exists("ocean"))
     }
 
-    @Test("its files leave the outbox once it is posted, never before", arguments: ["move", "delete"])
+    @Test("files of a post leave the outbox after its commit, never before", arguments: ["move", "delete"])
     func afterUpload(what: String) async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .commit ? .status(503) : nil })
         let agent = try Agent(remote: server.url, ["intake.after_upload": .string(what), "intake.rescan": "1s"])

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A source", .agents)
+@Suite("A post", .agents)
 struct SourceTests {
-    @Test("becomes one post by one preLoad, one isFinish and one commit, and is done only once that is confirmed")
+    @Test("needs one preLoad and one isFinish, and is done only once its commit is confirmed")
     func straight() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .commit ? .status(503) : nil })
         let agent = try Agent(remote: server.url)
@@ -51,7 +51,7 @@ struct SourceTests {
         #expect(Sidecar.date(done.finished_at) != nil)
     }
 
-    @Test("has every member in its sidecar, each on its way as well as at its end")
+    @Test("has every key in its sidecar, during the upload and at its end")
     func members() async throws {
         let server = try FaultServer(uploadDelay: .milliseconds(700))
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
@@ -77,7 +77,7 @@ struct SourceTests {
         #expect(server.store.repeated == 0)
     }
 
-    @Test("is called after its directory and shows its first picture, where source.toml says nothing")
+    @Test("is named after its directory, with its first picture as cover, if source.toml says nothing")
     func defaults() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -94,7 +94,7 @@ struct SourceTests {
         #expect(server.store.posts.post(titled: "clips")?.cover?.name == "1.mp4")
     }
 
-    @Test("has what can't be taken left out and named; other content goes by itself")
+    @Test("omits rejected files and lists them as skipped, and files outside are uploaded separately")
     func leftOut() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -113,7 +113,7 @@ struct SourceTests {
         #expect(server.finished.contains(alone))
     }
 
-    @Test("keeps its sidecar's name against a file that is called source")
+    @Test("keeps its sidecar's name even if a file is named source")
     func reservedName() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -129,7 +129,7 @@ struct SourceTests {
         #expect(server.store.posts.post(titled: "Sea")?.files.map(\.name) == ["source"])
     }
 
-    @Test("is told by status and waited for by wait")
+    @Test("is shown by status and awaited by wait")
     func commands() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)

@@ -36,7 +36,7 @@ struct ReceiverDiskTests {
     }
 
     @Test(
-        "takes every upload up again at once when the disk is back",
+        "resumes every upload at once when the disk works again",
         arguments: all.map { [$0] } + [
             ["write", "ftruncate"], ["pwrite", "unlink"], ["syncfs", "rename", "unlink"], all,
         ])
@@ -128,7 +128,7 @@ struct ReceiverDiskTests {
         try await expectForgotten(id, content, receiver)
     }
 
-    @Test("makes no agent give a file up, however often it fails")
+    @Test("makes no agent give up a file, however often the disk fails")
     func patience() async throws {
         let receiver = try Receiver()
         let board = try FaultBoard(in: receiver.directory.path)

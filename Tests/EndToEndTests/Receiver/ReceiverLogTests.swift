@@ -23,7 +23,7 @@ struct ReceiverLogTests {
         return found
     }
 
-    @Test("taking turns: its log and its trees hold nothing of one under the other's name")
+    @Test("who take turns never appear under the other's name in log and trees")
     func turns() async throws {
         let receiver = try Receiver()
         receiver.environment["OUTBOX_RECEIVER_TOKENS"] = "for-anna anna\nfor-ben ben"

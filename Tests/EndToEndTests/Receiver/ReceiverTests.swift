@@ -28,7 +28,7 @@ struct ReceiverTests {
     // MARK: Starting and stopping
 
     @Test(
-        "without tokens it refuses to listen beyond this machine and says what to do",
+        "without tokens, it refuses to listen beyond this machine and says what to do",
         arguments: ["0.0.0.0:0", "[::]:0"])
     func loopbackOnly(address: String) async throws {
         let directory = try TemporaryDirectory()
@@ -39,7 +39,7 @@ struct ReceiverTests {
     }
 
     @Test(
-        "wrong usage ends with 64 and one line",
+        "wrong usage exits with 64 and one line",
         arguments: [
             ([], "missing expected argument '--root <root>'"),
             (["--root", "r", "--nonsense"], "unknown option '--nonsense'"),
@@ -55,7 +55,7 @@ struct ReceiverTests {
         #expect(output.standardOutput.isEmpty)
     }
 
-    @Test("help is no error: on stdout, with 0")
+    @Test("--help goes to stdout, with status 0")
     func help() async throws {
         let output = try await Self.run(["--help"])
         #expect(output.code == 0)
@@ -63,7 +63,7 @@ struct ReceiverTests {
         #expect(output.standardError.isEmpty)
     }
 
-    @Test("it tells its version, which is the agent's")
+    @Test("--version prints the agent's version")
     func version() async throws {
         let output = try await Self.run(["--version"])
         #expect(output.code == 0)
@@ -101,7 +101,7 @@ struct ReceiverTests {
         #expect(sides?.width == 480 && sides?.height == 480)
     }
 
-    @Test("tokens in the environment are enough to listen beyond this machine")
+    @Test("with tokens in the environment, it listens beyond this machine")
     func tokensInEnvironment() async throws {
         let directory = try TemporaryDirectory()
         let program = try Program(
@@ -113,7 +113,7 @@ struct ReceiverTests {
         #expect(try client.preLoad([1], name: "a.jpg", token: "secret").status == 200)
     }
 
-    @Test("a token file is read again when it changes, and one that everybody can read is a warning")
+    @Test("a changed token file is read again, and a world-readable one causes a warning")
     func tokenFile() async throws {
         let directory = try TemporaryDirectory()
         let tokens = directory.path("tokens")
@@ -142,7 +142,7 @@ struct ReceiverTests {
         #expect(output.standardError.contains(receiver.root))
     }
 
-    @Test("port 0 on IPv6 is announced as the port it became")
+    @Test("port 0 on IPv6 is announced as the actual port")
     func ipv6() async throws {
         let directory = try TemporaryDirectory()
         let program = try Program(
@@ -152,7 +152,7 @@ struct ReceiverTests {
         #expect(program.standardOutput.contains("http://[::1]:"))
     }
 
-    @Test("SIGTERM ends it, also in the middle of a request, and everything is kept")
+    @Test("SIGTERM ends it during an upload, which can continue after a restart")
     func termination() async throws {
         let receiver = try await Receiver.started()
         let content = SeededContent.bytes(600_000, seed: 1)
@@ -169,7 +169,7 @@ struct ReceiverTests {
 
     // MARK: A full disk
 
-    @Test("a disk that fills up refuses fragments with 507, counts none of them, and goes on when there is space")
+    @Test("on a full disk, it refuses fragments with 507, counts none of them, and resumes when there is space")
     func fullDisk() async throws {
         let directory = try TemporaryDirectory()
         let root = directory.path("root")
@@ -214,7 +214,7 @@ struct ReceiverTests {
 
     /// `OUTBOX_TRIAL_STORE_KILLS` sets the number of kills, `OUTBOX_TRIAL_SEED` repeats a run.
     @Test(
-        "killed at random moments it keeps what it answered, whole, and leaves nothing behind", .timeLimit(.minutes(10))
+        "after random kills, it has everything it acknowledged, and no stray files", .timeLimit(.minutes(10))
     )
     func kills() async throws {
         let kills = Trial.number("OUTBOX_TRIAL_STORE_KILLS") ?? 8

@@ -6,7 +6,7 @@ import UploadCore
 struct ContentHasherTests {
     /// The test suite of RFC 1321, appendix A.5.
     @Test(
-        "tells the MD5 of RFC 1321's vectors",
+        "computes the MD5 of RFC 1321's vectors",
         arguments: [
             ("", "d41d8cd98f00b204e9800998ecf8427e"),
             ("a", "0cc175b9c0f1b6a831c399e269772661"),
@@ -26,7 +26,7 @@ struct ContentHasherTests {
         #expect(try hash([Array(text.utf8)]).content.key.description == key)
     }
 
-    @Test("gives the same digests however the bytes are cut", arguments: [1021, 65_536, 524_287, 524_289, 2_000_000])
+    @Test("gives the same digests for pieces of any size", arguments: [1021, 65_536, 524_287, 524_289, 2_000_000])
     func cuts(step: Int) throws {
         let bytes = pattern(3 * BlockDigester.blockSize + 17)
         let pieces = stride(from: 0, to: bytes.count, by: step).map { Array(bytes[$0..<min($0 + step, bytes.count)]) }
@@ -38,7 +38,7 @@ struct ContentHasherTests {
 
     /// The examples of FIPS 180-4 (NIST, "Secure Hash Standard: examples").
     @Test(
-        "tells the SHA-256 where it is asked to",
+        "computes the SHA-256 on request",
         arguments: [
             ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
             (
@@ -64,7 +64,7 @@ struct ContentHasherTests {
         #expect(result.content.seal.size == UInt64(size))
     }
 
-    @Test("goes on in another hasher from any block's end", arguments: [0, 1, 2, 3])
+    @Test("resumes in another hasher after any block", arguments: [0, 1, 2, 3])
     func continued(blocks: Int) throws {
         let bytes = pattern(3 * BlockDigester.blockSize + 17)
         let whole = try hash([bytes])
@@ -83,7 +83,7 @@ struct ContentHasherTests {
         #expect(first.progress == nil)
     }
 
-    @Test("goes on with the SHA-256 as well, and takes up no state that lacks it")
+    @Test("resumes the SHA-256 as well, and refuses a state without SHA-256")
     func continuedWithSHA256() throws {
         let bytes = pattern(BlockDigester.blockSize + 17)
         let secret = try makeSecret(9)
@@ -102,7 +102,7 @@ struct ContentHasherTests {
         #expect(ContentHasher(secret: secret, withSHA256: true, continuing: lacking) == nil)
     }
 
-    @Test("takes up no state that can't be one")
+    @Test("refuses an invalid state")
     func strange() throws {
         let secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))
         for md5 in [[], [UInt8](repeating: 0, count: 16), [UInt8](repeating: 0xFF, count: 92)] {
@@ -132,7 +132,7 @@ struct ContentHasherTests {
         #expect(one.content.key == other.content.key)
     }
 
-    @Test("starts over after its end")
+    @Test("starts over after the end")
     func startsOver() throws {
         var hasher = ContentHasher(secret: try makeSecret(1))
         pattern(700_000).withUnsafeBytes { hasher.update($0) }
@@ -147,7 +147,7 @@ struct ContentHasherTests {
 
 @Suite("Block digester")
 struct BlockDigesterTests {
-    @Test("agrees with the digests that hashing recorded")
+    @Test("agrees with the digests of the content hasher")
     func agrees() throws {
         let bytes = pattern(BlockDigester.blockSize + 100)
         let digests = try hash([bytes]).digests
@@ -167,7 +167,7 @@ struct BlockDigesterTests {
         #expect(digester.finish() == empty)
     }
 
-    @Test("takes secrets of one length only", arguments: [0, 136, 191, 193])
+    @Test("accepts secrets of one length only", arguments: [0, 136, 191, 193])
     func secretLength(count: Int) {
         #expect(DigestSecret([UInt8](repeating: 0, count: count)) == nil)
     }

@@ -27,7 +27,7 @@ struct AcknowledgementLogTests {
         fragments.map { AcknowledgementLog.Entry(fragment: $0, of: upload) }
     }
 
-    @Test("keeps what is added when it is opened again")
+    @Test("keeps its entries when opened again")
     func keeps() throws {
         #expect(try open().append(entries(0, 7)))
         #expect(try open().append(entries(199)))
@@ -58,7 +58,7 @@ struct AcknowledgementLogTests {
         #expect(try open().entries() == entries(1))
     }
 
-    @Test("goes on behind an entry that was cut off")
+    @Test("appends after an entry that was cut off")
     func goesOn() throws {
         #expect(try open().append(entries(1, 2)))
         truncate(directory.path("acknowledged"), 36 + 20)
@@ -66,7 +66,7 @@ struct AcknowledgementLogTests {
         #expect(try open().entries() == entries(1, 3))
     }
 
-    @Test("whatever bytes are flipped or cut, it tells of nothing that was not acknowledged")
+    @Test("with flipped or cut bytes, reports only acknowledged fragments")
     func anyDamage() throws {
         let path = directory.path("acknowledged")
         let all = (0..<100).map { AcknowledgementLog.Entry(fragment: $0, of: upload) }
@@ -98,7 +98,7 @@ struct AcknowledgementLogTests {
         #expect(entry.belongs(to: upload))
     }
 
-    @Test("takes no more than its largest size")
+    @Test("refuses entries beyond its size limit")
     func fills() throws {
         let log = try open()
         let many = (0..<10_000).map { AcknowledgementLog.Entry(fragment: $0 % 200, of: upload) }

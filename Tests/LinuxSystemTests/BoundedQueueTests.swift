@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Bounded queue")
 struct BoundedQueueTests {
-    @Test("gives elements in order and asks for the consumer once until it is empty")
+    @Test("returns elements in order, and wakes the consumer once until the queue is empty")
     func order() {
         let queue = BoundedQueue<Int>(capacity: 10)
         #expect(queue.add([1, 2]))
@@ -17,7 +17,7 @@ struct BoundedQueueTests {
         #expect(queue.add([5]))
     }
 
-    @Test("merges new elements into those that wait, and only those")
+    @Test("merges new elements only into waiting elements")
     func merge() {
         let queue = BoundedQueue<Int>(capacity: 10)
         let merge = { (element: Int, waiting: inout [Int]) -> Bool in
@@ -33,7 +33,7 @@ struct BoundedQueueTests {
         #expect(queue.next() == nil)
     }
 
-    @Test("makes the producer wait while it is full, and lets it go when elements are taken or the queue closes")
+    @Test("blocks the producer while the queue is full, until elements are taken or the queue closes")
     func full() async throws {
         let queue = BoundedQueue<Int>(capacity: 2)
         let added = Atomic<Int>(0)

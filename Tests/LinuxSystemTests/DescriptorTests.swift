@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Descriptor")
 struct DescriptorTests {
-    @Test("is closed when its owner goes")
+    @Test("is closed when its owner is released")
     func closes() throws {
         let number: Int32
         do {

@@ -39,7 +39,7 @@ struct DirectoryTests {
         #expect(throws: Errno.tooManySymbolicLinkLevels) { _ = try directory.open(Array("link".utf8), flags: O_RDONLY) }
     }
 
-    @Test("may itself be reached over a symbolic link")
+    @Test("may itself be opened through a symbolic link")
     func linkToRoot() throws {
         let alias = place.path("alias")
         try FileManager.default.createSymbolicLink(atPath: alias, withDestinationPath: place.path)
@@ -73,7 +73,7 @@ struct DirectoryTests {
         #expect(found.filter { $0.isDirectory == true }.map(\.name) == [Array("sub".utf8)])
     }
 
-    @Test("creates directories below itself, never through a symbolic link that stands in their place")
+    @Test("creates directories below itself, never through a symbolic link")
     func createsBeneath() throws {
         let outside = try TemporaryDirectory()
         try FileManager.default.createSymbolicLink(atPath: place.path("link"), withDestinationPath: outside.path)
@@ -84,7 +84,7 @@ struct DirectoryTests {
         #expect(try directory.createDirectories(Array("a/b".utf8)).status().inode == made.status().inode)
     }
 
-    @Test("opens no directory that is not trusted, and creates nothing in it")
+    @Test("opens no untrusted directory, and creates nothing in it")
     func untrusted() throws {
         try directory.createDirectories(Array("a".utf8))
         let foreign = try directory.status(Array("a".utf8)).inode
@@ -106,7 +106,7 @@ struct DirectoryTests {
         #expect(try directory.status(Array("a/b/c".utf8)).kind == .directory)
     }
 
-    @Test("says when a file is in the way of a directory")
+    @Test("throws if a file has the name of a directory")
     func fileInTheWay() throws {
         try write("a", "x")
         #expect(throws: Errno.notDirectory) { try directory.createDirectories(Array("a/b".utf8)) }
@@ -132,7 +132,7 @@ struct DirectoryTests {
         #expect(try read("taken") == "new")
     }
 
-    @Test("tells a missing name")
+    @Test("throws for a missing name")
     func missing() throws {
         #expect(throws: Errno.noSuchFileOrDirectory) { try directory.unlink(Array("none".utf8)) }
         #expect(throws: Errno.noSuchFileOrDirectory) { try directory.directory(Array("none".utf8)) }

@@ -12,7 +12,7 @@ struct FileStatusTests {
         place = try TemporaryDirectory()
     }
 
-    @Test("tells size, mode, owner, links and kind")
+    @Test("has size, mode, owner, links and kind")
     func fields() throws {
         let path = place.path("file")
         try Data(repeating: 7, count: 1234).write(to: URL(fileURLWithPath: path))
@@ -27,7 +27,7 @@ struct FileStatusTests {
         #expect(try FileStatus(path: place.path("second")) == status)
     }
 
-    @Test("tells the modification time to the nanosecond, also before 1970", arguments: [1_700_000_000, -5])
+    @Test("has the modification time to the nanosecond, also before 1970", arguments: [1_700_000_000, -5])
     func modified(seconds: Int) throws {
         let path = place.path("file")
         try Data("x".utf8).write(to: URL(fileURLWithPath: path))
@@ -36,7 +36,7 @@ struct FileStatusTests {
         #expect(try FileStatus(path: path).modified == Int64(seconds) * 1_000_000_000 + 123_456_789)
     }
 
-    @Test("tells a change of attributes by ctime alone")
+    @Test("shows a change of attributes in ctime alone")
     func changed() async throws {
         let path = place.path("file")
         try Data("x".utf8).write(to: URL(fileURLWithPath: path))
@@ -52,7 +52,7 @@ struct FileStatusTests {
         #expect(after.born == before.born)
     }
 
-    @Test("tells kinds")
+    @Test("distinguishes kinds of files")
     func kinds() throws {
         #expect(try FileStatus(path: place.path).kind == .directory)
         #expect(try FileStatus(path: "/dev/null").kind == .device)
@@ -60,7 +60,7 @@ struct FileStatusTests {
         #expect(try FileStatus(path: place.path("pipe")).kind == .fifo)
     }
 
-    @Test("throws for what is not there")
+    @Test("throws for a missing file")
     func missing() {
         #expect(throws: Errno.noSuchFileOrDirectory) { try FileStatus(path: place.path("none")) }
         #expect(throws: Errno.badFileDescriptor) { try FileStatus(of: -1) }

@@ -30,14 +30,14 @@ struct PacketSocketTests {
         #expect(second.bytes == [4] && second.descriptors.isEmpty && !second.isCut)
     }
 
-    @Test("that are too long are cut, and say so")
+    @Test("that are too long are cut, and marked as cut")
     func cut() throws {
         try DescriptorPacket.send([1, 2, 3], to: near.rawValue)
         let packet = try #require(try DescriptorPacket.receive(from: far.rawValue, longest: 2))
         #expect(packet.bytes == [1, 2] && packet.isCut)
     }
 
-    @Test("can't be empty, nor carry more descriptors than fit")
+    @Test("can't be empty or carry too many descriptors")
     func limits() throws {
         #expect(throws: Errno.invalidArgument) { try DescriptorPacket.send([], to: near.rawValue) }
         #expect(throws: Errno.invalidArgument) {
@@ -45,7 +45,7 @@ struct PacketSocketTests {
         }
     }
 
-    @Test("end when the other end is shut, and can't be sent to it")
+    @Test("end when the peer shuts down, and can't be sent any more")
     func end() throws {
         shutdown(near.rawValue, Int32(SHUT_RDWR))
         let packet = try DescriptorPacket.receive(from: far.rawValue, longest: 2)

@@ -15,7 +15,7 @@ struct PinnedDirectoryTests {
         try make("box")
     }
 
-    @Test("is opened for as long as its path leads to it")
+    @Test("opens as long as its path leads to the same directory")
     func same() throws {
         let inode = try pinned.open().status().inode
         #expect(try pinned.open().status().inode == inode)
@@ -24,7 +24,7 @@ struct PinnedDirectoryTests {
         #expect(try pinned.open().status().inode == inode)
     }
 
-    @Test("refuses another directory in its place, until that is accepted")
+    @Test("refuses another directory at its path until accepted")
     func replaced() throws {
         _ = try pinned.open()
         try move("box", to: "away")
@@ -35,7 +35,7 @@ struct PinnedDirectoryTests {
         #expect(try pinned.open().status().inode == FileStatus(path: place.path("box")).inode)
     }
 
-    @Test("need not be there at first")
+    @Test("need not exist at first")
     func late() throws {
         let late = PinnedDirectory(path: place.path("late"))
         #expect(throws: Errno.noSuchFileOrDirectory) { _ = try late.open() }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Replacing a file, and reading to the end")
 struct ReplaceTests {
-    @Test("puts the new content in the place of the old, with the mode that is asked for")
+    @Test("replaces the content, with the requested mode")
     func replaces() throws {
         let place = try TemporaryDirectory()
         let directory = try Directory(path: place.path)
@@ -18,7 +18,7 @@ struct ReplaceTests {
         #expect(try directory.entries().map { String(decoding: $0.name, as: UTF8.self) } == ["token"])
     }
 
-    @Test("goes on where a kill left half a file behind")
+    @Test("works after a kill left half a file behind")
     func leftover() throws {
         let place = try TemporaryDirectory()
         try Data("half".utf8).write(to: URL(fileURLWithPath: place.path(".unit.new")))
@@ -35,7 +35,7 @@ struct ReplaceTests {
         #expect(try directory.entries().map { String(decoding: $0.name, as: UTF8.self) } == ["name"])
     }
 
-    @Test("a pipe is read to its end, however little comes at once, and no further than the limit")
+    @Test("a pipe is read in small pieces to its end, or to the limit")
     func pipeToItsEnd() throws {
         let pipe = Pipe()
         let whole = [UInt8](repeating: 7, count: 200_000)

@@ -15,7 +15,7 @@ struct SerialThreadTests {
         #expect(seen.withLock { $0 } == Array(0..<1000))
     }
 
-    @Test("runs an urgent job before all that wait")
+    @Test("runs an urgent job before all waiting jobs")
     func urgent() async {
         let thread = SerialThread(name: "test")
         let seen = Mutex<[Int]>([])
@@ -31,7 +31,7 @@ struct SerialThreadTests {
         #expect(seen.withLock { $0 } == [-2, -1] + Array(1...100))
     }
 
-    @Test("is the one thread of an actor")
+    @Test("runs all jobs of an actor on one thread")
     func executor() async {
         let actor = OnThread()
         let inActor = await actor.threadNumber()
@@ -42,7 +42,7 @@ struct SerialThreadTests {
         #expect(await actor.afterAwait() == inActor)
     }
 
-    @Test("finishes what was queued before it goes")
+    @Test("finishes all queued jobs before it ends")
     func finishes() async {
         let count = Atomic<Int>(0)
         await confirmation(expectedCount: 100) { ran in

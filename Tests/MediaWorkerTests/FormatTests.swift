@@ -2,7 +2,7 @@ import PictureJobs
 import Testing
 
 @Suite(
-    "The formats that are taken", .serialized, .enabled(if: WorkerProcess.isBuiltWithLibvips, "built without libvips"))
+    "Accepted formats", .serialized, .enabled(if: WorkerProcess.isBuiltWithLibvips, "built without libvips"))
 struct FormatTests {
     static let plain = "red green blue yellow"
 

@@ -40,7 +40,7 @@ struct HostileTests {
     }
 
     @Test(
-        "that end early are refused, wherever they end",
+        "that end early are refused, at every cut",
         arguments: [
             "baseline.jpg", "progressive.jpg", "rgb8.png", "interlaced.png", "animated.gif", "lossy.webp",
             "lossless.webp",
@@ -80,7 +80,7 @@ struct HostileTests {
     }
 
     @Test(
-        "that are something else are none, whatever decoder libvips has for them",
+        "of other file types are refused, even if libvips can decode them",
         arguments: [
             "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><image href='file:///etc/passwd'/></svg>",
             "<?xml version='1.0'?><svg width='9' height='9'/>",
@@ -104,7 +104,7 @@ struct HostileTests {
         }
     }
 
-    @Test("of no bytes, of one byte and of nothing but a signature are refused")
+    @Test("that are empty, one byte long or only a signature are refused")
     func hardlyAnything() throws {
         let worker = try WorkerProcess()
         #expect(try worker.perform(.measure, on: [UInt8]()).outcome.refusal == .notAPicture)
@@ -121,7 +121,7 @@ struct HostileTests {
         }
     }
 
-    @Test("that are directories, pipes or devices are none, and don't block")
+    @Test("that are directories, pipes or devices are refused, and don't block")
     func notFiles() throws {
         let worker = try WorkerProcess()
         var ends: [Int32] = [0, 0]
@@ -135,7 +135,7 @@ struct HostileTests {
         #expect(try worker.perform(.measure, on: "/dev/zero").outcome.refusal == .notAPicture)
     }
 
-    @Test("that can't be read are not to blame")
+    @Test("that can't be read are not blamed")
     func unreadable() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("picture")
@@ -144,7 +144,7 @@ struct HostileTests {
         #expect(try WorkerProcess().perform(.measure, on: picture).outcome.isFailed)
     }
 
-    @Test("that are cut while they are read cost no more than a job", arguments: ["gif", "jpg", "png", "tif", "webp"])
+    @Test("that are cut during a read cost no more than a job", arguments: ["gif", "jpg", "png", "tif", "webp"])
     func cutWhileRead(kind: String) throws {
         let worker = try WorkerProcess()
         let directory = try TemporaryDirectory()

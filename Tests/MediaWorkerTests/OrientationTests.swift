@@ -10,7 +10,7 @@ struct OrientationTests {
         (7, "yellow green blue red"), (8, "green yellow red blue"),
     ]
 
-    @Test("each of the eight comes out upright", arguments: all)
+    @Test("pictures of all eight orientations come out upright", arguments: all)
     func upright(orientation: UInt8, quadrants: String) throws {
         let worker = try WorkerProcess()
         let picture = try Samples.jpeg(orientation: orientation)
@@ -35,7 +35,7 @@ struct OrientationTests {
         }
     }
 
-    @Test("a PNG's is heeded as well")
+    @Test("a PNG's orientation is applied as well")
     func png() throws {
         let worker = try WorkerProcess()
         let picture = try Samples.bytes("turned.png")
@@ -44,7 +44,7 @@ struct OrientationTests {
         #expect(drawn.quadrants == "blue red yellow green")
     }
 
-    @Test("nothing of who, where and when is left", arguments: [1, 6] as [UInt8])
+    @Test("no metadata about people, places and times is left", arguments: [1, 6] as [UInt8])
     func metadata(orientation: UInt8) throws {
         let worker = try WorkerProcess()
         let picture = try Samples.jpeg(orientation: orientation)

@@ -29,7 +29,7 @@ struct SandboxTests {
         if found != 125 { #expect(found == status) }
     }
 
-    @Test("tells the state of a descriptor")
+    @Test("allows fstat of a descriptor")
     func descriptor() throws {
         let file = open("/dev/null", O_RDONLY)
         defer { close(file) }
@@ -40,7 +40,7 @@ struct SandboxTests {
         }
     }
 
-    @Test("tells nothing of a path, whatever the flags", arguments: [0, AT_EMPTY_PATH])
+    @Test("forbids stat of a path with any flags", arguments: [0, AT_EMPTY_PATH])
     func path(flags: Int32) throws {
         try expect(EPERM) {
             var status = stat()
@@ -59,7 +59,7 @@ struct SandboxTests {
         #expect([EPERM, ENOSYS, 125].contains(result))
     }
 
-    @Test("starts no process, but threads")
+    @Test("allows threads but no processes")
     func processes() throws {
         let fork = unsafeBitCast(
             try #require(dlsym(nil, "fork")), to: (@convention(c) () -> pid_t).self)

@@ -8,7 +8,7 @@ struct StyleTests {
     }
 
     @Test(
-        "rect has the size asked for, also where the picture is smaller or of another shape",
+        "rect has the requested size, also for a picture of smaller size or another shape",
         arguments: [
             (20, 20), (48, 32), (300, 100), (100, 300), (1, 1), (47, 31), (4096, 8),
         ])
@@ -63,7 +63,7 @@ struct StyleTests {
         #expect(twice[2, 2].alpha == 0 && twice[25, 25].alpha == 255)
     }
 
-    @Test("colours next to what was cut off don't grow dark")
+    @Test("colours next to the cut-off corners don't grow dark")
     func edges() throws {
         let drawn = try draw("round:80x80,r=40,b=0", "rect:40x40")
         let edge = (0..<18).flatMap { x in (0..<18).map { y in drawn[x, y] } }.filter { (50..<200).contains($0.alpha) }
@@ -71,7 +71,7 @@ struct StyleTests {
         for pixel in edge { #expect(pixel.red > 200 && pixel.green < 60 && pixel.blue < 60, "still red: \(pixel)") }
     }
 
-    @Test("a style that is none is the agent's fault, not the picture's")
+    @Test("an invalid style is the agent's fault, not the picture's")
     func nonsense() throws {
         let worker = try WorkerProcess()
         let picture = try Samples.bytes("rgb8.png")

@@ -10,7 +10,7 @@ import Testing
 struct WorkerTests {
     private static let facts = PictureFacts(width: 48, height: 32)
 
-    @Test("says who it is, and ends once the socket is closed")
+    @Test("introduces itself, and ends when the socket closes")
     func hello() throws {
         let worker = try WorkerProcess()
         #expect(worker.hello.version == PictureWire.version)
@@ -19,7 +19,7 @@ struct WorkerTests {
         #expect(worker.end() == 0)
     }
 
-    @Test("is locked in before it says hello")
+    @Test("is sandboxed before its hello")
     func sandbox() throws {
         let worker = try WorkerProcess()
         let kernel = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
@@ -40,7 +40,7 @@ struct WorkerTests {
         }
     }
 
-    @Test("can be ended by the clock of a job, however it was started")
+    @Test("can be ended by the timer of a job: SIGPROF is neither blocked nor ignored")
     func clock() throws {
         let worker = try WorkerProcess()
         for mask in ["SigBlk", "SigIgn"] {
@@ -49,14 +49,14 @@ struct WorkerTests {
         }
     }
 
-    @Test("outlives signals that are meant for the agent")
+    @Test("survives signals meant for the agent")
     func signals() throws {
         let worker = try WorkerProcess()
         for number in [SIGINT, SIGTERM, SIGHUP] { kill(worker.pid, number) }
         #expect(try worker.perform(.measure, on: try Samples.bytes("rgb8.png")).outcome == .done(Self.facts))
     }
 
-    @Test("answers what is no job, and goes on")
+    @Test("answers an invalid job, and continues")
     func garbage() throws {
         let worker = try WorkerProcess()
         let packets = [
@@ -74,7 +74,7 @@ struct WorkerTests {
         #expect(try worker.perform(.measure, on: try Samples.bytes("rgb8.png")).outcome == .done(Self.facts))
     }
 
-    @Test("wants exactly the descriptors of a job, and keeps none")
+    @Test("requires exactly the descriptors of a job, and keeps none")
     func descriptors() throws {
         let worker = try WorkerProcess()
         let file = try SharedDescriptor(opening: "/dev/null", flags: O_RDWR)
@@ -92,7 +92,7 @@ struct WorkerTests {
         #expect(try worker.openDescriptors() == open)
     }
 
-    @Test("says that an output could not be written, and doesn't blame the picture")
+    @Test("reports an unwritable output, and doesn't blame the picture")
     func unwritable() throws {
         let worker = try WorkerProcess()
         let picture = try SharedDescriptor(opening: Samples.path("rgb8.png"), flags: O_RDONLY)
@@ -104,7 +104,7 @@ struct WorkerTests {
         }
     }
 
-    @Test("takes a thousand jobs, good and bad, without keeping descriptors or memory")
+    @Test("performs a thousand good and bad jobs without leaking descriptors or memory")
     func endurance() throws {
         let worker = try WorkerProcess()
         let names = ["baseline.jpg", "rgb8.png", "animated.gif", "lossy.webp", "tiled.tif", "raw-preview.tif"]
@@ -127,7 +127,7 @@ struct WorkerTests {
         #expect(grown < 16_384, "\(grown) KiB more after 1,000 jobs")
     }
 
-    @Test("says by hand what it is, and that there is nothing to do with it")
+    @Test("explains itself if a user starts it")
     func byHand() throws {
         let path = try Program.path(of: "outbox-media")
         let help = try Command.run(path, ["--help"])

@@ -91,7 +91,7 @@ struct NamespaceTests {
         return watch
     }
 
-    @Test("tell of an address that comes and goes")
+    @Test("report an address that comes and goes")
     func addresses() async throws {
         let namespace = Namespace()
         try await namespace.ip("link add v0 type veth peer name v1")
@@ -109,7 +109,7 @@ struct NamespaceTests {
         #expect(seen.troubles.withLock { $0 } == [])
     }
 
-    @Test("tell of a default route, a lost carrier and a link that vanishes")
+    @Test("report a default route, a lost carrier and a removed link")
     func links() async throws {
         let namespace = Namespace()
         try await namespace.ip("link add v0 type veth peer name v1")

@@ -16,19 +16,19 @@ struct NetworkPictureTests {
         #expect(changes(.address(.four, link: 3), .address(.four, link: 3)) == [true, false])
     }
 
-    @Test("but not when it repeats what was found by looking")
+    @Test("but not when it repeats an address that a look found")
     func knownAddress() {
         #expect(changes(.address(.four, link: 3), from: [.four]) == [false])
     }
 
-    @Test("when an address goes, wherever it was known from")
+    @Test("when a known address goes, from a message or a look")
     func addressGoes() {
         #expect(changes(.addressGone(.four, link: 3), from: [.four]) == [true])
         #expect(changes(.address(.four, link: 3), .addressGone(.four, link: 3)) == [true, true])
         #expect(changes(.addressGone(.four, link: 3)) == [false])
     }
 
-    @Test("when a link gets or loses its carrier, not when its statistics are told")
+    @Test("when a link gets or loses its carrier, not when it reports statistics")
     func carrier() {
         #expect(
             changes(
@@ -36,7 +36,7 @@ struct NetworkPictureTests {
                 == [true, false, true, false])
     }
 
-    @Test("when the first that is told of a link is that it lost its carrier")
+    @Test("when the first message about a link reports a lost carrier")
     func firstOfLink() {
         #expect(changes(.link(3, isRunning: false)) == [true])
     }
@@ -46,7 +46,7 @@ struct NetworkPictureTests {
         #expect(changes(.route(.usual), .route(.usual), .routeGone(.usual)) == [true, false, true])
     }
 
-    @Test("when a route comes again that went with its address or link, of which the kernel says nothing")
+    @Test("when a route returns that the kernel removed silently with its address or link")
     func silentRoute() {
         #expect(
             changes(.route(.usual), .addressGone(.four, link: 3), .route(.usual), from: [.four]) == [true, true, true])
@@ -54,7 +54,7 @@ struct NetworkPictureTests {
         #expect(changes(.route(.usual), .linkGone(4), .route(.usual)) == [true, true, false])
     }
 
-    @Test("and a link has returned once, when it has the carrier again that it lost")
+    @Test("and a link that lost its carrier returns once")
     func returned() {
         for (messages, expected) in [
             ([], []),
@@ -72,7 +72,7 @@ struct NetworkPictureTests {
         }
     }
 
-    @Test("and an address that two links had is there until both lost it")
+    @Test("and an address of two links stays until both links lose it")
     func twoLinks() {
         var picture = NetworkPicture(addresses: [])
         _ = picture.apply(.address(.four, link: 3))
@@ -100,14 +100,14 @@ struct ChangeSettlingTests {
         #expect(settling.deadline == nil)
     }
 
-    @Test("that does not end is told two seconds after its first")
+    @Test("without end is reported two seconds after the first change")
     func longest() {
         var settling = ChangeSettling()
         for step in 0...19 { settling.note(at: at(UInt64(step) * 100)) }
         #expect(settling.deadline == at(2000))
     }
 
-    @Test("is told no sooner than three seconds after the one before")
+    @Test("is reported at least three seconds after the previous burst")
     func spacing() {
         var settling = ChangeSettling()
         settling.note(at: at(0))
@@ -116,7 +116,7 @@ struct ChangeSettlingTests {
         #expect(settling.deadline == at(3500))
     }
 
-    @Test("of a network that comes and goes all the time makes at most 20 events a minute")
+    @Test("from a network that comes and goes causes at most 20 events a minute")
     func noHotLoop() {
         var settling = ChangeSettling()
         var events = 0
@@ -133,19 +133,19 @@ struct ChangeSettlingTests {
 struct ClockReadingTests {
     private static let before = ClockReading(boot: 100_000_000_000, monotonic: 90_000_000_000)
 
-    @Test("is a sleep where only the clock that goes on in sleep went on")
+    @Test("is a sleep if only the boot-time clock advanced")
     func resumed() {
         let after = ClockReading(boot: 160_000_000_000, monotonic: 91_000_000_000)
         #expect(after.cause(since: Self.before) == .resumed)
     }
 
-    @Test("is the clock being set where both went on alike")
+    @Test("is a set clock if both other clocks advanced alike")
     func clockSet() {
         let after = ClockReading(boot: 160_000_000_900, monotonic: 150_000_000_000)
         #expect(after.cause(since: Self.before) == .clockSet)
     }
 
-    @Test("says what happened, in words")
+    @Test("is described in words")
     func words() {
         let change = NetworkChange(causes: [.resumed, .network], goneAddresses: [.four, .six])
         #expect(

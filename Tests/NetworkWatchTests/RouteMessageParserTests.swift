@@ -3,7 +3,7 @@ import Testing
 
 @testable import NetworkWatch
 
-@Suite("What the kernel tells of the network")
+@Suite("A route message of the kernel")
 struct RouteMessageParserTests {
     private func messages(_ datagram: [UInt8]) -> [RouteMessage] {
         let result = RouteMessageParser.parse(datagram)
@@ -24,7 +24,7 @@ struct RouteMessageParserTests {
     }
 
     @Test(
-        "is left out where nobody beyond the link is reached by it",
+        "is ignored if the address or route reaches nobody beyond the link",
         arguments: [
             Recordings.loopbackUp, Recordings.linkLocal6, Recordings.localRoute, Recordings.multicastRoute,
         ])
@@ -32,7 +32,7 @@ struct RouteMessageParserTests {
         #expect(messages(datagram) == [])
     }
 
-    @Test("comes with several messages in one datagram")
+    @Test("may share a datagram with other messages")
     func several() {
         #expect(
             messages(Recordings.address4 + Recordings.localRoute + Recordings.defaultRoute) == [
@@ -40,7 +40,7 @@ struct RouteMessageParserTests {
             ])
     }
 
-    @Test("leaves out a wireless driver's events, scans above all")
+    @Test("is ignored if it is a wireless driver's event, such as a scan")
     func wireless() {
         // IFLA_WIRELESS with four bytes, after the name.
         var datagram = Recordings.linkRunning + [8, 0, 11, 0, 1, 2, 3, 4]
@@ -48,27 +48,27 @@ struct RouteMessageParserTests {
         #expect(messages(datagram) == [])
     }
 
-    @Test("takes an address for unusable while others are asked whether they have it")
+    @Test("is ignored while its address is tentative")
     func tentative() {
         var datagram = Recordings.address6
         datagram[datagram.count - 4] |= 0x40
         #expect(messages(datagram) == [])
     }
 
-    @Test("takes an address for gone that another machine has")
+    @Test("reports an address as gone that another machine has")
     func duplicate() {
         var datagram = Recordings.address6
         datagram[datagram.count - 4] |= 0x08
         #expect(messages(datagram) == [.addressGone(.six, link: 3)])
     }
 
-    @Test("is damaged where the kernel says that data were lost")
+    @Test("is damaged if the kernel reports an overrun")
     func overrun() {
         let overrun: [UInt8] = [16, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
         #expect(RouteMessageParser.parse(overrun) == .init(messages: [], isDamaged: true))
     }
 
-    @Test("is damaged where it is cut anywhere", arguments: Recordings.all)
+    @Test("is damaged if cut at any byte", arguments: Recordings.all)
     func truncated(datagram: [UInt8]) {
         for length in 1..<datagram.count {
             let result = RouteMessageParser.parse(Array(datagram.prefix(length)))
@@ -77,14 +77,14 @@ struct RouteMessageParserTests {
     }
 
     @Test(
-        "with a length that can't be is damaged and ends the reading", arguments: [0, 1, 15, 0xFFFF_FFFF] as [UInt32])
+        "with an impossible length is damaged and ends the parsing", arguments: [0, 1, 15, 0xFFFF_FFFF] as [UInt32])
     func hostileLength(length: UInt32) {
         var datagram = Recordings.address4
         withUnsafeBytes(of: length) { datagram.replaceSubrange(0..<4, with: $0) }
         #expect(RouteMessageParser.parse(datagram).isDamaged)
     }
 
-    @Test("may be any bytes at all")
+    @Test("may consist of any bytes")
     func garbage() {
         var random = SeededRandom(seed: 20_260_101)
         for _ in 0..<20_000 {

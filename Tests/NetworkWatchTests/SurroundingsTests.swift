@@ -40,17 +40,17 @@ struct SurroundingsTests {
         Surroundings(fibTrie: Self.fibTrie, ifInet6: ifInet6, route: route, ipv6Route: Self.ipv6Route)
     }
 
-    @Test("finds the addresses that reach beyond the link and can be used")
+    @Test("finds the usable addresses that reach beyond the link")
     func addresses() {
         #expect(surroundings().addresses == [.four, .six])
     }
 
-    @Test("finds the routes to elsewhere")
+    @Test("finds the routes to other networks")
     func routes() {
         #expect(surroundings().routes.count == 2)
     }
 
-    @Test("sees no change in counters that go on")
+    @Test("ignores counters that grow")
     func counters() {
         let later = Self.route.replacing("\t0003\t0\t0\t", with: "\t0003\t7\t99\t")
         #expect(surroundings(route: later) == surroundings())
@@ -61,7 +61,7 @@ struct SurroundingsTests {
         #expect(surroundings(route: "Iface\tDestination\n") != surroundings())
     }
 
-    @Test("takes nonsense for nothing", arguments: ["", "\n\n", "zz 1", "|-- 1.2.3\n/32 host LOCAL", "\u{0}\u{1}"])
+    @Test("finds no address in nonsense", arguments: ["", "\n\n", "zz 1", "|-- 1.2.3\n/32 host LOCAL", "\u{0}\u{1}"])
     func nonsense(text: String) {
         let found = Surroundings(fibTrie: text, ifInet6: text, route: text, ipv6Route: text)
         #expect(found.addresses.isEmpty)

@@ -88,7 +88,7 @@ private final class Stage: RouteSource, Sendable {
 
 @Suite("The watch of the network", .timeLimit(.minutes(2)))
 struct WatchingTests {
-    @Test("tells of a burst once, with the addresses that are gone")
+    @Test("reports a burst once, with the addresses that are gone")
     func burst() async throws {
         let stage = try Stage()
         let watch = try stage.watch()
@@ -101,7 +101,7 @@ struct WatchingTests {
         #expect(stage.troubles == [])
     }
 
-    @Test("tells the addresses of a link that has its carrier again")
+    @Test("reports the addresses of a link that has its carrier again")
     func returned() async throws {
         let stage = try Stage()
         let watch = try stage.watch()
@@ -113,7 +113,7 @@ struct WatchingTests {
             try await stage.waitForChange(2) == NetworkChange(causes: .network, returnedAddresses: [.four]))
     }
 
-    @Test("does not tell of an address that is back at once as gone")
+    @Test("does not report an address as gone that returns at once")
     func back() async throws {
         let stage = try Stage()
         let watch = try stage.watch()
@@ -122,7 +122,7 @@ struct WatchingTests {
         #expect(try await stage.waitForChange() == NetworkChange(causes: .network))
     }
 
-    @Test("tells nothing of what only repeats what is so")
+    @Test("ignores messages that repeat the known state")
     func noise() async throws {
         let stage = try Stage()
         let watch = try stage.watch()
@@ -134,7 +134,7 @@ struct WatchingTests {
         #expect(try await stage.waitForChange() == NetworkChange(causes: .resumed))
     }
 
-    @Test("takes lost messages for a change, and looks which addresses are left")
+    @Test("treats lost messages as a change, and looks up the remaining addresses")
     func overrun() async throws {
         let stage = try Stage()
         let watch = try stage.watch()
@@ -145,7 +145,7 @@ struct WatchingTests {
         #expect(change == NetworkChange(causes: .network, goneAddresses: [.four]))
     }
 
-    @Test("takes a damaged message for a lost one")
+    @Test("treats a damaged message as a lost message")
     func damaged() async throws {
         let stage = try Stage()
         let watch = try stage.watch()
@@ -154,7 +154,7 @@ struct WatchingTests {
         #expect(try await stage.waitForChange() == NetworkChange(causes: .network))
     }
 
-    @Test("looks again and again where netlink can't be had, and says so once")
+    @Test("polls if netlink is unavailable, and reports that once")
     func fallback() async throws {
         let stage = try Stage()
         let watch = try stage.watch(netlink: false)
@@ -166,7 +166,7 @@ struct WatchingTests {
         #expect(stage.troubles.count == 1)
     }
 
-    @Test("tells a sleep of the machine from a clock that was set")
+    @Test("distinguishes a sleep of the machine from a set clock")
     func clocks() async throws {
         let stage = try Stage()
         let watch = try stage.watch()
@@ -177,7 +177,7 @@ struct WatchingTests {
         #expect(try await stage.waitForChange(2) == NetworkChange(causes: .resumed))
     }
 
-    @Test("goes on without a timer, and says so once")
+    @Test("works without a timer, and reports that once")
     func withoutTimer() async throws {
         let stage = try Stage()
         let watch = try stage.watch(timer: false)
@@ -187,7 +187,7 @@ struct WatchingTests {
         #expect(stage.troubles.count == 1)
     }
 
-    @Test("has a timer of the kernel that does not fire while the clock goes on as it should")
+    @Test("has a kernel timer that does not fire while the clock runs normally")
     func quietTimer() throws {
         let timer = SharedDescriptor(Descriptor(owning: try retryingOnInterrupt { outbox_clock_change_timer() }))
         var entry = pollfd(fd: timer.rawValue, events: Int16(POLLIN), revents: 0)

@@ -4,7 +4,7 @@ import Testing
 @Suite("The wire of the picture worker")
 struct PictureWireTests {
     @Test(
-        "brings each job as it was",
+        "transmits each job unchanged",
         arguments: [
             PictureJob.Operation.measure, .thumbnail(side: 150, quality: 85), .encode(quality: 1), .draw(steps: []),
             .draw(steps: ["rect:10x20", "original"]),
@@ -15,7 +15,7 @@ struct PictureWireTests {
     }
 
     @Test(
-        "brings each answer as it was",
+        "transmits each answer unchanged",
         arguments: [
             PictureAnswer.Outcome.done(PictureFacts(width: 1, height: 65535)), .failed("\u{0}\"\\ é"),
             .refused(PictureRefusal(.tooManyPixels, "too large")),
@@ -25,7 +25,7 @@ struct PictureWireTests {
         #expect(try PictureWire.value(PictureAnswer.self, in: try PictureWire.packet(of: answer)) == answer)
     }
 
-    @Test("brings the hello as it was, its layers by their names")
+    @Test("transmits the hello unchanged, with sandbox layers by name")
     func hello() throws {
         let hello = PictureHello(library: "libvips 8.14.1", formats: ["jpeg"], sandbox: [.noNewPrivileges, .landlock])
         let packet = try PictureWire.packet(of: hello)
@@ -33,7 +33,7 @@ struct PictureWireTests {
         #expect(String(decoding: packet, as: UTF8.self).contains("\"no_new_privs\""))
     }
 
-    @Test("knows no packet that is too long, and none that says something else")
+    @Test("refuses packets that are too long or have other content")
     func refused() {
         let long = PictureAnswer(id: 1, outcome: .failed(String(repeating: "x", count: PictureWire.longestPacket)))
         #expect(throws: PictureWireError.tooLong) { try PictureWire.packet(of: long) }

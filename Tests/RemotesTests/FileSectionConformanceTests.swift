@@ -7,19 +7,19 @@ struct FileSectionConformanceTests {
         RemoteConformance(server: FakeSectionServer(knowing: [try TestContent(1, size: 3 * 512 * 1024 + 1234)]))
     }
 
-    @Test("a content is registered, sent in any order and confirmed, however often it is asked about")
+    @Test("a content is registered, sent in any order, and confirmed each time the remote asks")
     func upload() async throws { try await conformance().uploadsAContent() }
 
     @Test("sending a fragment twice is harmless")
     func twice() async throws { try await conformance().sendsAFragmentTwice() }
 
-    @Test("what is there already is said to be")
+    @Test("an existing content is reported as existing")
     func existing() async throws { try await conformance().saysThatItHasAContent() }
 
-    @Test("what was removed is gone, and removing it again is no error")
+    @Test("a removed upload is gone, and removing it again is no error")
     func remove() async throws { try await conformance().removesAnUpload() }
 
-    @Test("an id that was forgotten is told as such")
+    @Test("a forgotten id is reported as forgotten")
     func forgotten() async throws { try await conformance().tellsThatAnIDWasForgotten() }
 
     @Test("every reply may be lost")
@@ -44,6 +44,6 @@ struct FileSectionSourceConformanceTests {
     @Test("another revision is another post")
     func revision() async throws { try await conformance().anotherRevisionIsAnotherPost() }
 
-    @Test("a commit of a file that the server does not know is told as such")
+    @Test("a commit of an unknown file is reported as such")
     func forgotten() async throws { try await conformance().tellsThatAFileWasForgotten() }
 }

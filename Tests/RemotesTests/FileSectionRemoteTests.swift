@@ -17,7 +17,7 @@ struct FileSectionRemoteTests {
 
     // MARK: preLoad
 
-    @Test("registers several in one request, in its exact shape")
+    @Test("registers several files in one request of the exact format")
     func preLoad() async throws {
         let transport = ScriptedTransport(data: #"{"fileIds":["43","44"],"existing":["44"]}"#)
         var video = try TestContent(2, size: 20, name: "clip.mp4", type: MediaType(kind: .video, mime: "video/mp4"))
@@ -49,7 +49,7 @@ struct FileSectionRemoteTests {
         #expect(request.json as NSDictionary == expected)
     }
 
-    @Test("a name that is not UTF-8 goes out with its odd bytes encoded")
+    @Test("a name that is not UTF-8 is sent with the invalid bytes encoded")
     func oddName() async throws {
         let transport = ScriptedTransport(data: #"{"fileIds":["1"]}"#)
         var upload = try TestContent(1, size: 1).description
@@ -60,14 +60,14 @@ struct FileSectionRemoteTests {
         #expect(files?.first?["path"] as? String == "d/%FF.j")
     }
 
-    @Test("without a token none is sent")
+    @Test("without a token, requests have no Authorization header")
     func noToken() async throws {
         let transport = ScriptedTransport(data: #"{"fileIds":["1"]}"#)
         _ = await remote(transport, token: nil).register([try TestContent(1, size: 1).description])
         #expect(transport.requests.first?.headers["Authorization"] == nil)
     }
 
-    @Test("ids that are numbers are taken as text")
+    @Test("numeric ids are read as text")
     func numericIDs() async throws {
         let transport = ScriptedTransport(data: #"{"fileIds":[43],"existing":[43]}"#)
         let results = await remote(transport).register([try TestContent(1, size: 1).description])
@@ -75,7 +75,7 @@ struct FileSectionRemoteTests {
     }
 
     @Test(
-        "ids that can't be right are a bad reply for all",
+        "one invalid id makes the whole reply bad",
         arguments: [
             #"{"fileIds":[]}"#, #"{"fileIds":["1"]}"#, #"{"fileIds":["1","2","3"]}"#, #"{"fileIds":["1","1"]}"#,
             #"{"fileIds":["1",""]}"#, #"{"fileIds":["1","a/b"]}"#, #"{"fileIds":["1","a\"b"]}"#,
@@ -91,7 +91,7 @@ struct FileSectionRemoteTests {
         for case .failure(let failure) in results { #expect(isBadReply(failure)) }
     }
 
-    @Test("ids of 128 characters with all that is legal are taken")
+    @Test("ids of 128 characters with all legal characters are accepted")
     func longID() async throws {
         let id = "A-Za-z0-9._-" + String(repeating: "x", count: 116)
         let results = await remote(ScriptedTransport(data: #"{"fileIds":["\#(id)"]}"#)).register([
@@ -102,7 +102,7 @@ struct FileSectionRemoteTests {
 
     // MARK: upload
 
-    @Test("sends a fragment in its exact shape", arguments: [(0, 524_288), (1, 5)])
+    @Test("sends a fragment in the exact format", arguments: [(0, 524_288), (1, 5)])
     func upload(index: Int, length: Int) async throws {
         let transport = ScriptedTransport(data: "{}")
         let content = try TestContent(1, size: 524_293)
@@ -137,7 +137,7 @@ struct FileSectionRemoteTests {
         #expect(transport.requests.first?.parts.first?.contentType == contentType)
     }
 
-    @Test("a fragment of a file that changed is not sent")
+    @Test("a fragment of a changed file is not sent")
     func changedSource() async throws {
         let transport = ScriptedTransport(data: "{}")
         let content = try TestContent(1, size: 100)
@@ -148,7 +148,7 @@ struct FileSectionRemoteTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test("an id the server does not know was forgotten, wherever it turns up", arguments: [404, 410])
+    @Test("404 or 410 to a fragment or isFinish means that the server forgot the id", arguments: [404, 410])
     func forgotten(status: Int) async throws {
         let remote = remote(ScriptedTransport { _ in .success(HTTPReply(status: status)) })
         let content = try TestContent(1, size: 1)
@@ -220,7 +220,7 @@ struct FileSectionRemoteTests {
         #expect(try await finish(data).map(word) == words)
     }
 
-    @Test("a single upload that is not named is the one that failed")
+    @Test("with a single upload, a failure without ids concerns that upload")
     func singleFailure() async throws {
         #expect(try await finish(#"{"finishStatus":0,"failFileIds":""}"#, ["43"]).map(word) == ["failed"])
     }
@@ -233,7 +233,7 @@ struct FileSectionRemoteTests {
         #expect((transport.requests.first?.json ?? [:]) as NSDictionary == ["fileIds": ["43", "44"]] as NSDictionary)
     }
 
-    @Test("server and account are the scope, and the traits are those of the protocol")
+    @Test("the scope is server and account, and the traits match the protocol")
     func traits() {
         let transport = ScriptedTransport(data: "{}")
         #expect(remote(transport).traits == RemoteTraits(batch: 50))

@@ -19,7 +19,7 @@ struct FragmentReaderTests {
         }
     }
 
-    @Test("gives its bytes and no others", arguments: [1000, 100_000, 4 * block])
+    @Test("reads exactly the fragment's bytes", arguments: [1000, 100_000, 4 * block])
     func good(pieces: Int) throws {
         let content = try TestContent(1, size: Self.block * 2 + 777)
         for index in 0..<3 {
@@ -32,7 +32,7 @@ struct FragmentReaderTests {
         }
     }
 
-    @Test("never hands a changed block over whole", arguments: [block, block + 1, 2 * block - 1])
+    @Test("never passes on a whole changed block", arguments: [block, block + 1, 2 * block - 1])
     func changed(offset: Int) throws {
         let content = try TestContent(1, size: Self.block * 3)
         try content.flip(at: offset)
@@ -43,7 +43,7 @@ struct FragmentReaderTests {
     }
 
     @Test(
-        "checks every block of a fragment of several", arguments: [0, block, 2 * block - 1, 2 * block, 2 * block + 9])
+        "checks every block of a longer fragment", arguments: [0, block, 2 * block - 1, 2 * block, 2 * block + 9])
     func severalBlocks(offset: Int) throws {
         let content = try TestContent(1, size: Self.block * 2 + 10, fragmentSize: UInt32(4 * Self.block))
         #expect(try readAll(content.reader(of: 0)) == content.bytes)
@@ -52,7 +52,7 @@ struct FragmentReaderTests {
         #expect(throws: SourceProblem(path: content.path, kind: .changed)) { try readAll(reader) }
     }
 
-    @Test("a file that shrank is a changed one", arguments: [0, block - 1, block])
+    @Test("a file that shrank counts as changed", arguments: [0, block - 1, block])
     func shrunk(size: Int) throws {
         let content = try TestContent(1, size: Self.block + 5)
         try FileHandle(forWritingTo: URL(fileURLWithPath: content.file)).truncate(atOffset: UInt64(size))

@@ -29,7 +29,7 @@ struct PortraitRemoteTests {
         }
     }
 
-    @Test("sends one part, in its exact shape, and answers the URL as it came")
+    @Test("sends one part in the exact format, and returns the URL unchanged")
     func shape() async throws {
         let transport = ScriptedTransport(data: #"{"userImg":"http://h/u/42.jpg!150x150"}"#)
         let url = try await remote(transport).replacePortrait(TestBody(picture))
@@ -43,7 +43,7 @@ struct PortraitRemoteTests {
             ])
     }
 
-    @Test("a whole file is its body, also the second time")
+    @Test("the body is the whole file, also at the second attempt")
     func file() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("a.jpg")
@@ -59,7 +59,7 @@ struct PortraitRemoteTests {
         }
     }
 
-    @Test("a file that shrank is no body")
+    @Test("a file that shrank is refused as a body")
     func shrunk() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("a.jpg")
@@ -71,7 +71,7 @@ struct PortraitRemoteTests {
     }
 
     @Test(
-        "a URL that can't be one is a bad reply",
+        "an invalid URL is a bad reply",
         arguments: [
             #"{}"#, #"{"userImg":null}"#, #"{"userImg":""}"#, #"{"userImg":"u/42.jpg"}"#, #"{"userImg":"http://"}"#,
             #"{"userImg":"ftp://h/1.jpg"}"#, #"{"userImg":"http:///1.jpg"}"#, #"{"userImg":"http://h/a b"}"#,
@@ -86,7 +86,7 @@ struct PortraitRemoteTests {
         #expect(error.code == "bad_reply")
     }
 
-    @Test("404, 405 and 410 tell of a wrong URL", arguments: [404, 405, 410])
+    @Test("404, 405 and 410 report a wrong URL", arguments: [404, 405, 410])
     func wrongURL(_ status: Int) async {
         guard
             case .temporary(let error, _, let outlook) = await failure({ _ in .success(HTTPReply(status: status)) })
@@ -97,7 +97,7 @@ struct PortraitRemoteTests {
         #expect(error.code == "wrong_url" && outlook == .lasting)
     }
 
-    @Test("the rest is judged as everywhere")
+    @Test("other statuses are judged as for all requests")
     func judged() async {
         if case .permanent(let error) = await failure({ _ in .success(HTTPReply(status: 415)) }) {
             #expect(error.code == "refused")

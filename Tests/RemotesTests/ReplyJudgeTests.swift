@@ -66,13 +66,13 @@ struct ReplyJudgeTests {
         return nil
     }
 
-    @Test("goes by the status", arguments: 300...599)
+    @Test("depends on the status", arguments: 300...599)
     func status(status: Int) {
         #expect(judge(reply(status), .knownIDs) == .expected(status, knownIDs: true))
         #expect(judge(reply(status), .noID) == .expected(status, knownIDs: false))
     }
 
-    @Test("says that there is no such server where it knows no endpoint", arguments: [404, 405, 410])
+    @Test("reports a wrong URL if the endpoint is unknown", arguments: [404, 405, 410])
     func noServer(status: Int) throws {
         let judge = ReplyJudge(endpoint: "preLoad.do", subject: .noID)
         let error = #expect(throws: RemoteFailure.self) { try judge.accept(reply(status)) }
@@ -83,7 +83,7 @@ struct ReplyJudgeTests {
 
     private struct Surprise: Error {}
 
-    @Test("goes by the code where the status is fine", arguments: 400...599)
+    @Test("depends on the code in the body if the status is a success", arguments: 400...599)
     func code(code: Int) {
         let body = #"{"code":\#(code),"message":"no","data":{}}"#
         #expect(judge(reply(200, body), .knownIDs) == .expected(code, knownIDs: true))
@@ -91,14 +91,14 @@ struct ReplyJudgeTests {
     }
 
     @Test(
-        "takes 200 to 299 or no code for success",
+        "accepts codes 200 to 299 or no code as success",
         arguments: ["{}", #"{"code":200}"#, #"{"code":299}"#, #"{"code":null}"#])
     func success(body: String) {
         #expect(judge(reply(201, body)) == .success)
     }
 
     @Test(
-        "takes everything else for a bad reply",
+        "treats everything else as a bad reply",
         arguments: [
             "", "<html>", "[]", "200", #"{"code":"200"}"#, #"{"code":100}"#, #"{"code":302}"#, #"{"code":600}"#,
             #"{"code":-1}"#, #"{"code":1e99}"#, #"{"code":200"#,
@@ -127,7 +127,7 @@ struct ReplyJudgeTests {
     }
 
     @Test(
-        "a web page is told as such, with what to do",
+        "a web page is reported as a web page, with advice",
         arguments: [
             ("<!DOCTYPE html><html>", "text/html"), ("\u{FEFF}\r\n <html>", "text/plain"), ("Sign in!", "text/html"),
             ("<?xml version=\"1.0\"?><html>", "application/xhtml+xml"),
@@ -138,12 +138,12 @@ struct ReplyJudgeTests {
         #expect(error?.message.contains("Log in to the network") == true)
     }
 
-    @Test("511 is told as a captive portal")
+    @Test("511 is reported as a captive portal")
     func networkLogin() {
         #expect(error(reply(511, "<html>"))?.code == "captive_portal")
     }
 
-    @Test("a redirect says where to, without the query, and that it is not followed")
+    @Test("a redirect is reported with its target without the query, and is not followed")
     func redirect() {
         let error = error(reply(302, headers: [.location: "http://portal.example/login?mac=00:11"]))
         #expect(error?.code == "redirected")
@@ -151,13 +151,13 @@ struct ReplyJudgeTests {
         #expect(error?.message.contains("mac=") == false)
     }
 
-    @Test("an answer of the server that is no JSON is no portal")
+    @Test("a non-JSON reply of the server is not reported as a portal")
     func noPortal() {
         #expect(error(reply(200, "oops"))?.code == "bad_reply")
         #expect(error(reply(502, "<html>nginx", headers: [.contentType: "text/html"]))?.code == "server_error")
     }
 
-    @Test("the server's message is passed on, its status too")
+    @Test("the failure contains the server's message and status")
     func message() {
         #expect(
             throws: RemoteFailure.permanent(
@@ -189,7 +189,7 @@ struct ReplyJudgeTests {
         #expect(RetryAfter.duration(in: headers, wallClock: { 784_111_777 - ahead }) == .seconds(seconds))
     }
 
-    @Test("Retry-After is obeyed with every status that is temporary and answered by the server", arguments: 400...599)
+    @Test("Retry-After is obeyed with every temporary status from the server", arguments: 400...599)
     func retryAfterWithEveryStatus(status: Int) {
         for subject in [ReplyJudge.Subject.knownIDs, .noID] {
             do throws(RemoteFailure) {
@@ -202,7 +202,7 @@ struct ReplyJudgeTests {
         }
     }
 
-    @Test("a refusal that is not the protocol's JSON is another server's, and temporary", arguments: 400...599)
+    @Test("a refusal without the protocol's JSON comes from another server and is temporary", arguments: 400...599)
     func garbageBodies(status: Int) {
         let bodies = [
             "<html>", "{", "\u{0}", #"{"code":200,"message":7}"#, #"{"data":"#, String(repeating: "[", count: 9000),
@@ -217,7 +217,7 @@ struct ReplyJudgeTests {
     }
 
     @Test(
-        "the first line of another server's page is passed on",
+        "the failure contains the first line of another server's page",
         arguments: [
             (
                 "<html>\r\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head>\r\n<body>",
@@ -243,7 +243,7 @@ struct ReplyJudgeTests {
     }
 
     @Test(
-        "dates are read right",
+        "dates are parsed correctly",
         arguments: [
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
             ("Tue, 29 Feb 2000 23:59:59 GMT", 951_868_799), ("Wed, 01 Mar 2000 00:00:00 GMT", 951_868_800),
@@ -252,7 +252,7 @@ struct ReplyJudgeTests {
         #expect(HTTPDate.secondsSince1970(text) == seconds)
     }
 
-    @Test("a server behind a gateway, a portal or a redirect is away; one that answers is in trouble")
+    @Test("a server behind a gateway, portal or redirect is unreachable; a server that answers is in trouble")
     func outlook() {
         func outlook(_ reply: HTTPReply) -> Outlook? {
             do throws(RemoteFailure) {
@@ -269,7 +269,7 @@ struct ReplyJudgeTests {
         #expect(outlook(reply(200, "oops")) == .trouble)
     }
 
-    @Test("what the transport says is temporary, but for bytes that can't be had and requests that can't be sent")
+    @Test("transport errors are temporary, except unreadable bytes and invalid requests")
     func transportErrors() {
         let errors: [TransportError] = [
             .resolve(""), .connect(""), .tls(""), .reset(""), .stalled(""), .replyTimeout(""), .replyTooLong(""),

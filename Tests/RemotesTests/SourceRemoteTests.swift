@@ -22,7 +22,7 @@ struct SourceRemoteTests {
         await Result.catching { () throws(RemoteFailure) in try await remote(ScriptedTransport(script)).commit(commit) }
     }
 
-    @Test("is sent in its exact bytes, and answers the URL as it came")
+    @Test("is sent in its exact bytes, and returns the URL unchanged")
     func shape() async throws {
         let transport = ScriptedTransport(data: #"{"url":"https://host/s/7"}"#)
         #expect(try await remote(transport).commit(commit) == "https://host/s/7")
@@ -42,7 +42,7 @@ struct SourceRemoteTests {
         #expect(Set(transport.requests.map(\.body)).count == 1)
     }
 
-    @Test("names no cover where there is none")
+    @Test("names no cover if the post has none")
     func noCover() async throws {
         let transport = ScriptedTransport(data: "{}")
         var plain = commit
@@ -53,7 +53,7 @@ struct SourceRemoteTests {
     }
 
     @Test(
-        "is done without an address where the reply has none that can be one",
+        "succeeds without a URL if the reply has no valid URL",
         arguments: [
             "{}", #"{"code":200}"#, #"{"data":null}"#, #"{"data":{}}"#, #"{"data":{"url":null}}"#, #"{"data":[]}"#,
             #"{"data":{"url":7}}"#, #"{"data":{"url":""}}"#, #"{"data":{"url":"s/7"}}"#,
@@ -65,13 +65,13 @@ struct SourceRemoteTests {
         #expect(await send { _ in .success(HTTPReply(status: 200, body: Array(body.utf8))) } == .success(nil))
     }
 
-    @Test("takes an address of 2048 bytes")
+    @Test("accepts a URL of 2048 bytes")
     func longAddress() async {
         let url = "http://h/" + String(repeating: "a", count: 2039)
         #expect(await send { _ in .success(.json(data: #"{"url":"\#(url)"}"#)) } == .success(url))
     }
 
-    @Test("that is lost on its way is temporary")
+    @Test("that is lost on its way fails temporarily")
     func lost() async {
         for failure in [TransportError.reset("gone"), .connect("refused"), .replyTimeout("slow")] {
             guard case .failure(.temporary(_, _, .away)) = await send({ _ in .failure(failure) }) else {
@@ -81,12 +81,12 @@ struct SourceRemoteTests {
         }
     }
 
-    @Test("for which the server forgot a file says so", arguments: [404, 410])
+    @Test("reports that the server forgot a file", arguments: [404, 410])
     func forgotten(_ status: Int) async {
         #expect(await send { _ in .success(HTTPReply(status: status)) } == .failure(.forgotten))
     }
 
-    @Test("that is refused carries what the server says", arguments: [400, 409, 501])
+    @Test("that is refused reports the server's message", arguments: [400, 409, 501])
     func refused(_ status: Int) async {
         let body = Array(#"{"code":\#(status),"message":"no such luck"}"#.utf8)
         let expected = FileError(
@@ -95,7 +95,7 @@ struct SourceRemoteTests {
             await send { _ in .success(HTTPReply(status: status, body: body)) } == .failure(.permanent(expected)))
     }
 
-    @Test("meets the page of a captive portal as such, not as a success")
+    @Test("reports the page of a captive portal, and does not succeed")
     func portal() async {
         let page = HTTPReply(
             status: 200, headers: [.contentType: "text/html"], body: Array("<html>Log in</html>".utf8))

@@ -5,7 +5,7 @@ import Transport
 import UploadCore
 
 /// Checks the whole table of contract section 4: every status in every reply of the protocol.
-@Suite("Every request takes every answer for what it is")
+@Suite("Every request judges every reply")
 struct StatusTableTests {
     enum Request: String, CaseIterable, Sendable {
         case register, send, finish, remove, commit
@@ -58,7 +58,7 @@ struct StatusTableTests {
         }
     }
 
-    @Test("by the code in the body where the status is fine", arguments: Request.allCases)
+    @Test("by the code in the body if the status is a success", arguments: Request.allCases)
     func code(request: Request) async throws {
         for code in 400...599 {
             let body = Array(#"{"code":\#(code),"message":"no","data":{}}"#.utf8)
@@ -68,7 +68,7 @@ struct StatusTableTests {
     }
 
     @Test(
-        "whose body is not the protocol's as temporary", arguments: Request.allCases,
+        "with a foreign body as temporary", arguments: Request.allCases,
         ["", "<html>", "[]", "{", #"{"code":"200"}"#, #"{"code":302}"#, "\u{0}"])
     func garbage(request: Request, body: String) async throws {
         #expect(try await judgement(of: request, HTTPReply(status: 200, body: Array(body.utf8))) == .temporary)

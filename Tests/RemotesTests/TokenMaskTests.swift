@@ -5,7 +5,7 @@ import Testing
 import Transport
 import UploadCore
 
-@Suite("The own token in text from outside")
+@Suite("The agent's token in text from outside")
 struct TokenMaskTests {
     private static let token = "s3cret/+tok~en=="
 
@@ -38,7 +38,7 @@ struct TokenMaskTests {
         #expect(TokenMask(token: "sesame").hide(in: "xsesame\u{301}y") == "x***\u{301}y")
     }
 
-    @Test("leaves other text as it is", arguments: [nil, "", "abc", "sesame"])
+    @Test("is masked without changing other text", arguments: [nil, "", "abc", "sesame"])
     func others(token: String?) {
         let text = "preLoad.do: abc \u{1F3D6} seSame"
         #expect(TokenMask(token: token).hide(in: text) == text)
@@ -57,7 +57,7 @@ struct EchoedTokenTests {
     }
 
     @Test(
-        "puts it into no failure",
+        "causes no failure that contains the token",
         arguments: [
             HTTPReply(status: 422, body: Array(#"{"message":"Authorization: Bearer \#(token)"}"#.utf8)),
             HTTPReply(status: 422, body: Array(#"{"message":"\u0066or-anna-0123456789"}"#.utf8)),
@@ -81,14 +81,14 @@ struct EchoedTokenTests {
         }
     }
 
-    @Test("puts it into no message of the transport")
+    @Test("causes no transport message that contains the token")
     func transport() async throws {
         let remote = remote { _ in .failure(.badReply("Weird reply: \(Self.token)")) }
         let result = await remote.register([try TestContent(1, size: 1000).description])
         #expect("\(result)".contains("Weird reply: ***"))
     }
 
-    @Test("puts it into no URL and no digest")
+    @Test("causes no URL or digest that contains the token")
     func urls() async throws {
         let url = "https://host/x?token=\(Self.token)"
         let content = try TestContent(1, size: 1000)

@@ -99,7 +99,7 @@ struct PortraitFilesTests {
         }
     }
 
-    @Test("a pending picture is shown under its names, whole")
+    @Test("a pending picture is shown under its names, and is complete")
     func pending() throws {
         let place = try Place()
         var files = place.files()
@@ -110,7 +110,7 @@ struct PortraitFilesTests {
         #expect(link == place.state + "/portrait/pending.jpg")
     }
 
-    @Test("once confirmed it is shown from the cache, and the pending files are gone")
+    @Test("a confirmed picture is shown from the cache, and the pending files are removed")
     func confirmed() throws {
         let place = try Place()
         var files = place.files()
@@ -126,7 +126,7 @@ struct PortraitFilesTests {
         #expect(profile?["key"] as? String == Self.record(1).drop.key.description)
     }
 
-    @Test("what the cache can't take stays where it is, until the next one is confirmed")
+    @Test("a picture that the cache can't store stays in place until the next confirmation")
     func notCached() throws {
         let place = try Place()
         var files = place.files()
@@ -146,7 +146,7 @@ struct PortraitFilesTests {
         #expect(place.names(place.state + "/portrait") == ["newest.json"])
     }
 
-    @Test("after a refusal the one before is back; where there was none, nothing is shown")
+    @Test("a refusal restores the previous picture, or shows nothing if there was none")
     func refused() throws {
         let place = try Place()
         var files = place.files()
@@ -162,7 +162,7 @@ struct PortraitFilesTests {
         #expect(place.current == "picture 2")
     }
 
-    @Test("what can't be shown yet keeps its picture, and the one before stays the newest until then")
+    @Test("a picture that can't be shown yet is kept, and the previous one stays the newest until then")
     func storedLater() throws {
         let place = try Place()
         let isBroken = Mutex(false)
@@ -201,7 +201,7 @@ struct PortraitFilesTests {
         #expect(next.kept.lastID == (name == "7" ? 7 : 1))
     }
 
-    @Test("current.jpg leads to a picture or is not there; what somebody else put there stays")
+    @Test("current.jpg leads to a picture or is missing; a foreign file in its place stays")
     func dangling() throws {
         let place = try Place()
         var files = place.files()
@@ -222,7 +222,7 @@ struct PortraitFilesTests {
         #expect(place.current == "picture 1")
     }
 
-    @Test("the record comes back as it was")
+    @Test("the record survives storing and loading")
     func roundTrip() throws {
         let place = try Place()
         var files = place.files()
@@ -241,7 +241,7 @@ struct PortraitFilesTests {
         #expect(next.kept.lastID == 4)
     }
 
-    @Test("a mirror that can't be written to is said, and nothing else is lost by it")
+    @Test("a read-only mirror is reported, and nothing else is lost")
     func brokenMirror() throws {
         let place = try Place()
         try Data().write(to: URL(filePath: place.avatars))
@@ -252,7 +252,7 @@ struct PortraitFilesTests {
         #expect(place.pending == "picture 1")
     }
 
-    @Test("files that are damaged are as good as none", arguments: ["newest.json", "picture.jpg"])
+    @Test("damaged files count as missing", arguments: ["newest.json", "picture.jpg"])
     func damaged(_ name: String) throws {
         let place = try Place()
         var files = place.files()
@@ -374,7 +374,7 @@ struct PortraitFilesTests {
             pending: pending, confirmed: confirmed, wouldBePending: pending, wouldBeConfirmed: confirmed, id: run.id)
     }
 
-    @Test("each single step of a picture's life can be the last")
+    @Test("a kill at each single step of a picture's life leaves a legal state")
     func everyStep() throws {
         for last in 0... {
             let place = try Place()

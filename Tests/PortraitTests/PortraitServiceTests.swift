@@ -24,7 +24,7 @@ struct PortraitServiceTests {
         service.handle(.dropped(try stage.drop(name, content), stage.arrive()))
     }
 
-    @Test("a dropped picture is shown, sent, and kept in the cache under the URL cut at its last !")
+    @Test("a dropped picture is shown, sent, and cached under the URL cut at its last !")
     func straightWay() async throws {
         let service = stage.service()
         try take(service, "a.jpg", "A")
@@ -41,7 +41,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("offline it is shown at once, small and large, and sent when the network is back")
+    @Test("an offline picture is shown at once, small and large, and sent when the network is back")
     func offline() async throws {
         let down = FileError(code: "no_connection", message: "refused", retryable: true)
         stage.state.withLock { $0.reply = .failure(.temporary(down)) }
@@ -57,7 +57,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("a restart goes on with what was taken, and does not draw it again")
+    @Test("a restart continues with the accepted picture, without drawing again")
     func restart() async throws {
         stage.state.withLock { $0.reply = .hang }
         let first = stage.service()
@@ -78,7 +78,7 @@ struct PortraitServiceTests {
         await third.stop()
     }
 
-    @Test("a newer picture stops the older one's upload and goes after it")
+    @Test("a newer picture stops the older one's upload and is sent next")
     func newer() async throws {
         stage.state.withLock { $0.reply = .hang }
         let service = stage.service()
@@ -94,7 +94,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("a refusal brings the one before back")
+    @Test("a refusal restores the previous picture")
     func refused() async throws {
         let service = stage.service()
         try take(service, "a.jpg", "A")
@@ -109,7 +109,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("a refused session discards it, and the next login takes what was dropped since")
+    @Test("a refused session discards the picture, and the next login sends one dropped since")
     func sessions() async throws {
         let refusal = FileError(code: "signed_out", message: "401", retryable: true)
         stage.state.withLock { $0.reply = .failure(.signedOut(refusal)) }
@@ -128,7 +128,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("after a logout nothing waits, and what is dropped then waits for a login")
+    @Test("a logout discards the pending picture, and one dropped later waits for a login")
     func logout() async throws {
         stage.state.withLock { $0.reply = .hang }
         let service = stage.service()
@@ -142,7 +142,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("after a logout while the agent was down nothing waits")
+    @Test("a logout while the agent was down discards the pending picture")
     func logoutMeanwhile() async throws {
         stage.state.withLock { $0.reply = .hang }
         let first = stage.service()
@@ -157,7 +157,7 @@ struct PortraitServiceTests {
         await second.stop()
     }
 
-    @Test("a session that works again takes what waited for a login")
+    @Test("a session that works again sends the picture that waited for a login")
     func sessionWorks() async throws {
         let service = stage.service()
         service.handle(.serverTrouble(FileError(code: "signed_out", message: "401", retryable: true)))
@@ -168,7 +168,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("everything held back, a restart sends nothing")
+    @Test("a restart sends nothing while everything is paused")
     func pausedFromTheStart() async throws {
         let down = FileError(code: "no_connection", message: "refused", retryable: true)
         stage.state.withLock { $0.reply = .failure(.temporary(down)) }
@@ -183,7 +183,7 @@ struct PortraitServiceTests {
         await second.stop()
     }
 
-    @Test("a login as somebody else discards it")
+    @Test("a login as another user discards the picture")
     func somebodyElse() async throws {
         stage.state.withLock { $0.reply = .hang }
         let first = stage.service()
@@ -198,7 +198,7 @@ struct PortraitServiceTests {
         await second.stop()
     }
 
-    @Test("what the worker refuses is rejected, and the one before stays")
+    @Test("a picture refused by the worker is rejected, and the previous one stays")
     func unfit() async throws {
         let service = stage.service()
         try take(service, "a.jpg", "A")
@@ -212,7 +212,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("without a worker it says what to install, and waits for that")
+    @Test("a missing worker is reported with the package to install, and the picture waits")
     func noWorker() async throws {
         stage.state.withLock { $0.verdict = .fails(.unavailable("outbox-media is missing")) }
         let service = stage.service()
@@ -226,7 +226,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("a picture that the worker dies over is tried once more", arguments: [1, 2])
+    @Test("a picture that kills the worker is tried once more", arguments: [1, 2])
     func killedWorker(_ times: Int) async throws {
         stage.state.withLock { $0.kills = times }
         let service = stage.service()
@@ -251,7 +251,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("what the cache can't take is done all the same, and shown")
+    @Test("a picture that the cache can't store is done, and shown")
     func cacheFails() async throws {
         stage.state.withLock { $0.cacheFails = true }
         let service = stage.service()
@@ -290,7 +290,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("a mirror that was moved, or keeps the picture under another name, shows it again")
+    @Test("a moved mirror, or one with the picture under another name, shows the picture again")
     func movedMirror() async throws {
         let first = stage.service()
         try take(first, "a.jpg", "A")
@@ -312,7 +312,7 @@ struct PortraitServiceTests {
         await third.stop()
     }
 
-    @Test("each event says how the profile stands at that moment")
+    @Test("each event contains the present profile")
     func events() async throws {
         let down = FileError(code: "no_connection", message: "refused", retryable: true)
         stage.state.withLock { $0.reply = .failure(.temporary(down)) }
@@ -329,7 +329,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("a file that is not the one that was hashed is looked at again")
+    @Test("a file that changed since its hash is hashed again")
     func changed() async throws {
         let service = stage.service()
         let drop = try stage.drop("a.jpg", "A")
@@ -340,7 +340,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("removed before it is confirmed, it is taken back")
+    @Test("a picture removed before its confirmation is withdrawn")
     func removed() async throws {
         stage.state.withLock { $0.reply = .hang }
         let service = stage.service()
@@ -354,7 +354,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("a video is rejected, and so is everything where the protocol has no portraits")
+    @Test("a video is rejected, and so is every file if the protocol has no portraits")
     func notTaken() async throws {
         let service = stage.service()
         let video = try stage.drop("a.mp4", "A", type: MediaType(kind: .video, mime: "video/mp4"))
@@ -368,7 +368,7 @@ struct PortraitServiceTests {
         await other.stop()
     }
 
-    @Test("many dropped at once: the last one is the portrait")
+    @Test("the last of many pictures dropped at once becomes the portrait")
     func many() async throws {
         let service = stage.service()
         for number in 1...30 { try take(service, "\(number).jpg", "\(number)") }
@@ -383,7 +383,7 @@ struct PortraitServiceTests {
         await service.stop()
     }
 
-    @Test("the view for the control interface is JSON with all of it")
+    @Test("the view for the control interface is JSON with all members")
     func view() async throws {
         let down = FileError(code: "no_connection", message: "refused", retryable: true)
         let service = stage.service()

@@ -12,7 +12,7 @@ struct CredentialsTests {
         place = try TemporaryDirectory()
     }
 
-    @Test("are looked for in the environment, then the configured file, then what login stored")
+    @Test("come from the environment, else the configured file, else the stored login")
     func order() throws {
         let environment = Credentials(
             environmentToken: "env", tokenFile: place.path("file"), stateDirectory: place.path)
@@ -25,7 +25,7 @@ struct CredentialsTests {
         #expect(environment.bearerToken() == "env")
     }
 
-    @Test("follow a change of their file")
+    @Test("change with their file")
     func change() throws {
         let credentials = Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: place.path)
         try write("token", "one")
@@ -51,7 +51,7 @@ struct CredentialsTests {
         #expect(Credentials(environmentToken: text, tokenFile: nil, stateDirectory: "/none").bearerToken() == token)
     }
 
-    @Test("are none where the file is junk or no file")
+    @Test("are missing if the file is malformed or not regular")
     func junk() throws {
         try Data([0xFF, 0xFE, 0x41]).write(to: URL(fileURLWithPath: place.path("token")))
         let credentials = Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: place.path)

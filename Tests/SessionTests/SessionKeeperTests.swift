@@ -30,7 +30,7 @@ struct SessionKeeperTests {
         try Data(token.utf8).write(to: URL(fileURLWithPath: place.path("file")))
     }
 
-    @Test("withholds a token that may not travel, and still knows of it")
+    @Test("withholds a token that may not travel, but knows that there is one")
     func guarded() async {
         #expect(await keeper(environment: "abc").bearerToken() == "abc")
         let guarded = keeper(environment: "abc", mayTravel: false)
@@ -72,7 +72,7 @@ struct SessionKeeperTests {
         #expect(await keeper.refusal() == nil)
     }
 
-    @Test("knows which login is another account's")
+    @Test("recognises the login of another account")
     func login() throws {
         #expect(try keeper().login(token: "abc", user: "berta").isOther)
         #expect(try !keeper().login(token: "abc", user: "anna").isOther)

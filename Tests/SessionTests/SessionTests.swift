@@ -18,14 +18,14 @@ struct SessionTests {
         store = SessionStore(stateDirectory: state)
     }
 
-    @Test("What is saved is loaded")
+    @Test("A saved session is loaded")
     func roundTrip() throws {
         let session = try StoredSession(token: "a.b-c_d~e+f/g=", user: "Zoë")
         try store.save(session)
         #expect(store.load() == session)
     }
 
-    @Test("Token and user are for their owner's eyes only, in a directory of the same kind")
+    @Test("Token and user are readable by their owner only, in a private directory")
     func modes() throws {
         try store.save(StoredSession(token: "secret", user: "anna"))
         #expect(try FileStatus(path: state).permissions == 0o700)
@@ -40,7 +40,7 @@ struct SessionTests {
         #expect(access("\(state)/user", F_OK) != 0)
     }
 
-    @Test("A link in the token's place is replaced, not followed")
+    @Test("A symbolic link in the token's place is replaced, not followed")
     func link() throws {
         let victim = directory.path("victim")
         close(open(victim, O_WRONLY | O_CREAT, 0o644))
@@ -55,7 +55,7 @@ struct SessionTests {
         #expect(store.load()?.token == "new")
     }
 
-    @Test("Nothing temporary is left, and what a kill left is no hindrance")
+    @Test("No temporary file remains, and a leftover of a kill is no obstacle")
     func temporary() throws {
         try store.save(StoredSession(token: "old", user: nil))
         close(open("\(state)/.token.new", O_WRONLY | O_CREAT, 0o600))
@@ -64,7 +64,7 @@ struct SessionTests {
         #expect(names.sorted() == ["token", "turns", "user"])
     }
 
-    @Test("A session is discarded once; that there is none is no error, and nothing is to be sent then")
+    @Test("Discarding a session twice is no error, and nothing may be sent afterwards")
     func remove() throws {
         #expect(!store.isSignedOut)
         #expect(try store.remove() == false)
@@ -84,7 +84,7 @@ struct SessionTests {
         #expect(credentials.bearerToken() == "secret")
     }
 
-    @Test("Where a token comes from goes by precedence")
+    @Test("The origin of a token follows the precedence")
     func origin() throws {
         var configuration = Configuration(home: directory.path)
         configuration.state = state
@@ -106,7 +106,7 @@ struct SessionTests {
     }
 
     @Test(
-        "What can't be a token is refused without being repeated",
+        "A malformed token is refused, and the message does not repeat it",
         arguments: ["", " \n", "hidden1\nhidden2", "Bearer hidden1", "hidden1\u{E9}", "hidden1\u{7}"])
     func refused(text: String) {
         let error = #expect(throws: SessionError.self) { try BearerToken.parse(text) }
@@ -120,7 +120,7 @@ struct SessionTests {
     }
 
     @Test(
-        "A user name is one line of text, with something to be seen in it",
+        "A user name is one line of text with a visible character",
         arguments: [
             "", " ", "\t", "\u{A0}\u{2003}", "\u{200B}\u{2060}", "a\u{85}b", "a\u{2028}b", "a\u{0}b",
             "a\nb", "a\u{1B}[2J", String(repeating: "x", count: 256),

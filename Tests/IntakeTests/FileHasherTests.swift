@@ -20,7 +20,7 @@ struct FileHasherTests {
     }
 
     @Test(
-        "tells key, size, digests, type and identity of a file", arguments: [1, 262_144, 524_288, 524_289, 1_500_000])
+        "returns key, size, digests, type and identity of a file", arguments: [1, 262_144, 524_288, 524_289, 1_500_000])
     func whole(size: Int) throws {
         var bytes = content(3, size)
         if size > 3 { bytes.replaceSubrange(0..<4, with: [0xFF, 0xD8, 0xFF, 0xE0]) }
@@ -38,7 +38,7 @@ struct FileHasherTests {
         #expect(identity == FileIdentity(try FileStatus(path: place.path("a"))))
     }
 
-    @Test("rejects what the rules object to")
+    @Test("rejects files that the rules object to")
     func rejected() throws {
         try write("empty", [])
         try write("large", content(1, 3_000_001))
@@ -48,7 +48,7 @@ struct FileHasherTests {
         #expect(code(of: hash("text", mediaOnly: true)) == "unsupported_type")
     }
 
-    @Test("says of a missing file that it is missing")
+    @Test("reports a missing file as missing")
     func missing() throws {
         #expect(isMissing(hash("none")))
         #expect(isMissing(hash("none/a")))
@@ -56,7 +56,7 @@ struct FileHasherTests {
         #expect(isMissing(hash("file/a")))
     }
 
-    @Test("leaves what is no regular file to the watch and waits for none of it")
+    @Test("leaves files that are not regular to the watch, and never blocks on them")
     func notRegular() throws {
         try write("file", [1])
         #expect(mkfifo(place.path("fifo"), 0o600) == 0)
@@ -71,7 +71,7 @@ struct FileHasherTests {
         }
     }
 
-    @Test("takes a file that a writer came to since it was at rest for changed, though it stands still again")
+    @Test("treats a file that a writer touched since it settled as changed, even if it is quiet again")
     func writerCame() throws {
         try write("a", content(1))
         let found = FileIdentity(try FileStatus(path: place.path("a")))
@@ -83,7 +83,7 @@ struct FileHasherTests {
         }
     }
 
-    @Test("takes a file whose attributes alone changed")
+    @Test("accepts a file if only its attributes changed")
     func attributes() throws {
         try write("a", content(1))
         let found = FileIdentity(try FileStatus(path: place.path("a")))
@@ -95,7 +95,7 @@ struct FileHasherTests {
         }
     }
 
-    @Test("says why a file can't be read", .enabled(if: geteuid() != 0))
+    @Test("reports why a file can't be read", .enabled(if: geteuid() != 0))
     func unreadable() throws {
         try write("a", [1])
         chmod(place.path("a"), 0)
@@ -147,7 +147,7 @@ struct FileHasherTests {
 
 @Suite("Hash pool")
 struct HashPoolTests {
-    @Test("hashes every file it is given, large ones too", arguments: [1, 2, 4])
+    @Test("hashes every file, including large ones", arguments: [1, 2, 4])
     func all(threads: Int) async throws {
         let place = try TemporaryDirectory()
         let secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))

@@ -64,7 +64,7 @@ struct HashCheckpointTests {
         #expect(files.count == 1)
     }
 
-    @Test("an interrupted hash goes on, comes to the same, and leaves nothing behind")
+    @Test("resume an interrupted hash with the same result, and are removed afterwards")
     func goesOn() throws {
         let whole = try content(try hash(hasher()))
         #expect(files.isEmpty)
@@ -75,7 +75,7 @@ struct HashCheckpointTests {
         #expect(files.isEmpty)
     }
 
-    @Test("of another state of the file, of another ledger, cut or damaged ones count for nothing")
+    @Test("are ignored if truncated, damaged, or made for another ledger or state of the file")
     func notOurs() throws {
         let whole = try content(try hash(hasher()))
         let other = try #require(DigestSecret([UInt8](repeating: 8, count: DigestSecret.length)))
@@ -99,7 +99,7 @@ struct HashCheckpointTests {
         }
     }
 
-    @Test("records are appended, and the last sound one counts")
+    @Test("append records, and load the last sound one")
     func appended() throws {
         let identity = FileIdentity(try FileStatus(path: place.path("a.mp4")))
         let checkpoints = HashCheckpoints(directory: directory, leastSize: 0, interval: .zero)

@@ -26,7 +26,7 @@ struct HoldingAreaTests {
         try Data("picture".utf8).write(to: URL(fileURLWithPath: place.path("box/trip/a.jpg")))
     }
 
-    @Test("takes a file in where nobody else gets in, and gives it back")
+    @Test("takes a file into a private directory, and gives the file back")
     func takes() throws {
         #expect(try area.take(path, identity()))
         #expect(try FileStatus(path: place.path("box/.outbox-holding")).permissions == 0o700)
@@ -36,7 +36,7 @@ struct HoldingAreaTests {
         #expect(area.obstacle(to: try relative("Sent/trip/a.jpg")) == nil)
     }
 
-    @Test("puts back another file of the name before it takes the next one in")
+    @Test("restores an earlier file of the same name before taking the next one")
     func takesAgain() throws {
         #expect(try area.take(path, identity()))
         try Data("another".utf8).write(to: URL(fileURLWithPath: place.path("box/trip/a.jpg")))
@@ -46,7 +46,7 @@ struct HoldingAreaTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: place.path("box/Sent/trip/a.jpg"))) == Data("another".utf8))
     }
 
-    @Test("never follows a symbolic link that was planted in its place")
+    @Test("never follows a symbolic link planted in its place")
     func plantedLink() throws {
         try make("outside")
         chmod(place.path("outside"), 0o755)
@@ -58,7 +58,7 @@ struct HoldingAreaTests {
         #expect(area.obstacle(to: nil)?.contains("remove it") == true)
     }
 
-    @Test("never moves a file through a symbolic link that was planted where it goes")
+    @Test("never moves a file through a symbolic link planted at the destination")
     func plantedTarget() throws {
         try make("outside")
         try link("box/Sent", to: place.path("outside"))
@@ -68,7 +68,7 @@ struct HoldingAreaTests {
         #expect(try area.putBack(path) == path)
     }
 
-    @Test("takes nothing into a directory that another user made", .enabled(if: isRoot, "only root gives files away"))
+    @Test("takes no file into a directory of another user", .enabled(if: isRoot, "only root gives files away"))
     func foreignArea() throws {
         // The holding area trusts root and the owner of the outbox. In this test, root is both.
         try make("box/.outbox-holding")
@@ -79,7 +79,7 @@ struct HoldingAreaTests {
     }
 
     @Test(
-        "moves a file into another user's directory only if the file is that user's",
+        "moves a file into another user's directory only if that user owns the file",
         .enabled(if: isRoot, "only root gives files away"))
     func foreignTarget() throws {
         try make("box/Sent")
@@ -91,7 +91,7 @@ struct HoldingAreaTests {
         #expect(exists("box/Sent/trip/a.jpg"))
     }
 
-    @Test("acts in no other directory that takes the outbox's place")
+    @Test("does nothing in another directory that takes the outbox's place")
     func otherOutbox() throws {
         let identity = try identity()
         #expect(try area.take(path, identity))

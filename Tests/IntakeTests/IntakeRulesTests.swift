@@ -12,7 +12,7 @@ struct IntakeRulesTests {
         mediaOnly: true, maxFileSize: 100, ignore: GlobPattern.unfinishedFiles, moveTo: RelativePath("Sent"))
 
     @Test(
-        "ignore what produces nothing",
+        "ignore hidden files, unfinished files, sidecars and moved files",
         arguments: [
             ("a.jpg", false), ("trip/a.jpg", false), (".hidden", true), ("trip/.hidden.jpg", true), ("a.part", true),
             ("a.partial", true), ("a.crdownload", true), ("a.tmp", true), ("a.jpg~", true), ("a.jpg.outbox.json", true),
@@ -45,7 +45,7 @@ struct IntakeRulesTests {
         #expect(isExplained, "add a row for `\(reason.rawValue)` to docs/errors.md")
     }
 
-    @Test("ignore sidecars and what is becoming one, whatever the configuration says")
+    @Test("always ignore sidecars and their temporary files")
     func ownFiles() throws {
         let bare = IntakeRules(mediaOnly: false, maxFileSize: 1, ignore: [], moveTo: nil)
         let temporary = SidecarName.temporary(for: Array("a.jpg".utf8))
@@ -62,7 +62,7 @@ struct IntakeRulesTests {
         #expect(rules.objection(toSize: size)?.code == code)
     }
 
-    @Test("object to what is neither picture nor video, unless any file is taken")
+    @Test("object to files other than pictures and videos, unless every type is allowed")
     func types() {
         #expect(rules.objection(toType: .other)?.code == "unsupported_type")
         #expect(rules.objection(toType: MediaType(kind: .image, mime: "image/png")) == nil)
@@ -71,7 +71,7 @@ struct IntakeRulesTests {
         #expect(any.objection(toType: .other) == nil)
     }
 
-    @Test("a picture in a format that is not taken is called one, with what to do")
+    @Test("name an unsupported picture format, with advice")
     func unknownPicture() {
         let objection = rules.objection(toType: .other, picture: "JPEG 2000")
         #expect(objection?.code == "unsupported_type")
@@ -79,7 +79,7 @@ struct IntakeRulesTests {
     }
 
     @Test(
-        "object to what is no regular file",
+        "object to files that are not regular",
         arguments: [
             (.symbolicLink, "symlink"), (.fifo, "not_regular_file"), (.socket, "not_regular_file"),
             (.device, "not_regular_file"),
@@ -90,7 +90,7 @@ struct IntakeRulesTests {
         #expect(!objection.retryable)
     }
 
-    @Test("have another fingerprint when files are judged otherwise")
+    @Test("have a different fingerprint for different verdicts")
     func fingerprint() {
         var other = rules
         other.maxFileSize = 101

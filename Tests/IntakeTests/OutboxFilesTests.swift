@@ -20,14 +20,14 @@ struct OutboxFilesTests {
         try Data("outside".utf8).write(to: URL(fileURLWithPath: place.path("secret")))
     }
 
-    @Test("are opened below the outbox")
+    @Test("open below the outbox")
     func opens() throws {
         let (file, status) = try files.open(try path("trip/a"))
         #expect(status.size == 6)
         #expect(try FileStatus(of: file.rawValue) == status)
     }
 
-    @Test("are never reached over a symbolic link")
+    @Test("never open through a symbolic link")
     func links() throws {
         try FileManager.default.createSymbolicLink(atPath: place.path("outbox/l"), withDestinationPath: "../secret")
         try FileManager.default.createSymbolicLink(atPath: place.path("outbox/d"), withDestinationPath: "trip")
@@ -36,14 +36,14 @@ struct OutboxFilesTests {
         #expect(try files.status(of: try path("l")).kind == .symbolicLink)
     }
 
-    @Test("are only regular ones")
+    @Test("open only if regular")
     func regular() throws {
         #expect(mkfifo(place.path("outbox/pipe"), 0o600) == 0)
         #expect(throws: Errno.invalidArgument) { try files.open(try path("pipe")) }
         #expect(throws: Errno.invalidArgument) { try files.open(try path("trip")) }
     }
 
-    @Test("are looked up anew each time, so that an outbox may go and come back")
+    @Test("are looked up each time, so that an outbox may vanish and return")
     func comesBack() throws {
         #expect(rename(place.path("outbox"), place.path("away")) == 0)
         #expect(throws: Errno.noSuchFileOrDirectory) { try files.status(of: try path("trip/a")) }

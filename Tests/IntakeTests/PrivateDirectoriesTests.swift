@@ -7,13 +7,13 @@ import Testing
 
 @testable import Intake
 
-@Suite("Directories of the agent's own")
+@Suite("The agent's private directories")
 struct PrivateDirectoriesTests {
     private let place: TemporaryDirectory
 
     init() throws { place = try TemporaryDirectory() }
 
-    @Test("are told from others wherever they are, also after they were moved or made anew")
+    @Test("are recognised anywhere, also after a move or a recreation")
     func privateDirectories() throws {
         var configuration = Configuration(home: place.path("home"))
         configuration.state = place.path("state")

@@ -15,7 +15,7 @@ struct SidecarNameTests {
         #expect(SidecarName.name(for: Array("a.jpg".utf8), copy: 17) == Array("a.jpg (17).outbox.json".utf8))
     }
 
-    @Test("is whole up to 255 bytes and cut beyond")
+    @Test("is complete up to 255 bytes and cut beyond")
     func limit() {
         let fits = [UInt8](repeating: UInt8(ascii: "n"), count: 243)
         #expect(SidecarName.name(for: fits) == fits + Array(".outbox.json".utf8))
@@ -24,7 +24,7 @@ struct SidecarNameTests {
         #expect(name.count == 255)
     }
 
-    @Test("has the first eight digits of the MD5 of the whole name")
+    @Test("ends in the first eight digits of the MD5 of the whole name if cut")
     func hash() {
         let long = [UInt8](repeating: UInt8(ascii: "a"), count: 255)
         let name = String(decoding: SidecarName.name(for: long), as: UTF8.self)
@@ -45,7 +45,7 @@ struct SidecarNameTests {
         }
     }
 
-    @Test("is cut anywhere where nothing is UTF-8, and still fits")
+    @Test("is cut anywhere if nothing is UTF-8, and still fits")
     func notUTF8() {
         let name = SidecarName.name(for: [UInt8](repeating: 0x80, count: 255))
         #expect(name.count <= 255)
@@ -59,13 +59,13 @@ struct SidecarNameTests {
         #expect(name.suffix(16).elementsEqual(" (2).outbox.json".utf8))
     }
 
-    @Test("differs for long names that begin alike")
+    @Test("differs for long names with the same beginning")
     func different() {
         let one = [UInt8](repeating: UInt8(ascii: "n"), count: 254)
         #expect(SidecarName.name(for: one + [1]) != SidecarName.name(for: one + [2]))
     }
 
-    @Test("knows the names of files that are being written")
+    @Test("recognises the names of temporary files")
     func temporary() {
         #expect(SidecarName.isTemporary(SidecarName.temporary(for: Array("beach.jpg".utf8))))
         #expect(!SidecarName.isTemporary(Array(".outbox-notes.tmp".utf8)))

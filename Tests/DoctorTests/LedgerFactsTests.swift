@@ -4,9 +4,9 @@ import Testing
 
 @testable import Doctor
 
-@Suite("What doctor says of the ledger")
+@Suite("Doctor's findings on the ledger")
 struct LedgerFactsTests {
-    @Test("a missing ledger is a warning, and damaged ones that were moved aside are named")
+    @Test("a missing ledger is a warning, and damaged ledgers moved aside are named")
     func findings() throws {
         let directory = try TemporaryDirectory()
         #expect(LedgerFacts(probing: directory.path).findings.isEmpty)

@@ -173,9 +173,9 @@ struct ServerFactsTests {
 }
 
 /// The part of a reply that reaches the doctor's findings.
-@Suite("Text of a reply to the doctor's question")
+@Suite("Text of a reply to the doctor")
 struct AnswerTextTests {
-    @Test("is told without the token, and a redirect without its query")
+    @Test("is shown without the token, and a redirect without its query")
     func secrets() {
         let reply = HTTPReply(
             status: 302, headers: [.location: "https://other/for-anna/login?token=for-anna&mac=00#x"],
@@ -186,7 +186,7 @@ struct AnswerTextTests {
     }
 }
 
-@Suite("What the server makes of a token")
+@Suite("The server's verdict on a token")
 struct TokenVerdictTests {
     private func verdict(_ status: Int, code: Int? = nil, envelope: Bool = true) -> TokenVerdict {
         let answer = ServerFacts.Answer(
@@ -196,7 +196,7 @@ struct TokenVerdictTests {
     }
 
     @Test(
-        "is told by its answer to a question about nothing",
+        "follows from its answer to an empty question",
         arguments: [
             (200, nil, TokenVerdict.Word.accepted), (200, 400, .accepted), (400, nil, .accepted), (401, nil, .refused),
             (200, 403, .refused), (404, nil, .unknown), (503, nil, .unknown), (302, nil, .unknown),
@@ -205,18 +205,18 @@ struct TokenVerdictTests {
         #expect(verdict(status, code: code).word == word)
     }
 
-    @Test("is not known from a page of another server")
+    @Test("is unknown from a page of another server")
     func page() {
         #expect(verdict(400, envelope: false).word == .unknown)
         #expect(verdict(200, envelope: false).word == .unknown)
     }
 
-    @Test("is told in the server's words")
+    @Test("is shown in the server's words")
     func message() {
         #expect(verdict(401).message.contains("it says"))
     }
 
-    @Test("is told in the doctor's words", arguments: [200, 400, 401])
+    @Test("is shown in the doctor's words", arguments: [200, 400, 401])
     func sameWords(status: Int) {
         let answer = ServerFacts.Answer(
             status: status, isEnvelope: true, code: nil, message: nil, location: nil, isHTML: false, milliseconds: 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AgentConfiguration
 
-@Suite("Directories inside one another")
+@Suite("Nested directories")
 struct NestedDirectoriesTests {
     private let place: TemporaryDirectory
     private var configuration: Configuration
@@ -20,7 +20,7 @@ struct NestedDirectoriesTests {
         try FileManager.default.createSymbolicLink(atPath: place.path("link"), withDestinationPath: place.path("box"))
     }
 
-    @Test("are no objection while they are apart, whether they are there or not")
+    @Test("are not reported if all are separate, existing or not")
     func apart() throws {
         #expect(configuration.nestingRefusal() == nil)
         var neighbours = configuration
@@ -31,7 +31,7 @@ struct NestedDirectoriesTests {
     }
 
     @Test(
-        "are refused where a symbolic link leads into the outbox, also to what is not there yet",
+        "are refused if a symbolic link leads into the outbox, even to a missing path",
         arguments: ["link", "link/deep", "link/new/state"])
     func intoTheOutbox(path: String) throws {
         for key in ["state", "avatars", "sidecars.directory", "remote.token_file"] {
@@ -47,7 +47,7 @@ struct NestedDirectoriesTests {
         }
     }
 
-    @Test("are refused where the token file itself is a symbolic link into the outbox")
+    @Test("are refused if the token file itself is a symbolic link into the outbox")
     func tokenLink() throws {
         try Data("token".utf8).write(to: URL(fileURLWithPath: place.path("box/deep/token")))
         try FileManager.default.createSymbolicLink(
@@ -57,7 +57,7 @@ struct NestedDirectoriesTests {
         #expect(nested.nestingRefusal()?.contains("remote.token_file") == true)
     }
 
-    @Test("are refused where the outbox lies in them")
+    @Test("are refused if they contain the outbox")
     func aroundTheOutbox() throws {
         try make("state/thumbnails")
         try FileManager.default.createSymbolicLink(

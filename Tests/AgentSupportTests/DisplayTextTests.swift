@@ -15,7 +15,7 @@ struct DisplayTextTests {
         #expect(DisplayText.escaped(text) == shown)
     }
 
-    @Test("harmless text stays as it is", arguments: ["beach.jpg", "日本語 é e\u{301}", "👨‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿", #"C:\n"#])
+    @Test("harmless text is unchanged", arguments: ["beach.jpg", "日本語 é e\u{301}", "👨‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿", #"C:\n"#])
     func harmless(text: String) {
         #expect(DisplayText.escaped(text) == text)
     }
@@ -40,7 +40,7 @@ struct DisplayTextTests {
         #expect(DisplayText.truncated(text, to: width) == shown)
     }
 
-    @Test("no cut text is wider than asked", arguments: 0..<40)
+    @Test("no cut text exceeds the width", arguments: 0..<40)
     func neverWider(width: Int) {
         for ellipsis in ["…", "..."] {
             let shown = DisplayText.truncated("a日b本c語d😀e/👨‍👩‍👧/picture.jpg", to: width, ellipsis: ellipsis)

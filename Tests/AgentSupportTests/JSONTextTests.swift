@@ -6,7 +6,7 @@ import Testing
 @Suite("JSON text")
 struct JSONTextTests {
     @Test(
-        "escapes what JSON does not allow as it is",
+        "escapes characters that JSON does not allow",
         arguments: [
             ("plain", #""plain""#), (#"a"b\c"#, #""a\"b\\c""#), ("a\nb\rc\td", #""a\nb\rc\td""#),
             ("\u{0}\u{1}\u{1F}\u{7F}", #""\u0000\u0001\u001f\u007f""#), ("é€😀", "\"é€😀\""), ("a/b", #""a/b""#),
@@ -20,7 +20,7 @@ struct JSONTextTests {
     }
 
     @Test(
-        "writes numbers as JSON has them",
+        "writes numbers in JSON's format",
         arguments: [
             (0, "0"), (1, "1"), (0.3, "0.3"), (0.9999, "0.9999"), (-2.5, "-2.5"), (1e300, "1e+300"), (.nan, "null"),
             (.infinity, "null"), (12.0, "12"),
@@ -46,7 +46,7 @@ struct JSONTextTests {
         #expect(text == #"{"b":true,"a":{"x":null},"c":null,"d":null}"#)
     }
 
-    @Test("lays members out one a line")
+    @Test("writes one member a line")
     func members() {
         var text = JSONText(layout: .members)
         text.object { text in

@@ -25,18 +25,18 @@ struct QuantityTests {
         #expect(Quantity.duration(seconds: seconds) == text)
     }
 
-    @Test("a speed is a size a second")
+    @Test("a speed is a size per second")
     func speed() {
         #expect(Quantity.speed(12_300_000) == "12.3 MB/s")
     }
 
     @Test(
-        "100 % is said of all only", arguments: [(0, "0%"), (0.305, "30%"), (0.9999, "99%"), (1, "100%"), (7, "100%")])
+        "only all counts as 100 %", arguments: [(0, "0%"), (0.305, "30%"), (0.9999, "99%"), (1, "100%"), (7, "100%")])
     func percent(share: Double, text: String) {
         #expect(Quantity.percent(share) == text)
     }
 
-    @Test("durations are read as the configuration has them")
+    @Test("durations are parsed in the format of the configuration")
     func written() {
         #expect(Duration(written: "60s") == .seconds(60))
         #expect(Duration(written: "250ms") == .milliseconds(250))

@@ -21,7 +21,7 @@ struct TimestampTests {
         #expect(Timestamp.text(WallTime(milliseconds: milliseconds)) == text)
     }
 
-    @Test("stands every number a clock can hold", arguments: [Int64.min, .max])
+    @Test("accepts every number of milliseconds", arguments: [Int64.min, .max])
     func extremes(milliseconds: Int64) {
         #expect(Timestamp.text(WallTime(milliseconds: milliseconds)).hasSuffix("Z"))
     }

@@ -3,7 +3,7 @@ import UploadCore
 
 @testable import SystemdService
 
-@Suite("What the service manager is told, and when")
+@Suite("Plan of notifications to the service manager")
 struct NotifyPlanTests {
     private static func at(_ seconds: Int) -> MonotonicTime {
         MonotonicTime(nanoseconds: UInt64(1000 + seconds) * 1_000_000_000)
@@ -15,7 +15,7 @@ struct NotifyPlanTests {
         return plan
     }
 
-    @Test("ready is told at once, and then how the agent is")
+    @Test("ready is sent at once, followed by the agent's status")
     func ready() {
         var plan = NotifyPlan(watchdog: nil)
         #expect(plan.handle(.ready, at: Self.at(0)) == [.send(["READY=1"]), .ask])
@@ -29,7 +29,7 @@ struct NotifyPlanTests {
         #expect(!actions.contains { if case .wake = $0 { true } else { false } })
     }
 
-    @Test("the watchdog is fed with each answer, and asked for again after half of its time")
+    @Test("the watchdog is fed with each answer, and the agent is asked again after half of its time")
     func watchdog() {
         var plan = NotifyPlan(watchdog: .seconds(120))
         #expect(plan.handle(.ready, at: Self.at(0)) == [.send(["READY=1"]), .ask, .wake(at: Self.at(60))])
@@ -38,7 +38,7 @@ struct NotifyPlanTests {
         #expect(plan.handle(.answered(status: "a"), at: Self.at(60)) == [.send(["WATCHDOG=1"])])
     }
 
-    @Test("an agent that does not answer feeds no watchdog, and that is said once")
+    @Test("an agent that does not answer feeds no watchdog, and is reported once")
     func silence() {
         var plan = ready(watchdog: .seconds(120))
         #expect(plan.handle(.due, at: Self.at(60)) == [.complain(silentFor: .seconds(60))])
@@ -48,7 +48,7 @@ struct NotifyPlanTests {
             plan.handle(.answered(status: "late"), at: Self.at(130)).first == .send(["WATCHDOG=1", "STATUS=late"]))
     }
 
-    @Test("changes are told at most every five seconds, and the last one is not lost")
+    @Test("changes are sent at most every five seconds, and the last one is not lost")
     func pacing() {
         var plan = ready(watchdog: nil)
         _ = plan.handle(.answered(status: "a"), at: Self.at(0))
@@ -59,7 +59,7 @@ struct NotifyPlanTests {
         #expect(plan.handle(.changed, at: Self.at(60)) == [.ask])
     }
 
-    @Test("a change while the agent is being asked leads to another question")
+    @Test("a change during a question leads to another question")
     func changeMeanwhile() {
         var plan = ready(watchdog: nil)
         #expect(plan.handle(.changed, at: Self.at(1)) == [])
@@ -67,7 +67,7 @@ struct NotifyPlanTests {
             plan.handle(.answered(status: "a"), at: Self.at(2)) == [.send(["STATUS=a"]), .wake(at: Self.at(5))])
     }
 
-    @Test("an unchanged status is not told again")
+    @Test("an unchanged status is not sent again")
     func unchanged() {
         var plan = ready(watchdog: nil)
         _ = plan.handle(.answered(status: "a"), at: Self.at(0))
@@ -86,7 +86,7 @@ struct NotifyPlanTests {
         #expect(plan.handle(.answered(status: "a"), at: Self.at(11)) == [.send(["STATUS=a"])])
     }
 
-    @Test("after the end has begun nothing more is told")
+    @Test("nothing is sent after the end has begun")
     func stopping() {
         var plan = ready(watchdog: .seconds(10))
         guard case .send(let lines)? = plan.handle(.stopping, at: Self.at(1)).first else {
@@ -113,7 +113,7 @@ struct NotifyPlanTests {
         #expect(plan.handle(.due, at: Self.at(180)) == [])
     }
 
-    @Test("a status can't smuggle a line in, and is cut")
+    @Test("a status can't add a line, and is cut")
     func hostileStatus() {
         var plan = ready(watchdog: nil)
         #expect(

@@ -52,7 +52,7 @@ struct ServiceInstallerTests {
             try FileManager.default.contentsOfDirectory(atPath: units) == ["outbox.service"], "nothing is left over")
     }
 
-    @Test("a service manager is asked whether it can confine a service, and believed")
+    @Test("the installer asks the service manager whether it can confine a service")
     func confinement() throws {
         #expect(installer.canConfine())
         let probe = try #require(systemctl.commands.last)
@@ -61,7 +61,7 @@ struct ServiceInstallerTests {
         #expect(!installer.canConfine())
     }
 
-    @Test("a second time changes nothing, and does not interrupt a running agent")
+    @Test("a second installation changes nothing, and does not interrupt a running agent")
     func again() throws {
         _ = try installer.install(try unit())
         systemctl.forget()
@@ -78,7 +78,7 @@ struct ServiceInstallerTests {
         #expect(try String(contentsOfFile: path, encoding: .utf8).contains("elsewhere"))
     }
 
-    @Test("a file of somebody else is left alone", arguments: [false, true])
+    @Test("a foreign unit file is left alone", arguments: [false, true])
     func foreign(isLink: Bool) throws {
         try FileManager.default.createDirectory(atPath: units, withIntermediateDirectories: true)
         let target = directory.path("mine")
@@ -93,7 +93,7 @@ struct ServiceInstallerTests {
         #expect(systemctl.commands.isEmpty)
     }
 
-    @Test("without a service manager the unit is written, and what is left to do is said")
+    @Test("without a service manager, the unit is written and the remaining steps are printed")
     func noManager() throws {
         systemctl.answers = ["daemon-reload": CommandOutcome(status: 1, output: "Failed to connect to bus\nmore")]
         let done = try installer.install(try unit())
@@ -104,14 +104,14 @@ struct ServiceInstallerTests {
         #expect(!pending.contains("\n"))
     }
 
-    @Test("a start that fails is an error with a place to look")
+    @Test("a failed start is an error that names the place to look")
     func failingStart() throws {
         systemctl.answers = ["restart": CommandOutcome(status: 1, output: "Job for outbox.service failed.\n")]
         let error = #expect(throws: ServiceError.self) { try installer.install(try unit()) }
         #expect("\(try #require(error))".contains("journalctl --user -u outbox"))
     }
 
-    @Test("says that the service needs a login, unless the user lingers")
+    @Test("warns that the service needs a login, unless the user lingers")
     func linger() throws {
         #expect(try installer.install(try unit()).notes.contains { $0.contains("loginctl enable-linger") })
         let account = try #require(ServiceAccount(userID: getuid()))
@@ -120,7 +120,7 @@ struct ServiceInstallerTests {
         #expect(try !installer.install(try unit()).notes.contains { $0.contains("linger") })
     }
 
-    @Test("a directory that can't be made is told, and stops nothing")
+    @Test("a directory that can't be created is reported, and the installation continues")
     func directories() throws {
         try "".write(toFile: directory.path("file"), atomically: true, encoding: .utf8)
         let done = try installer.install(try unit(settle: "file/outbox"))
@@ -128,7 +128,7 @@ struct ServiceInstallerTests {
         #expect(done.pending == nil)
     }
 
-    @Test("is undone by uninstalling, all but the user's files")
+    @Test("is undone by uninstalling, except for the user's files")
     func uninstall() throws {
         let unit = try unit()
         _ = try installer.install(unit)
@@ -156,7 +156,7 @@ struct ServiceInstallerTests {
         #expect(isThere(path))
     }
 
-    @Test("the status is put together from the file and the service manager")
+    @Test("the status combines the unit file and the service manager's answers")
     func status() throws {
         _ = try installer.install(try unit())
         let shown = """
@@ -179,7 +179,7 @@ struct ServiceInstallerTests {
     }
 
     @Test(
-        "a service that failed says how, also while it waits to be started again",
+        "a failed service shows the cause, also while waiting for a restart",
         arguments: [
             ("failed\nSubState=failed\nResult=watchdog", "failed (watchdog)"),
             ("activating\nSubState=auto-restart\nResult=exit-code", "activating (exit-code)"),

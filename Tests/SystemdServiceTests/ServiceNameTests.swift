@@ -13,21 +13,21 @@ struct ServiceNameTests {
         ServiceName.name(file: file, userFile: Self.usual, scope: scope)
     }
 
-    @Test("is outbox for the configuration of the place")
+    @Test("is outbox for the default configuration")
     func place() {
         #expect(name(nil) == "outbox")
         #expect(name(Self.usual) == "outbox")
         #expect(name("/etc/outbox/agent.toml", Self.ann) == "outbox")
     }
 
-    @Test("is the user's for a system unit of the user's own configuration")
+    @Test("contains the user for a system unit of the user's own configuration")
     func own() {
         #expect(name(Self.usual, Self.ann) == "outbox-ann")
         #expect(name(nil, Self.ann) == "outbox-ann")
     }
 
     @Test(
-        "tells other configurations by file or directory",
+        "names other configurations by file or directory",
         arguments: [
             ("/srv/camera.toml", "outbox-camera-"), ("/srv/camera/agent.toml", "outbox-camera-"),
             ("/srv/My Shop (2).toml", "outbox-My-Shop-2-"), ("/agent.toml", "outbox-agent-"),
@@ -40,12 +40,12 @@ struct ServiceNameTests {
         #expect(found.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") })
     }
 
-    @Test("stays the same for ever")
+    @Test("never changes between versions")
     func stable() {
         #expect(name("/srv/camera.toml") == "outbox-camera-ae1e0102")
     }
 
-    @Test("differs for files of one name, and for what is another's usual file")
+    @Test("differs for files of the same name, and for another user's default file")
     func collisions() {
         let files = [
             "/srv/a/agent.toml", "/srv/b/a/agent.toml", "/srv/a.toml", "/etc/outbox/agent.toml",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SystemdService
 
-@Suite("Telling the service manager")
+@Suite("Notifications to the service manager")
 struct ServiceNotifierTests {
     private let directory: TemporaryDirectory
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -40,7 +40,7 @@ struct ServiceNotifierTests {
         #expect(listener.messages[2].contains("\nMONOTONIC_USEC="))
     }
 
-    @Test("the watchdog is fed again and again while the agent answers")
+    @Test("the watchdog is fed repeatedly while the agent answers")
     func watchdog() async throws {
         let listener = try NotifyListener(at: directory.path("socket"))
         let notifier = notifier(listener, watchdog: "100000")
@@ -50,7 +50,7 @@ struct ServiceNotifierTests {
         await notifier.stopping()
     }
 
-    @Test("the watchdog bites when the agent does not answer any more")
+    @Test("the watchdog is no longer fed when the agent stops answering")
     func hang() async throws {
         let listener = try NotifyListener(at: directory.path("socket"))
         let complaints = Complaints()
@@ -69,7 +69,7 @@ struct ServiceNotifierTests {
         await notifier.stopping()
     }
 
-    @Test("a change is told")
+    @Test("a change of status is sent")
     func change() async throws {
         let listener = try NotifyListener(at: directory.path("socket"))
         let notifier = notifier(listener)

@@ -26,7 +26,7 @@ struct ServiceUnitTests {
         unit.text.split(separator: "\n").filter { $0.hasPrefix(key + "=") }.map { String($0.dropFirst(key.count + 1)) }
     }
 
-    @Test("writing is allowed where the agent writes and nowhere else")
+    @Test("writing is allowed only in the agent's directories")
     func writable() throws {
         let unit = try unit { $0.sidecars.directory = "/srv/sidecars" }
         #expect(
@@ -37,7 +37,7 @@ struct ServiceUnitTests {
         #expect(values("ProtectSystem", unit) == ["strict"])
     }
 
-    @Test("what lies in another directory is not named twice")
+    @Test("a directory inside another is not listed twice")
     func nested() throws {
         let unit = try unit {
             $0.outbox = "/srv/x"
@@ -56,13 +56,13 @@ struct ServiceUnitTests {
         #expect(unit.directories.contains("/media/ann/CAMERA/outbox"))
     }
 
-    @Test("a socket in the user's runtime directory can be made")
+    @Test("a socket in the user's runtime directory can be created")
     func runtimeDirectory() throws {
         let unit = try unit { $0.state = "/srv/" + String(repeating: "s", count: 120) }
         #expect(values("ReadWritePaths", unit).contains("-/run/user/1000"))
     }
 
-    @Test("a system unit hides home directories unless something of the agent is there")
+    @Test("a system unit hides home directories unless the agent uses one")
     func homes() throws {
         #expect(values("ProtectHome", try unit(.system(Self.ann))) == ["read-only"])
         let elsewhere: (inout Configuration) -> Void = {
@@ -77,7 +77,7 @@ struct ServiceUnitTests {
     }
 
     @Test(
-        "/tmp stays the common one when something of the agent is there", arguments: ["/tmp/outbox", "/var/tmp/outbox"])
+        "/tmp is shared with the system if the agent uses /tmp", arguments: ["/tmp/outbox", "/var/tmp/outbox"])
     func temporary(path: String) throws {
         #expect(values("PrivateTmp", try unit()) == ["yes"])
         #expect(values("PrivateTmp", try unit { $0.outbox = path }).isEmpty)
@@ -85,7 +85,7 @@ struct ServiceUnitTests {
     }
 
     @Test(
-        "a user unit takes capabilities only where the service manager can give them, else it would not start",
+        "a user unit sets capabilities only if the service manager supports them, else it would not start",
         arguments: [
             "CapabilityBoundingSet", "PrivateDevices", "ProtectKernelModules", "ProtectKernelLogs", "ProtectClock",
             "ProtectHostname", "PrivateUsers", "User",
@@ -96,7 +96,7 @@ struct ServiceUnitTests {
         #expect(values(key, try unit(.system(Self.ann))).count == 1)
     }
 
-    @Test("the configuration is named, the outbox's disk is waited for by the agent alone")
+    @Test("the unit names the configuration, and leaves waiting for the outbox's disk to the agent")
     func command() throws {
         let unit = try unit(.system(Self.ann), file: "/etc/my outbox/100%.toml")
         #expect(values("ExecStart", unit) == [#"/usr/bin/outbox run --config "/etc/my outbox/100%%.toml""#])
@@ -107,7 +107,7 @@ struct ServiceUnitTests {
     }
 
     @Test(
-        "the examples in packaging are what the generator writes",
+        "the examples in packaging equal the generator's output",
         arguments: [
             ("packaging/user/outbox.service", ServiceScope.user, nil, false),
             ("packaging/user-confined/outbox.service", ServiceScope.user, nil, true),
@@ -122,7 +122,7 @@ struct ServiceUnitTests {
     }
 }
 
-@Suite("The unit, as systemd sees it", .enabled(if: SystemdAnalyze.isThere, "systemd-analyze is not installed"))
+@Suite("The unit, checked by systemd", .enabled(if: SystemdAnalyze.isThere, "systemd-analyze is not installed"))
 struct ServiceUnitVerificationTests {
     private static let scopes: [ServiceScope] = [.user, .system(ServiceUnitTests.ann)]
 
@@ -142,7 +142,7 @@ struct ServiceUnitVerificationTests {
         return path
     }
 
-    @Test("is without objection", arguments: scopes)
+    @Test("passes systemd-analyze verify", arguments: scopes)
     func verify(scope: ServiceScope) async throws {
         let directory = try TemporaryDirectory()
         // A system unit needs RequiresMountsFor= for its configuration, and that setting allows no control character.
@@ -158,7 +158,7 @@ struct ServiceUnitVerificationTests {
     // systemd-analyze treats every unit as a system unit: a user unit without User= wrongly counts as root with all
     // capabilities.
     @Test(
-        "of the examples is well locked away",
+        "of each example is well confined",
         arguments: [("user", 5.6), ("user-confined", 1.9), ("system", 1.4)])
     func exposure(kind: String, most: Double) async throws {
         let directory = try TemporaryDirectory()
@@ -169,7 +169,7 @@ struct ServiceUnitVerificationTests {
         try await SystemdAnalyze.expectExposure(of: unit, most: most, in: directory)
     }
 
-    @Test("of the receiver in docs/receiver.md is well locked away")
+    @Test("of the receiver in docs/receiver.md is well confined")
     func receiver() async throws {
         let directory = try TemporaryDirectory()
         let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in

@@ -5,18 +5,18 @@ import UploadCore
 
 @Suite("The status line")
 struct StatusLineTests {
-    @Test("names what goes on before what waits, with the speed")
+    @Test("lists active files before waiting files, with the speed")
     func busy() {
         let line = StatusLine(counts: [.waiting: 1234, .uploading: 3, .queued: 0], bytesPerSecond: 2_100_000)
         #expect(line.text == "3 uploading, 1,234 waiting; 2.1 MB/s")
     }
 
-    @Test("says so when there is nothing")
+    @Test("says that there is no work")
     func idle() {
         #expect(StatusLine().text == "nothing to do")
     }
 
-    @Test("begins with what is wrong")
+    @Test("begins with the problem")
     func problem() {
         let line = StatusLine(counts: [.signedOut: 2], problems: ["the server refused the token", "more"])
         #expect(line.text == "the server refused the token; 2 signed out")

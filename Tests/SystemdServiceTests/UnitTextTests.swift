@@ -2,7 +2,7 @@ import Testing
 
 @testable import SystemdService
 
-@Suite("Words of unit files")
+@Suite("Escaping in unit files")
 struct UnitTextTests {
     @Test(
         "paths in lists",
@@ -15,7 +15,7 @@ struct UnitTextTests {
         #expect(try UnitText.path(path, prefix: "-") == written)
     }
 
-    @Test("a path with a control character can't be written", arguments: ["/a\nb", "/a\tb", "/a\u{7F}"])
+    @Test("a path with a control character is refused", arguments: ["/a\nb", "/a\tb", "/a\u{7F}"])
     func controlCharacters(path: String) {
         #expect(throws: ServiceError.self) { try UnitText.path(path) }
     }
@@ -44,12 +44,12 @@ struct UnitTextTests {
         #expect(try UnitText.program(Array(path.utf8)) == written)
     }
 
-    @Test("a program that systemd would not start is refused", arguments: ["/a\"b", "/a'b", "/a\\b", "/a\nb"])
+    @Test("a program path that systemd would not start is refused", arguments: ["/a\"b", "/a'b", "/a\\b", "/a\nb"])
     func refusedProgram(path: String) {
         #expect(throws: ServiceError.self) { try UnitText.program(Array(path.utf8)) }
     }
 
-    @Test("prose stays in one line")
+    @Test("prose stays on one line")
     func prose() {
         #expect(UnitText.prose("100% of\nit") == #"100%% of\nit"#)
     }

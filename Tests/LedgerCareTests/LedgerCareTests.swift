@@ -51,7 +51,7 @@ struct LedgerCareTests {
         LedgerMark(line: try String(contentsOfFile: directory.path("ledger-mark"), encoding: .utf8))
     }
 
-    @Test("a sound ledger is opened as it is and nothing is said")
+    @Test("a sound ledger is opened unchanged, without a log message")
     func sound() async throws {
         try await leave(7)
         #expect(try kept() == [7])
@@ -59,7 +59,7 @@ struct LedgerCareTests {
         #expect(log.lines.isEmpty)
     }
 
-    @Test("text in the ledger's place is moved aside, loudly, and a new ledger begins")
+    @Test("text in the ledger's place is moved aside with a log message, and a new ledger begins")
     func text() async throws {
         try Data("my diary".utf8).write(to: URL(fileURLWithPath: file))
         #expect(try kept() == nil)
@@ -70,7 +70,7 @@ struct LedgerCareTests {
         #expect(log.lines.first?.hasPrefix("error the ledger was damaged") == true)
     }
 
-    @Test("what a damaged ledger still holds goes into the new one")
+    @Test("the readable entries of a damaged ledger go into the new one")
     func salvage() async throws {
         try await leave(7)
         var data = try Data(contentsOf: URL(fileURLWithPath: file))
@@ -80,7 +80,7 @@ struct LedgerCareTests {
         #expect(aside.count == 1)
     }
 
-    @Test("a ledger that was cut is rebuilt")
+    @Test("a truncated ledger is rebuilt")
     func cut() async throws {
         try await leave(7, bytes: 100_000)
         truncate(file, 40_000)
@@ -89,7 +89,7 @@ struct LedgerCareTests {
         #expect(try kept() == nil)
     }
 
-    @Test("no more than two are kept aside, the newest")
+    @Test("only the two newest damaged ledgers are kept")
     func kept2() async throws {
         for round in 0..<4 {
             try Data("round \(round)".utf8).write(to: URL(fileURLWithPath: file))
@@ -99,7 +99,7 @@ struct LedgerCareTests {
         #expect(Set(texts) == ["round 2", "round 3"])
     }
 
-    @Test("a rebuilding that was cut short is begun anew")
+    @Test("an interrupted rebuild starts over")
     func leftover() async throws {
         try await leave(7)
         try Data("half".utf8).write(to: URL(fileURLWithPath: file + ".rebuilding"))
@@ -118,7 +118,7 @@ struct LedgerCareTests {
         #expect(try mark()?.phase == .closed)
     }
 
-    @Test("a ledger that crashed the agent again and again is rebuilt although it looks sound, and loses nothing")
+    @Test("a ledger that repeatedly crashed the agent is rebuilt even if it looks sound, and loses nothing")
     func crashLoop() async throws {
         try await leave(7)
         for _ in 0..<3 {
@@ -134,7 +134,7 @@ struct LedgerCareTests {
         #expect(aside.count == 1)
     }
 
-    @Test("a state directory without a mark, or with one that makes no sense, is fine", arguments: ["", "garbage\n"])
+    @Test("a state directory without a mark, or with a malformed one, is fine", arguments: ["", "garbage\n"])
     func noMark(_ text: String) async throws {
         try await leave(7)
         try text.write(toFile: directory.path("ledger-mark"), atomically: false, encoding: .utf8)

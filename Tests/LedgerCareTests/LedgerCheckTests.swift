@@ -2,7 +2,7 @@ import Testing
 
 @testable import LedgerCare
 
-@Suite("Whether the ledger is looked through at start")
+@Suite("Check of the ledger at the start")
 struct LedgerCheckTests {
     private let large = LedgerCheck.smallFile + 1
 
@@ -13,20 +13,20 @@ struct LedgerCheckTests {
         return LedgerCheck(after: mark, crashes: crashes, boot: "now", size: size ?? large)
     }
 
-    @Test("a small one always is")
+    @Test("a small ledger is always checked")
     func small() {
         for phase in [.closed, .running, .opening, .crashed, nil] as [LedgerMark.Phase?] {
             #expect(check(phase, crashes: 1, size: 4096) == .inspect)
         }
     }
 
-    @Test("a large one is not after a clean end or a kill")
+    @Test("a large ledger is not checked after a clean end or a kill")
     func afterAKill() {
         #expect(check(.closed) == .none)
         #expect(check(.running) == .none)
     }
 
-    @Test("a large one is after a crash, a death while opening, an end of the machine, or where nothing is known")
+    @Test("a large ledger is checked after a crash, a death while opening, a sudden end of the machine or an unknown end")
     func afterACrash() {
         #expect(check(.crashed, crashes: 1) == .inspect)
         #expect(check(.opening, crashes: 1) == .inspect)
@@ -34,13 +34,13 @@ struct LedgerCheckTests {
         #expect(check(nil) == .inspect)
     }
 
-    @Test("one that looks sound is rebuilt after three crashes in a row, and not at each one after that")
+    @Test("a ledger that looks sound is rebuilt after three crashes in a row, and not at each later crash")
     func crashLoop() {
         let checks = (1...6).map { check(.crashed, crashes: $0) }
         #expect(checks.map { $0 == .inspect } == [true, true, false, true, true, false])
     }
 
-    @Test("one that LMDB stumbled over is rebuilt")
+    @Test("a ledger that LMDB reported as broken is rebuilt")
     func suspect() {
         guard case .rebuild = check(.suspect, size: 0) else {
             Issue.record("it is not")
@@ -48,7 +48,7 @@ struct LedgerCheckTests {
         }
     }
 
-    @Test("a mark is read as it was written, also with a crash written over it")
+    @Test("a mark survives writing and reading, also with a crash written over it")
     func line() {
         let mark = LedgerMark(phase: .running, crashes: 2, boot: "6f1c")
         #expect(LedgerMark(line: mark.line) == mark)
@@ -57,7 +57,7 @@ struct LedgerCheckTests {
     }
 
     @Test(
-        "what is no mark is none",
+        "other text is no mark",
         arguments: ["", "\n", "running", "running 1", "dancing 1 x", "running -1 x", "\u{0}"])
     func senseless(_ line: String) {
         #expect(LedgerMark(line: line) == nil)

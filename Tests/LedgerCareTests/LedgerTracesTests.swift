@@ -4,7 +4,7 @@ import Testing
 
 @testable import LedgerCare
 
-@Suite("Whether there was a ledger")
+@Suite("Traces of an earlier ledger")
 struct LedgerTracesTests {
     private let directory: TemporaryDirectory
 
@@ -16,17 +16,17 @@ struct LedgerTracesTests {
 
     private var traces: LedgerTraces { LedgerTraces(state: directory.path) }
 
-    @Test("an empty state directory had none")
+    @Test("an empty state directory had no ledger")
     func empty() { #expect(!traces.isLost && !traces.hasLedger) }
 
-    @Test("a start that died before it had one proves nothing", arguments: ["opening  0 boot\n", "garbage", ""])
+    @Test("a start that died before creating a ledger proves nothing", arguments: ["opening  0 boot\n", "garbage", ""])
     func firstStart(_ mark: String) throws {
         try put("ledger-mark", mark)
         #expect(!traces.isLost)
     }
 
     @Test(
-        "other files of a run prove it",
+        "other files of a run prove an earlier ledger",
         arguments: [["ledger-mark", "running  0 boot\n"], ["acknowledged", ""], ["paused", ""]])
     func proof(_ file: [String]) throws {
         try put(file[0], file[1])

@@ -46,8 +46,8 @@ public final class ScriptedServer: Sendable {
         startThread { [weak self, listener] in Self.accept(on: listener) { self } }
     }
 
-    /// The next port to try. No port is given out twice: an agent whose server is gone goes on asking at that port, and
-    /// must not meet the server of another test. The ports lie below those that the kernel gives out.
+    /// The next port to try. No two servers get the same port: an agent whose server is gone keeps asking at the port,
+    /// and must not reach the server of another test. The ports lie below those that the kernel assigns.
     private static let nextPort = Atomic(10_000 + UInt16(truncatingIfNeeded: getpid() % 200 * 100))
 
     private static func listener(port: UInt16) throws -> (descriptor: Int32, port: UInt16) {

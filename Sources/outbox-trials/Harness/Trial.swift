@@ -1,4 +1,4 @@
-/// A trial: does something to the agent, then judges what became of the files.
+/// A trial: exposes the agent to a fault, then judges the outcome of the files.
 protocol Trial: Sendable {
     /// The trial's name in the list: `R5`.
     var name: String { get }

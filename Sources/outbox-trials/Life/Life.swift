@@ -50,22 +50,22 @@ struct Life {
         agent.environment.merge(board.environment(rules)) { $1 }
     }
 
-    /// What was done, for the line of the report.
+    /// The acts in numbers, for the line of the report.
     var summary: String {
         let kills = counts[.kill] ?? 0
         return "\(acts) acts on \(names) files and posts, \(kills) kills, \(counts[.cancel] ?? 0) cancelled"
     }
 
-    /// The last acts, for a report of what went wrong.
+    /// The last 12 acts, for the report of a failure.
     var recent: String { history.suffix(12).joined(separator: "; ") }
 
-    /// The number of descriptors that the agent has open.
+    /// Number of open descriptors of the agent.
     var descriptors: Int {
         guard let pid = agent.program?.pid else { return 0 }
         return (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd"))?.count ?? 0
     }
 
-    /// Files of the agent in the outbox that belong to no file which stands there.
+    /// Sidecars and temporary files of the agent in the outbox that belong to no existing file or post.
     var leftovers: [String] {
         Files.regularFiles(agent.outbox).filter { name in
             guard let last = name.split(separator: "/").last else { return false }
@@ -74,7 +74,7 @@ struct Life {
         }.sorted()
     }
 
-    /// Does one thing at random, then waits for up to a third of a second.
+    /// Performs a random act, then waits up to 300 ms.
     mutating func act() async throws {
         if isRunning, let ending = agent.program?.ending {
             throw Surprise("the agent ended by itself: \(ending), after \(recent)\n\(agent.log)")
@@ -183,7 +183,7 @@ struct Life {
         log("\(directory) to \(target)")
     }
 
-    /// Makes a post, or moves the directory of one out of the outbox or back to where it was.
+    /// Makes a post, or moves a post's directory out of the outbox or back to the former place.
     private mutating func change(postBy act: Act) throws {
         switch act {
         case .post:
@@ -217,7 +217,7 @@ struct Life {
     // MARK: Acts of the user
 
     private mutating func ask(_ act: Act) async throws {
-        // An action is answered once it is durable: with a full disk, a minute of waiting ends in "try again later".
+        // The agent answers an action once durable. On a full disk, a minute of waiting ends in "try again later".
         guard isRunning, !board.failing else { return }
         switch act {
         case .pauseAll, .resumeAll:
@@ -287,7 +287,7 @@ struct Life {
         }
     }
 
-    /// Ends the agent. Never with a full disk: a start then says so and ends.
+    /// Frees the full disk, then ends the agent. On a full disk, the next start would report the problem and end.
     private mutating func end(_ act: Act) async throws {
         board.failing = false
         guard isRunning else { return }

@@ -1,15 +1,15 @@
 import EndToEndSupport
 import Foundation
 
-/// Tells afterwards what happened when, with keys and ids: `acts.log` and `server.log` beside the agent's logs.
+/// Logs all acts and requests with times, keys and ids, in `acts.log` and `server.log` beside the agent's logs.
 ///
-/// Both count seconds from the same moment. The agent's own log bears the wall clock, which the trial moves.
+/// Both logs count seconds from the same moment. The agent's own log has the wall clock, which the trial moves.
 final class LifeLog {
     private let begun = ContinuousClock.now
     private let place: String
     private let acts: FileHandle
 
-    /// - Parameter place: the trial's directory; what stands right in it survives a failed trial.
+    /// - Parameter place: the trial's directory. After a failed trial, the runner keeps files directly inside.
     init(in place: String) throws {
         self.place = place
         let path = "\(place)/acts.log"

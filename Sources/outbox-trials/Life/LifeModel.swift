@@ -30,7 +30,7 @@ struct LifeModel {
         return files.contains { $0.key != path && $0.value.key == key }
     }
 
-    /// The content with this key stands at `path` now; an older cancellation was meant for other bytes.
+    /// Sets the content of `path`. Clears a former cancellation, because the user cancelled other bytes.
     mutating func stands(_ key: String, at path: String) {
         files[path] = File(key: key)
         judge.stands(key, at: path)
@@ -41,7 +41,7 @@ struct LifeModel {
         judge.removed(path)
     }
 
-    /// A cancellation belongs to the file, so it moves along.
+    /// Renames a file. A cancellation moves with the file.
     mutating func renamed(_ old: String, to new: String) {
         guard let file = files.removeValue(forKey: old) else { return }
         judge.removed(old)
@@ -53,15 +53,15 @@ struct LifeModel {
         for path in paths where path.hasPrefix(old + "/") { renamed(path, to: new + path.dropFirst(old.count)) }
     }
 
-    /// A whole post stands in a directory now, new or as it was before it went away.
+    /// Adds a whole post to the outbox: a new post, or a post that returns unchanged.
     mutating func stands(post files: [String: String], in directory: String) {
         posts[directory] = files
         for (name, key) in files { judge.stands(key, at: "\(directory)/\(name)") }
     }
 
-    /// The directory of a post went out of the outbox.
+    /// Removes a post whose directory left the outbox.
     ///
-    /// - Returns: what it held.
+    /// - Returns: the keys of the post's files, by name.
     mutating func removed(post directory: String) -> [String: String] {
         let files = posts.removeValue(forKey: directory) ?? [:]
         returned.formUnion(files.values)
@@ -69,7 +69,7 @@ struct LifeModel {
         return files
     }
 
-    /// Whether a file of the agent's beside `path` belongs to something that stands there.
+    /// Whether a file or post exists to which the agent's file beside `path` belongs.
     func explains(_ path: String) -> Bool {
         if files[path] != nil { return true }
         guard let slash = path.lastIndex(of: "/"), let post = posts[String(path[..<slash])] else { return false }
@@ -77,7 +77,7 @@ struct LifeModel {
         return name == "source" || post[name] != nil
     }
 
-    /// The user cancelled the file, and the agent agreed.
+    /// Marks a file as cancelled, after the agent has confirmed the cancellation.
     mutating func cancelled(_ path: String) {
         files[path]?.isCancelled = true
         judge.removed(path)

@@ -2,7 +2,7 @@ import EndToEndSupport
 import Foundation
 import TestSupport
 
-/// R29: everything that may happen to an outbox in a year happens to it at random, and a model says what must be left.
+/// R29: random acts and faults, as in a year of an outbox. A model predicts the outcome.
 struct RandomLife: Trial {
     let name = "R29"
     let title = "random life against a model"
@@ -36,7 +36,7 @@ struct RandomLife: Trial {
         return findings.outcome("\(life.summary): \(verdict.summary)")
     }
 
-    /// What must hold once nothing is left to do.
+    /// Checks the conditions that must hold when the agent has finished all work.
     private func judgeEnd(_ life: Life, _ context: TrialContext, _ findings: inout Findings) async throws {
         let agent = life.agent
         for path in life.model.cancelled {

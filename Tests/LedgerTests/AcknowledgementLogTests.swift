@@ -46,7 +46,7 @@ struct AcknowledgementLogTests {
         #expect(try open().entries() == entries(2))
     }
 
-    @Test("leaves out an entry that was cut off, and one that was damaged", arguments: 0..<36)
+    @Test("skips damaged and cut-off entries", arguments: 0..<36)
     func damage(byte: Int) throws {
         let path = directory.path("acknowledged")
         #expect(try open().append(entries(1, 2, 3)))
@@ -83,7 +83,7 @@ struct AcknowledgementLogTests {
         }
     }
 
-    @Test("an entry means nothing for another registration, assembly or plan")
+    @Test("ignores entries of another registration, assembly or plan")
     func generations() throws {
         let entry = AcknowledgementLog.Entry(fragment: 5, of: upload)
         var other = upload

@@ -7,7 +7,7 @@ struct FormatTests {
     static let plain = "red green blue yellow"
 
     @Test(
-        "come out whole, in their colours, first picture first",
+        "come out whole, in their colours, with the first picture of several",
         arguments: [
             "baseline.jpg", "progressive.jpg", "p3.jpg", "rgb8.png", "rgb16.png", "palette.png", "interlaced.png",
             "animated.gif", "lossy.webp", "lossless.webp", "animated.webp", "heic.heic", "avif.avif", "little16.tif",
@@ -44,7 +44,7 @@ struct FormatTests {
         #expect(drawn[36, 24].red > drawn[12, 8].red, "yellow is lighter than red")
     }
 
-    @Test("CMYK without a profile is turned into colours of that name")
+    @Test("CMYK without a profile keeps the named colours")
     func cmyk() throws {
         let worker = try WorkerProcess()
         let encoded = try Decoded(try worker.perform(.encode(quality: 95), on: try Samples.bytes("cmyk.jpg")).output)
@@ -55,7 +55,7 @@ struct FormatTests {
         #expect(yellow.red > 200 && yellow.green > 200 && yellow.blue < 90)
     }
 
-    @Test("what is transparent stays so in a PNG and becomes white in a JPEG")
+    @Test("transparency stays in a PNG and becomes white in a JPEG")
     func alpha() throws {
         let worker = try WorkerProcess()
         let picture = try Samples.bytes("alpha.png")
@@ -73,7 +73,7 @@ struct FormatTests {
         #expect(outcome.refusal == .notAPicture)
     }
 
-    @Test("something behind the end of a picture doesn't matter")
+    @Test("bytes after the end of a picture don't matter")
     func polyglot() throws {
         let worker = try WorkerProcess()
         for tail in ["PK\u{3}\u{4}zip", "<html><script>alert(1)</script>", "*/ alert(1)"] {

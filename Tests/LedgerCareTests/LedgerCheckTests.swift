@@ -26,7 +26,7 @@ struct LedgerCheckTests {
         #expect(check(.running) == .none)
     }
 
-    @Test("a large ledger is checked after a crash, a death while opening, a sudden end of the machine or an unknown end")
+    @Test("a large ledger is checked after a crash, a death while opening, a sudden reboot or an unknown end")
     func afterACrash() {
         #expect(check(.crashed, crashes: 1) == .inspect)
         #expect(check(.opening, crashes: 1) == .inspect)

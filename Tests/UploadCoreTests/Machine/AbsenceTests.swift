@@ -33,7 +33,7 @@ struct AbsenceTests {
     }
 
     @Test(
-        "and was there lately is asked at most 15 s apart",
+        "but answered recently is tried at most every 15 s",
         arguments: [Begun.Kind.register, .send, .finish])
     func lately(kind: Begun.Kind) {
         var bench = bench(kind)
@@ -42,21 +42,21 @@ struct AbsenceTests {
         for pause in pauses.dropFirst(5) { #expect(pause >= .seconds(11)) }
     }
 
-    @Test("and was never there is asked as seldom as retry_interval says")
+    @Test("and never answered is tried at retry_interval")
     func never() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))
         #expect(pauses(&bench, .register, Self.gone, count: 10).last.map { $0 >= .seconds(90) } == true)
     }
 
-    @Test("for an hour is asked as seldom as retry_interval says")
+    @Test("for an hour is tried at retry_interval")
     func long() {
         var bench = bench(.send)
         #expect(pauses(&bench, .send, Self.gone, count: 400).last.map { $0 >= .seconds(90) } == true)
     }
 
     @Test(
-        "as it should keeps the ceiling of retry_interval, although it is there",
+        "successfully, but does answer, is tried at retry_interval",
         arguments: [
             RemoteFailure.busy, .temporary(.busy, outlook: .lasting), .unauthorized,
             .temporary(.busy, retryAfter: .seconds(119), outlook: .away),
@@ -66,7 +66,7 @@ struct AbsenceTests {
         #expect(pauses(&bench, .send, failure, count: 10).last.map { $0 >= .seconds(90) } == true)
     }
 
-    @Test("to a commit is asked at most 15 s apart as well")
+    @Test("to a commit is also tried at most every 15 s")
     func commit() {
         var bench = bench(.send)
         bench.run()
@@ -76,7 +76,7 @@ struct AbsenceTests {
         for pause in pauses(&bench, .commit, Self.gone, count: 20) { #expect(pause <= .milliseconds(15_002)) }
     }
 
-    @Test("for a time is found again within 15 s of its return, at 30 requests a minute at most", arguments: 1...60)
+    @Test("for a time is found within 15 s of its return, with at most 30 requests a minute", arguments: 1...60)
     func outages(seed: UInt64) {
         var random = WalkRandom(seed: seed)
         var bench = Bench(seed: seed)

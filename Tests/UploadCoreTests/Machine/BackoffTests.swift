@@ -30,25 +30,25 @@ struct PauseTests {
         }
     }
 
-    @Test("are what Retry-After says")
+    @Test("follow Retry-After")
     func retryAfter() {
         #expect(
             pauses(.temporary(.busy, retryAfter: .seconds(7)), count: 3) == [.seconds(7), .seconds(7), .seconds(7)])
     }
 
-    @Test("grow all the same when Retry-After says at once")
+    @Test("grow even if Retry-After is zero")
     func retryAtOnce() throws {
         let pauses = pauses(.temporary(.busy, retryAfter: .zero), count: 8)
         #expect(try #require(pauses.first) <= .milliseconds(1002))
         #expect(try #require(pauses.last) >= .seconds(90))
     }
 
-    @Test("are the ceiling at once after a slow failure")
+    @Test("reach the ceiling at once after a slow failure")
     func slow() {
         #expect(pauses(.temporary(.busy, outlook: .lasting), count: 2) == [.seconds(120), .seconds(120)])
     }
 
-    @Test("of a server that refused the credentials are the ceiling, with one probe each")
+    @Test("reach the ceiling if the server refused the credentials, with one probe each")
     func signedOut() {
         var bench = Bench()
         bench.tell((1...20).map { .join(RelativePath("f\($0)") ?? .root, content($0, fragments: 3), paused: false) })
@@ -67,7 +67,7 @@ struct PauseTests {
         #expect(bench.trouble == [.signedOut, nil])
     }
 
-    @Test("end when a network comes")
+    @Test("end when a network appears")
     func network() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))
@@ -78,7 +78,7 @@ struct PauseTests {
         }
     }
 
-    @Test("begin anew with a network: what comes back may need a moment until it carries anything")
+    @Test("start over with a new network, which may need a moment to carry data")
     func networkNotReadyYet() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))
@@ -94,7 +94,7 @@ struct PauseTests {
         #expect(bench.begun.count == begun + 1)
     }
 
-    @Test("end when a network comes, even where a probe hangs in the old one")
+    @Test("end when a network appears, even if a probe hangs in the old network")
     func hangingProbe() {
         var bench = Bench(files: 2, fragments: 1)
         bench.tell(.join("a", content(1), paused: false), .join("b", content(2), paused: false))
@@ -107,7 +107,7 @@ struct PauseTests {
         #expect(bench.kinds == [.send, .send])
     }
 
-    @Test("of the whole server end when the user wants one file tried now")
+    @Test("of the whole server end when the user retries one file")
     func retryOfAQueuedUpload() {
         var bench = Bench(files: 1, fragments: 1)
         bench.tell(.join("a", content(1), paused: false), .join("b", content(2), paused: false))
@@ -118,7 +118,7 @@ struct PauseTests {
         #expect(bench.kinds == [.send])
     }
 
-    @Test("a refusal of the old credentials says nothing of the new ones")
+    @Test("ignore a refusal of old credentials after a change")
     func staleRefusal() {
         var bench = Bench()
         bench.tell(.join("a", content(1, fragments: 4), paused: false))
@@ -135,7 +135,7 @@ struct PauseTests {
         #expect(bench.outcomes["a"] != nil)
     }
 
-    @Test("a probe that is refused does not keep its kind of request waiting for ever")
+    @Test("do not block a kind of request for ever after a refused probe")
     func refusedProbe() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))
@@ -148,7 +148,7 @@ struct PauseTests {
         #expect(bench.outcomes["a"] != nil)
     }
 
-    @Test("a probe whose upload left does not keep the others waiting for ever")
+    @Test("do not block other uploads for ever if the probe's upload left")
     func abandonedProbe() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))
@@ -162,7 +162,7 @@ struct PauseTests {
         #expect(bench.outcomes["b"] != nil)
     }
 
-    @Test("trouble is told again when it turns out to be another kind")
+    @Test("trouble is reported again if its kind changes")
     func changedTrouble() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))
@@ -172,7 +172,7 @@ struct PauseTests {
         #expect(bench.trouble == [.busy, .signedOut])
     }
 
-    @Test("a deadline that passed while nobody looked is not lost")
+    @Test("a deadline that passed without a tick is not lost")
     func passedDeadline() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))
@@ -213,7 +213,7 @@ struct HotLoopTests {
         }
     }
 
-    @Test("whatever an unassembled file costs, it ends after three times")
+    @Test("a file that can't be assembled fails after three attempts")
     func assembly() {
         var bench = Bench()
         bench.tell(.join("a", content(1, fragments: 3), paused: false))

@@ -31,9 +31,9 @@ private struct Case: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("The server is told of a source")
+@Suite("Commits of sources")
 struct CommitTests {
-    @Test("and its answer ends the commit")
+    @Test("end with the server's answer")
     func done() {
         var bench = Bench()
         #expect(bench.tell(.commit(post(), forgotten: 0)).contains(.commitChanged("s")))
@@ -45,7 +45,7 @@ struct CommitTests {
         #expect(bench.machine.nextDeadline(after: bench.now.monotonic) == nil)
     }
 
-    @Test("every failure leaves it where it can go on from", arguments: Case.all)
+    @Test("can continue after every failure", arguments: Case.all)
     private func failures(it: Case) throws {
         var bench = Bench()
         bench.tell(.commit(post(), forgotten: 0))
@@ -67,7 +67,7 @@ struct CommitTests {
         #expect(bench.trouble.last.flatMap(\.self) == nil)
     }
 
-    @Test("refused and forgotten are told apart")
+    @Test("distinguish a refusal from forgotten files")
     func outcomes() {
         var bench = Bench()
         bench.tell(.commit(post("a"), forgotten: 0), .commit(post("b"), forgotten: 0))
@@ -81,7 +81,7 @@ struct CommitTests {
         #expect(error.code == "forgotten")
     }
 
-    @Test("pauses double up to the ceiling, for ever")
+    @Test("retry without end, with pauses that double up to the ceiling")
     func backoff() {
         var bench = Bench()
         bench.tell(.commit(post(), forgotten: 0))
@@ -97,7 +97,7 @@ struct CommitTests {
         }
     }
 
-    @Test("later each time the server forgot the files", arguments: [1: 1, 3: 4, 9: 120])
+    @Test("wait longer each time the server forgot the files", arguments: [1: 1, 3: 4, 9: 120])
     func forgotten(times: Int, seconds: Int) {
         var bench = Bench()
         bench.tell(.commit(post(), forgotten: times))
@@ -110,7 +110,7 @@ struct CommitTests {
         #expect(bench.kinds == [.commit])
     }
 
-    @Test("a commit that is withdrawn is given up, and its late answer means nothing")
+    @Test("end when withdrawn, and a late answer is ignored")
     func withdrawn() {
         var bench = Bench()
         bench.tell(.commit(post(), forgotten: 0))
@@ -122,7 +122,7 @@ struct CommitTests {
         #expect(bench.commits.isEmpty)
     }
 
-    @Test("nothing is the matter with the server once the commit it refused is withdrawn")
+    @Test("report no server trouble after the refused commit is withdrawn")
     func withdrawnInTrouble() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: true), .commit(post(), forgotten: 0))
@@ -133,7 +133,7 @@ struct CommitTests {
         #expect(bench.machine.nextDeadline(after: bench.now.monotonic) == nil)
     }
 
-    @Test("a later revision takes the place of an earlier one")
+    @Test("of a later revision replace an earlier one")
     func replaced() {
         var bench = Bench()
         bench.tell(.commit(post(), forgotten: 0))
@@ -146,7 +146,7 @@ struct CommitTests {
         #expect(bench.commits.map(\.revision) == [2])
     }
 
-    @Test("the same commit told twice is sent once")
+    @Test("are sent once if requested twice")
     func twice() {
         var bench = Bench()
         bench.tell(.commit(post(), forgotten: 0))
@@ -154,7 +154,7 @@ struct CommitTests {
         #expect(bench.begun.count == 1)
     }
 
-    @Test("at most as many at once as files, the oldest source first")
+    @Test("run at most as many at once as files, the oldest source first")
     func limit() {
         var bench = Bench(files: 2)
         bench.tell((1...5).map { .commit(post("s\($0)", created: 10 - $0), forgotten: 0) })
@@ -163,7 +163,7 @@ struct CommitTests {
         #expect(bench.commits.map(\.source) == ["s5", "s4", "s3", "s2", "s1"])
     }
 
-    @Test("not while everything is paused")
+    @Test("wait while everything is paused")
     func paused() {
         var bench = Bench()
         bench.tell(.setAllPaused(true), .commit(post(), forgotten: 0))
@@ -173,7 +173,7 @@ struct CommitTests {
         #expect(bench.kinds == [.commit])
     }
 
-    @Test("at once when the user wants it, or something may have mended the cause")
+    @Test("are sent at once on a retry or when the cause may be gone")
     func hurried() {
         for event in [MachineEvent.retryCommit("s"), .networkChanged, .credentialsChanged] {
             var bench = Bench()
@@ -184,7 +184,7 @@ struct CommitTests {
         }
     }
 
-    @Test("new credentials are used at once, and old ones that were refused late count for nothing")
+    @Test("use new credentials at once, and ignore a late refusal of old ones")
     func credentials() {
         var bench = Bench()
         bench.tell(.commit(post(), forgotten: 0))
@@ -195,7 +195,7 @@ struct CommitTests {
         #expect(bench.machine.commitView(of: "s")?.error == nil)
     }
 
-    @Test("one commit that fails holds nobody up for longer than a server in trouble does")
+    @Test("that fail delay others no longer than a failing server does")
     func othersGoOn() {
         var bench = Bench()
         bench.tell(joins(1...5) + [.commit(post(), forgotten: 0)])
@@ -204,7 +204,7 @@ struct CommitTests {
         #expect(bench.commits.isEmpty)
     }
 
-    @Test("a stop gives it up; a restart is told of it again and sends the very same")
+    @Test("are cancelled by a stop, and repeated unchanged after a restart")
     func restart() {
         var bench = Bench()
         bench.tell(.commit(post(), forgotten: 0))
@@ -218,7 +218,7 @@ struct CommitTests {
         #expect(later.underWay.map(\.commit) == [post()])
     }
 
-    @Test("what is discarded is deleted, over restarts, and each id once")
+    @Test("delete each discarded id once, also after restarts")
     func discarded() {
         var bench = Bench()
         bench.tell(.discard(["x", "y", "x"]))
@@ -231,7 +231,7 @@ struct CommitTests {
         #expect(later.ledger.removals.isEmpty)
     }
 
-    @Test("an id that was discarded and is given out again is kept")
+    @Test("keep a discarded id that the server issues again")
     func keptAgain() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))

@@ -44,7 +44,7 @@ private struct Case: Sendable, CustomTestStringConvertible {
 
 @Suite("Every failure of every kind of request")
 struct FailureTableTests {
-    @Test("leaves the upload where it can go on from", arguments: Case.all, [Begun.Kind.register, .send, .finish])
+    @Test("leaves the upload able to continue", arguments: Case.all, [Begun.Kind.register, .send, .finish])
     private func outcome(of it: Case, on kind: Begun.Kind) throws {
         guard it.states[kind] != nil || it.ends.contains(kind) else { return }
         var bench = Bench()
@@ -65,7 +65,7 @@ struct FailureTableTests {
         #expect(bench.ledger.uploads.isEmpty && bench.ledger.removals.isEmpty)
     }
 
-    @Test("a file that the server forgets at every question is sent again without end, with pauses")
+    @Test("a file that the server forgets at every finish request is sent again without end, with pauses")
     func forgottenEachTime() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))
@@ -86,7 +86,7 @@ struct FailureTableTests {
     }
 
     @Test(
-        "a deletion that fails is tried again until it is done or refused",
+        "a failed deletion is retried until it succeeds or is refused",
         arguments: [RemoteFailure.busy, .cancelled, .unauthorized])
     func deletion(failure: RemoteFailure) {
         var bench = Bench()
@@ -104,7 +104,7 @@ struct FailureTableTests {
         #expect(bench.ledger.removals.isEmpty)
     }
 
-    @Test("a deletion that is refused is let be", arguments: [RemoteFailure.refused, .forgotten])
+    @Test("a refused deletion is not retried", arguments: [RemoteFailure.refused, .forgotten])
     func refusedDeletion(failure: RemoteFailure) {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))

@@ -14,7 +14,7 @@ func gather(_ source: String, _ numbers: some Sequence<UInt64>) -> MachineEvent 
 struct GroupRegistrationTests {
     private func key(_ number: UInt64) -> ContentKey { content(number).key }
 
-    @Test("in one request, in the order of the source, with nothing else in it")
+    @Test("in one request without other files, in the order of the source")
     func oneRequest() {
         var bench = Bench()
         bench.tell(joins(1...20) + [gather("s", [12, 5, 7])])
@@ -23,7 +23,7 @@ struct GroupRegistrationTests {
         #expect(bench.outcomes.count == 20)
     }
 
-    @Test("each source by itself, twenty of fifty files at once")
+    @Test("in a request for each source, even for twenty sources of fifty files")
     func many() {
         var bench = Bench(files: 4)
         for source in 0..<20 as Range<UInt64> {
@@ -38,7 +38,7 @@ struct GroupRegistrationTests {
         #expect(bench.outcomes.count == 1000)
     }
 
-    @Test("without those that are there already, and those that are held")
+    @Test("without files already on the server and without held files")
     func partly() {
         var bench = Bench()
         bench.tell(joins(1...1))
@@ -50,7 +50,7 @@ struct GroupRegistrationTests {
         #expect(bench.batches(.register) == [[1], [2, 3], [4]])
     }
 
-    @Test("again together after a failure, whatever the pause of each", arguments: 1...5 as ClosedRange<UInt64>)
+    @Test("together again after a failure, regardless of each file's pause", arguments: 1...5 as ClosedRange<UInt64>)
     func retried(seed: UInt64) {
         var bench = Bench(seed: seed)
         bench.tell(joins(1...30) + [gather("s", 1...30)])
@@ -63,7 +63,7 @@ struct GroupRegistrationTests {
         #expect(bench.batches(.register) == Array(repeating: Array(1...30), count: 5))
     }
 
-    @Test("while one waits, others that belong to no source go on")
+    @Test("while files without a source continue")
     func othersGoOn() {
         var bench = Bench()
         bench.tell(joins(1...3) + [gather("s", 1...3)])
@@ -81,7 +81,7 @@ struct GroupRegistrationTests {
         #expect(slow.batches(.register).last == [4, 5])
     }
 
-    @Test("one by one after the batch was refused, and only the guilty one fails")
+    @Test("one by one after a refused batch, and only the refused file fails")
     func refused() {
         var bench = Bench()
         bench.tell(joins(1...5) + [gather("s", 1...5)])
@@ -91,7 +91,7 @@ struct GroupRegistrationTests {
         #expect(bench.batches(.finish) == [[1, 2, 4, 5]])
     }
 
-    @Test("by itself where the server forgot only one")
+    @Test("except a single file that the server forgot")
     func forgotten() {
         var bench = Bench(files: 1)
         bench.tell(joins(1...3, fragments: 2) + [gather("s", 1...3)])
@@ -102,7 +102,7 @@ struct GroupRegistrationTests {
         #expect(bench.batches(.finish) == [[1, 2, 3]])
     }
 
-    @Test("a file of two sources goes with the first while that is on its way")
+    @Test("with the first of two sources while that source is under way")
     func shared() {
         var bench = Bench()
         bench.tell(joins(1...5) + [gather("s", 1...3), gather("t", [3, 4, 5])])
@@ -114,7 +114,7 @@ struct GroupRegistrationTests {
         #expect(bench.batches(.register).last == [3, 4])
     }
 
-    @Test("no more once the source gave them up")
+    @Test("only until the source releases them")
     func ungathered() {
         var bench = Bench()
         bench.tell(joins(1...2, paused: true) + [gather("s", 1...2)])
@@ -123,7 +123,7 @@ struct GroupRegistrationTests {
         #expect(bench.batches(.register) == [[1, 2, 3]])
     }
 
-    @Test("a source that is gathered anew while its turn was put off is not forgotten")
+    @Test("also if the source is gathered again while its turn is postponed")
     func gatheredAnew() {
         var bench = Bench()
         bench.tell(joins(1...3) + [gather("s", 1...3)])
@@ -138,7 +138,7 @@ struct GroupRegistrationTests {
         #expect(bench.outcomes.keys.sorted() == ["f2", "f3"])
     }
 
-    @Test("in as many requests as it takes where there are more than one holds")
+    @Test("in several requests if one request can't hold all files")
     func tooLarge() {
         var bench = Bench(RemoteTraits(batch: 3))
         bench.tell(joins(1...9) + [gather("s", [9, 8, 7, 6, 5, 4, 1])])
@@ -148,7 +148,7 @@ struct GroupRegistrationTests {
         #expect(bench.outcomes.count == 9)
     }
 
-    @Test("makes no difference where every upload has a request of its own", arguments: [RemoteTraits.tus, .s3])
+    @Test("but separately if the protocol has one request per upload", arguments: [RemoteTraits.tus, .s3])
     func single(traits: RemoteTraits) {
         var bench = Bench(traits)
         bench.tell(joins(1...6) + [gather("s", 2...5)])
@@ -158,7 +158,7 @@ struct GroupRegistrationTests {
     }
 }
 
-@Suite("Files of a source are asked about together")
+@Suite("Files of a source are finished together")
 struct GroupQuestionTests {
     private func key(_ number: UInt64) -> ContentKey { content(number).key }
 
@@ -182,7 +182,7 @@ struct GroupQuestionTests {
         #expect(bench.batches(.finish) == [[1, 2, 3]])
     }
 
-    @Test("and no others with them")
+    @Test("without files of other sources")
     func othersApart() {
         var bench = barred()
         bench.tell(joins(4...4))
@@ -192,7 +192,7 @@ struct GroupQuestionTests {
         #expect(bench.batches(.finish).map { $0.sorted() }.sorted { $0[0] < $1[0] } == [[1, 2, 3], [4]])
     }
 
-    @Test("and others need not wait for them")
+    @Test("while other files do not wait for them")
     func othersGoOn() {
         var bench = barred()
         bench.tell(joins(4...5))
@@ -203,7 +203,7 @@ struct GroupQuestionTests {
 
     enum Exit: CaseIterable { case leaves, isHeld, fails, isRefused, isTakenOut, changes }
 
-    @Test("without one that does not come any more", arguments: Exit.allCases)
+    @Test("without a file that left", arguments: Exit.allCases)
     func released(exit: Exit) {
         var bench = barred()
         switch exit {
@@ -220,7 +220,7 @@ struct GroupQuestionTests {
         #expect(bench.outcomes["f1"] != nil && bench.outcomes["f2"] != nil)
     }
 
-    @Test("those the server is still assembling are asked about again together, those it confirmed are not")
+    @Test("again if the server is still assembling them, without confirmed files")
     func assembling() {
         var bench = Bench()
         bench.tell(joins(1...3) + [gather("s", 1...3)])
@@ -239,7 +239,7 @@ struct GroupQuestionTests {
         #expect(bench.batches(.finish).last == [1, 3])
     }
 
-    @Test("one that could not be assembled is sent again, and asked about with those that are being assembled")
+    @Test("with a file sent again after a failed assembly")
     func unassembled() {
         var bench = Bench()
         bench.tell(joins(1...3, fragments: 2) + [gather("s", 1...3)])
@@ -258,7 +258,7 @@ struct GroupQuestionTests {
         #expect(bench.outcomes.count == 3)
     }
 
-    @Test("again together after a failure, whatever the pause of each", arguments: 1...5 as ClosedRange<UInt64>)
+    @Test("together again after a failure, regardless of each file's pause", arguments: 1...5 as ClosedRange<UInt64>)
     func retried(seed: UInt64) {
         var bench = Bench(seed: seed)
         bench.tell(joins(1...8) + [gather("s", 1...8)])
@@ -270,7 +270,7 @@ struct GroupQuestionTests {
         #expect(bench.batches(.finish) == Array(repeating: Array(1...8), count: 5))
     }
 
-    @Test("one by one after the batch was refused")
+    @Test("one by one after a refused batch")
     func refused() {
         var bench = Bench()
         bench.tell(joins(1...4) + [gather("s", 1...4)])
@@ -280,7 +280,7 @@ struct GroupQuestionTests {
         #expect(bench.outcomes.count == 4)
     }
 
-    @Test("two sources don't wait for each other")
+    @Test("without waiting for another source")
     func twoSources() {
         var bench = Bench()
         bench.tell(joins(1...4) + [gather("s", 1...2), gather("t", 3...4)])
@@ -289,7 +289,7 @@ struct GroupQuestionTests {
         #expect(bench.batches(.finish) == [[3, 4]])
     }
 
-    @Test("files that the server had confirmed are asked about again together")
+    @Test("also if the server confirmed them earlier")
     func verified() {
         var bench = Bench()
         let old = RemoteObject(id: "old", url: nil)
@@ -300,7 +300,7 @@ struct GroupQuestionTests {
         #expect(bench.outcomes.count == 3)
     }
 
-    @Test("a restart before the last is complete holds the others back as well")
+    @Test("also after a restart before the last file is complete")
     func restart() {
         let bench = barred()
         var later = bench.restarted(
@@ -315,7 +315,7 @@ struct GroupQuestionTests {
         #expect(later.batches(.finish) == [[1, 2, 3]])
     }
 
-    @Test("waiting for the others does not count towards file_timeout")
+    @Test("and the wait for the others does not count towards file_timeout")
     func noTimeout() {
         var bench = Bench(files: 1, fragments: 1, fileTimeout: .seconds(60))
         bench.tell(joins(1...1) + joins(2...2, fragments: 40) + [gather("s", 1...2)])

@@ -7,7 +7,7 @@ struct PaceTests {
     private static let usual = UploadLimits(filesInFlight: 5, fragmentsInFlight: 4, retryInterval: .seconds(120))
 
     @Test(
-        "is narrowed to as many fragments as would have taken 15 s each",
+        "is reduced to as many fragments as would have taken 15 s each",
         arguments: [
             (sharing: 5, took: 16, window: 4), (5, 30, 2), (5, 75, 1), (5, 260, 1), (5, 15, 5), (1, 52, 1), (2, 40, 1),
         ])
@@ -17,7 +17,7 @@ struct PaceTests {
         #expect(pace.window == window)
     }
 
-    @Test("is not widened by a slow fragment that had company")
+    @Test("is not raised by a slow fragment that shared the link")
     func neverWidenedBySlow() {
         var pace = Pace(Self.usual)
         pace.observe(.seconds(60), sharing: 5)
@@ -25,7 +25,7 @@ struct PaceTests {
         #expect(pace.window == 1)
     }
 
-    @Test("is widened by quick fragments in a row, up to all that is allowed")
+    @Test("is raised by quick fragments in a row, up to the limit")
     func widened() {
         var pace = Pace(Self.usual)
         pace.observe(.seconds(100), sharing: 5)
@@ -37,7 +37,7 @@ struct PaceTests {
         #expect(windows == [2, 3, 4, 6, 9, 13, 19, 20, 20, 20])
     }
 
-    @Test("stays as it is where fragments take a middling time")
+    @Test("is unchanged by fragments of medium duration")
     func stays() {
         var pace = Pace(Self.usual)
         for _ in 0..<100 {
@@ -47,7 +47,7 @@ struct PaceTests {
         #expect(pace.window == 5)
     }
 
-    @Test("keeps what it learned of a slow link when limits change")
+    @Test("stays reduced on a slow link when limits change")
     func reload() {
         var pace = Pace(Self.usual)
         pace.observe(.seconds(100), sharing: 5)
@@ -55,7 +55,7 @@ struct PaceTests {
         #expect(pace.window == 1)
     }
 
-    @Test("follows the limits where nothing was learned yet")
+    @Test("follows the limits before any measurement")
     func unlearned() {
         var pace = Pace(UploadLimits(filesInFlight: 1, fragmentsInFlight: 1, retryInterval: .seconds(1)))
         #expect(pace.window == 1)
@@ -65,7 +65,7 @@ struct PaceTests {
         #expect(pace.window == 2)
     }
 
-    @Test("survives limits beyond all measure")
+    @Test("accepts extreme limits")
     func enormous() {
         let pace = Pace(UploadLimits(filesInFlight: .max, fragmentsInFlight: .max, retryInterval: .seconds(1)))
         #expect(pace.window == .max)
@@ -93,7 +93,7 @@ struct SlowLinkTests {
         return bench
     }
 
-    @Test("one fragment of one file goes at a time")
+    @Test("one fragment of one file is in flight at a time")
     func oneAtATime() {
         var bench = narrowed(small: 1, large: 500)
         for _ in 0..<20 {
@@ -120,7 +120,7 @@ struct SlowLinkTests {
         #expect(bench.kinds.count(where: { $0 == .send }) == 1)
     }
 
-    @Test("that became fast, all slots are used again")
+    @Test("all slots are used again once the link is fast")
     func fastAgain() {
         var bench = narrowed(small: 1, large: 5000)
         for _ in 0..<200 { bench.answer(.send, .took(.seconds(1))) }

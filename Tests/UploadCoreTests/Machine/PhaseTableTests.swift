@@ -82,7 +82,7 @@ private let table = """
     gone | - | join: queued +register
     """
 
-@Suite("Every place of an upload and everything that may happen there")
+@Suite("Every phase of an upload with every event")
 struct PhaseTableTests {
     /// Returns the expected outcome: a row begins with the outcome of most events, followed by the exceptions.
     private static func expected(_ place: Place, _ happening: Happening) throws -> String {
@@ -93,7 +93,7 @@ struct PhaseTableTests {
         return (own ?? cells[1]).split(separator: " ").joined(separator: " ")
     }
 
-    @Test("has the outcome that the table says", arguments: Place.allCases, Happening.allCases)
+    @Test("has the outcome in the table", arguments: Place.allCases, Happening.allCases)
     func outcome(place: Place, happening: Happening) throws {
         var bench = place.bench()
         let cancelledBefore = bench.cancelled.count

@@ -1,12 +1,12 @@
 import Testing
 import UploadCore
 
-@Suite("Protocols that differ")
+@Suite("Differences between protocols")
 struct ProtocolTests {
     private let waiters = [RestoredWaiter(path: "a", paused: false, joinedLater: false)]
     private let fragment = UInt64(FragmentPlan.sectionSize)
 
-    @Test("a restart goes on without what was acknowledged")
+    @Test("a restart does not send acknowledged fragments again")
     func restart() {
         var bench = Bench()
         let ten = content(1, fragments: 10)
@@ -34,7 +34,7 @@ struct ProtocolTests {
         #expect(bench.machine.keys.isEmpty)
     }
 
-    @Test("an ordered protocol has one fragment on its way, in order")
+    @Test("an ordered protocol has one fragment in flight, in order")
     func ordered() {
         var bench = Bench(.tus)
         bench.tell(.join("a", content(1, fragments: 6), paused: false))
@@ -44,7 +44,7 @@ struct ProtocolTests {
         #expect(bench.outcomes["a"] != nil)
     }
 
-    @Test("an ordered protocol asks after an interruption, and the server's offset is the truth")
+    @Test("an ordered protocol asks after an interruption, and continues at the server's offset")
     func offset() throws {
         var bench = Bench(.tus)
         bench.tell(.join("a", content(1, fragments: 6), paused: false))
@@ -62,7 +62,7 @@ struct ProtocolTests {
         #expect(bench.underWay.first?.skip == 0)
     }
 
-    @Test("a server that has less than the ledger says is sent the difference")
+    @Test("a server with fewer bytes than the ledger gets the missing bytes")
     func lowerOffset() {
         var bench = Bench(.tus)
         let six = content(1, fragments: 6)
@@ -79,7 +79,7 @@ struct ProtocolTests {
         #expect(later.outcomes["a"] != nil)
     }
 
-    @Test("a server that has everything is only asked to finish")
+    @Test("a server with all bytes gets only a finish request")
     func fullOffset() {
         var bench = Bench(.tus)
         let two = content(1, fragments: 2)
@@ -91,7 +91,7 @@ struct ProtocolTests {
         #expect(bench.kinds == [.finish])
     }
 
-    @Test("a pause is an interruption, too")
+    @Test("a pause also counts as an interruption")
     func pausedOrdered() {
         var bench = Bench(.tus)
         bench.tell(.join("a", content(1, fragments: 6), paused: false))
@@ -101,7 +101,7 @@ struct ProtocolTests {
         #expect(bench.kinds == [.resume])
     }
 
-    @Test("receipts are kept over a restart and page by page")
+    @Test("receipts survive a restart, and are stored page by page")
     func receipts() {
         var bench = Bench(.s3)
         let large = content(1, fragments: 40)
@@ -120,7 +120,7 @@ struct ProtocolTests {
     }
 
     @Test(
-        "a content is cut into as many fragments as the protocol takes",
+        "a content has as many fragments as the protocol allows",
         arguments: [1, 5 << 20, 50 << 30, 64 << 30] as [UInt64])
     func plans(size: UInt64) {
         let plan = RemoteTraits.s3.plan(for: size)
@@ -129,7 +129,7 @@ struct ProtocolTests {
         #expect(plan.range(of: plan.count - 1).upperBound == size)
     }
 
-    @Test("an upload the server forgot is registered again at once, and nothing of it counts")
+    @Test("an upload that the server forgot is registered again at once, without its former progress")
     func forgotten() {
         var bench = Bench()
         let ten = content(1, fragments: 10)
@@ -144,7 +144,7 @@ struct ProtocolTests {
         #expect(bench.outcomes["a"] != nil)
     }
 
-    @Test("what the server has already is done without being sent")
+    @Test("a content already on the server is done without sending")
     func existing() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))
@@ -171,7 +171,7 @@ struct ProtocolTests {
         }
     }
 
-    @Test("a path that brings the SHA-256 along gives it to an upload that has none")
+    @Test("a path with a SHA-256 passes it to an upload without one")
     func digestComesLater() throws {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))

@@ -1,13 +1,13 @@
 import Testing
 import UploadCore
 
-@Suite("Who goes when")
+@Suite("Schedule of requests")
 struct ScheduleTests {
     private func joins(_ numbers: ClosedRange<UInt64>, fragments: Int = 1) -> [MachineEvent] {
         numbers.map { .join(RelativePath("f\($0)") ?? .root, content($0, fragments: fragments), paused: false) }
     }
 
-    @Test("registrations and questions go in batches of at most 50")
+    @Test("registrations and finish requests come in batches of at most 50")
     func batches() {
         var bench = Bench(files: 200)
         bench.tell(joins(1...120))
@@ -19,7 +19,7 @@ struct ScheduleTests {
         #expect(bench.outcomes.count == 120)
     }
 
-    @Test("a refused batch is asked for one by one, and only the guilty one fails")
+    @Test("a refused batch is repeated file by file, and only the refused file fails")
     func guilty() {
         var bench = Bench()
         bench.tell(joins(1...20))
@@ -41,7 +41,7 @@ struct ScheduleTests {
         #expect(bench.state(content(1).key, "f1") == .waiting)
     }
 
-    @Test("no more files and fragments are on their way than allowed", arguments: [1, 2, 5], [1, 4])
+    @Test("files and fragments in flight stay within the limits", arguments: [1, 2, 5], [1, 4])
     func limits(files: Int, fragments: Int) {
         var bench = Bench(files: files, fragments: fragments)
         bench.tell(joins(1...30, fragments: 20))
@@ -53,7 +53,7 @@ struct ScheduleTests {
         #expect(bench.peak == (fragments, files))
     }
 
-    @Test("fewer files go at once when a reload says so")
+    @Test("a reload can lower the number of files in flight")
     func lowerLimit() {
         var bench = Bench(files: 4, fragments: 1)
         bench.tell(joins(1...8, fragments: 50))
@@ -92,7 +92,7 @@ struct ScheduleTests {
         #expect(bench.outcomes["large"] != nil)
     }
 
-    @Test("what is to be first goes next")
+    @Test("a file moved to the front is sent next")
     func first() {
         var bench = Bench(files: 1)
         bench.tell(joins(1...60))
@@ -102,7 +102,7 @@ struct ScheduleTests {
         #expect(order.prefix(3) == [1, 60, 2])
     }
 
-    @Test("the order holds over a restart")
+    @Test("the order survives a restart")
     func orderIsKept() {
         var bench = Bench(files: 1)
         bench.tell(joins(1...5))
@@ -119,7 +119,7 @@ struct ScheduleTests {
         #expect(later.underWay.first?.keys.map(\.high) == [4, 1, 2, 3, 5])
     }
 
-    @Test("fragments that take long make room one by one, quick ones bring them back")
+    @Test("slow fragments free slots one by one, and quick fragments restore them")
     func pace() {
         var bench = Bench()
         bench.tell(.join("a", content(1, fragments: 400), paused: false))
@@ -162,7 +162,7 @@ struct ScheduleTests {
         #expect(bench.answer(.send).writes == [.fragments(large.key, FragmentPage(index: 1, words: [1]))])
     }
 
-    @Test("assembling is asked about again after 1, 2, 4, 8, 16, 30, 30 seconds")
+    @Test("the finish request is repeated after 1, 2, 4, 8, 16, 30, 30 seconds during assembly")
     func assembling() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))

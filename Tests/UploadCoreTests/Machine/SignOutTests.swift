@@ -37,7 +37,7 @@ struct SignOutTests {
         #expect(bench.machine.signedOut == Self.reason)
     }
 
-    @Test("everything is shown as signed out, with the reason, but what is paused")
+    @Test("everything except paused files is shown as signed out, with the reason")
     func shown() {
         var bench = busy()
         bench.tell(.setSignedOut(Self.reason))
@@ -54,7 +54,7 @@ struct SignOutTests {
     }
 
     @Test(
-        "what was reached is kept: everything goes on at once afterwards",
+        "progress is kept, and everything continues at once afterwards",
         arguments: [RemoteTraits.fileSection, .tus, .s3])
     func after(traits: RemoteTraits) {
         var bench = busy(traits)
@@ -74,7 +74,7 @@ struct SignOutTests {
         #expect(bench.batches(.register).joined().count { $0 == 1 } == 1)
     }
 
-    @Test("late answers mean nothing, but an id that was given out all the same is deleted")
+    @Test("late answers are ignored, but an id issued late is deleted")
     func late() {
         var bench = busy()
         let old = bench.underWay
@@ -108,7 +108,7 @@ struct SignOutTests {
         #expect(bench.outcomes.count == 3)
     }
 
-    @Test("a source goes on together")
+    @Test("the files of a source continue together")
     func group() {
         var bench = Bench()
         bench.tell(joins(1...4) + [gather("s", 1...4)])
@@ -119,7 +119,7 @@ struct SignOutTests {
         #expect(bench.outcomes.count == 4)
     }
 
-    @Test("another reason is shown, and gives nothing up twice")
+    @Test("a new reason is shown, and cancels no request twice")
     func otherReason() {
         var bench = busy()
         bench.tell(.setSignedOut(Self.reason))

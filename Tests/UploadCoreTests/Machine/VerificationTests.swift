@@ -1,7 +1,7 @@
 import Testing
 import UploadCore
 
-@Suite("Asking the server again for what it confirmed")
+@Suite("Verification of confirmed content")
 struct VerificationTests {
     private let one = content(1, fragments: 2)
     private let old = RemoteObject(id: "old", url: "http://x/old")
@@ -12,7 +12,7 @@ struct VerificationTests {
         return bench
     }
 
-    @Test("content that is still there is done without anything being sent")
+    @Test("content still on the server is done without sending")
     func stillThere() {
         var bench = begun()
         #expect(bench.underWay.map(\.kind) == [.finish])
@@ -26,7 +26,7 @@ struct VerificationTests {
         #expect(deduplicated)
     }
 
-    @Test("content that the server has lost is sent anew")
+    @Test("content that the server lost is sent again")
     func lost() {
         var bench = begun()
         bench.answer(.finish, .failure(.forgotten))
@@ -40,7 +40,7 @@ struct VerificationTests {
         #expect(remote.id != "old")
     }
 
-    @Test("nothing confirmed is deleted on the server because its file went")
+    @Test("confirmed content stays on the server if its file is removed")
     func leaves() {
         var bench = begun()
         bench.tell(.leave("a", one.key))
@@ -49,14 +49,14 @@ struct VerificationTests {
         #expect(bench.machine.keys.isEmpty)
     }
 
-    @Test("a confirmation is taken back when the server can't assemble what it had confirmed")
+    @Test("a confirmation is withdrawn if the server can't assemble the confirmed content")
     func lostInPart() {
         var bench = begun()
         let actions = bench.answer(.finish, .unassembled)
         #expect(actions.writes.contains(.forgetConfirmation(one.key, Bench.scope)))
     }
 
-    @Test("a file that is paused while the server is asked about it stays so")
+    @Test("a file paused during the verification stays paused")
     func pausedMeanwhile() {
         var bench = begun()
         bench.tell(.setPaused("a", one.key, true))
@@ -66,7 +66,7 @@ struct VerificationTests {
         #expect(bench.machine.view(of: one.key, from: "a")?.state == .paused)
     }
 
-    @Test("an id that is given out again while it is being deleted is not deleted later")
+    @Test("an id issued again during its deletion is not deleted later")
     func idGivenOutAgain() throws {
         var bench = Bench()
         bench.tell(.join("a", one, paused: false))
@@ -82,7 +82,7 @@ struct VerificationTests {
         #expect(bench.begun.count { $0.kind == .remove } == 1)
     }
 
-    @Test("it waits while the server is away, and is not stored, so that a restart asks again")
+    @Test("verification waits while the server is away, and is not stored, so that a restart asks again")
     func away() {
         var bench = begun()
         bench.answer(.finish, .failure(.busy))
@@ -91,7 +91,7 @@ struct VerificationTests {
         #expect(bench.outcomes["a"] != nil)
     }
 
-    @Test("a content that is on its way already is joined")
+    @Test("a content already under way is joined")
     func joins() {
         var bench = Bench()
         bench.tell(.join("a", one, paused: false), .verify("b", one, old, paused: false))

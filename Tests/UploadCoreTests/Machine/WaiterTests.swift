@@ -1,7 +1,7 @@
 import Testing
 import UploadCore
 
-@Suite("Paths that come, go and change their minds")
+@Suite("Paths that join and leave uploads")
 struct WaiterTests {
     private let one = content(1, fragments: 2)
 
@@ -16,7 +16,7 @@ struct WaiterTests {
         #expect(bench.begun.count { $0.kind == .send } == 2)
     }
 
-    @Test("one of two that leaves does not touch the upload")
+    @Test("if one of two paths leaves, the upload continues")
     func oneLeaves() {
         var bench = Bench()
         bench.tell(.join("a", one, paused: false), .join("b", one, paused: false))
@@ -28,7 +28,7 @@ struct WaiterTests {
         #expect(bench.outcomes["b"] == .done(RemoteObject(id: "1-1", url: "http://x/1"), deduplicated: false))
     }
 
-    @Test("the last that leaves gives its requests up and has the id deleted, durably")
+    @Test("if the last path leaves, its requests are cancelled and the id is deleted, durably")
     func lastLeaves() throws {
         var bench = Bench()
         bench.tell(.join("a", one, paused: false))
@@ -48,7 +48,7 @@ struct WaiterTests {
         #expect(later.ledger.removals.isEmpty)
     }
 
-    @Test("an id that comes when nobody wants it any more is deleted")
+    @Test("an id that arrives after the last path left is deleted")
     func lateID() {
         var bench = Bench()
         bench.tell(.join("a", one, paused: false))
@@ -59,7 +59,7 @@ struct WaiterTests {
         #expect(bench.machine.keys.isEmpty)
     }
 
-    @Test("an id the server gives out again is not deleted")
+    @Test("an id that the server issues again is not deleted")
     func sameIDAgain() {
         var bench = Bench()
         bench.tell(.join("a", one, paused: false))
@@ -75,7 +75,7 @@ struct WaiterTests {
         #expect(bench.outcomes["a"] != nil)
     }
 
-    @Test("an answer to an upload that went and came back means nothing")
+    @Test("an answer to an earlier upload of the same content is ignored")
     func staleConfirmation() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))
@@ -91,7 +91,7 @@ struct WaiterTests {
         #expect(bench.outcomes["a"] != nil)
     }
 
-    @Test("an answer to a request that was given up means nothing")
+    @Test("an answer to a cancelled request is ignored")
     func staleAcknowledgement() {
         var bench = Bench()
         bench.tell(.join("a", one, paused: false))
@@ -103,7 +103,7 @@ struct WaiterTests {
         #expect(bench.view()?.fragmentsFinished == 0)
     }
 
-    @Test("a batch goes on when one of its uploads leaves")
+    @Test("a batch continues when one of its uploads leaves")
     func leavingABatch() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))
@@ -117,7 +117,7 @@ struct WaiterTests {
         #expect(bench.outcomes.keys.sorted() == ["a", "c"])
     }
 
-    @Test("a path whose content has the key but not the seal fails alone")
+    @Test("a path whose content matches the key but not the seal fails alone")
     func keyCollision() {
         var bench = Bench()
         var other = one
@@ -133,7 +133,7 @@ struct WaiterTests {
         #expect(bench.outcomes["a"] != nil)
     }
 
-    @Test("changed bytes under one path send it to be hashed again, and another path goes on")
+    @Test("changed bytes under one path cause a new hash of this path, and another path continues")
     func changedSource() {
         var bench = Bench()
         bench.tell(.join("a", one, paused: false), .join("b", one, paused: false))
@@ -144,7 +144,7 @@ struct WaiterTests {
         #expect(bench.outcomes.keys.sorted() == ["b"])
     }
 
-    @Test("changed bytes under the only path end the upload and what the server has of it")
+    @Test("changed bytes under the only path end the upload and delete it from the server")
     func changedOnlySource() {
         var bench = Bench()
         bench.tell(.join("a", one, paused: false))
@@ -166,7 +166,7 @@ struct WaiterTests {
         #expect(bench.cancelled.isEmpty)
     }
 
-    @Test("an upload whose file was missed goes on at once under the file's new name", arguments: [true, false])
+    @Test("an upload with a missing file continues at once under the file's new name", arguments: [true, false])
     func missedAndFound(isRename: Bool) {
         var bench = Bench()
         bench.tell(.join("a", one, paused: false))
@@ -177,7 +177,7 @@ struct WaiterTests {
         #expect(bench.state(one.key, "b") == .uploading)
     }
 
-    @Test("pausing one of two paths pauses it alone")
+    @Test("a pause of one of two paths affects this path alone")
     func pauseOne() {
         var bench = Bench()
         bench.tell(.join("a", one, paused: false), .join("b", one, paused: false))
@@ -212,7 +212,7 @@ struct WaiterTests {
         #expect(bench.ledger.uploads[content(1).key]?.assemblyFailures == 1)
     }
 
-    @Test("while all is paused new paths are held too, and everything goes on afterwards")
+    @Test("while everything is paused, new paths are held too, and everything continues afterwards")
     func pauseAll() {
         var bench = Bench()
         bench.tell(.join("a", one, paused: false))

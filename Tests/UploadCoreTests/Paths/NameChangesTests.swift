@@ -2,7 +2,7 @@ import Testing
 
 @testable import UploadCore
 
-@Suite("Names that come and go")
+@Suite("Names that appear and vanish")
 struct NameChangesTests {
     private let start = MonotonicTime(nanoseconds: 1_000_000_000)
     private let grace = Duration.seconds(2)
@@ -13,7 +13,7 @@ struct NameChangesTests {
         FileIdentity(device: 1, inode: inode, size: 10, modified: 3, changed: changed, born: 2)
     }
 
-    @Test("a name counts as removed once its grace is over, and once only")
+    @Test("a name counts as removed after its grace, exactly once")
     func grace_() {
         var names = NameChanges(grace: grace)
         names.leaves(old, file: file(1), now: start)
@@ -24,7 +24,7 @@ struct NameChangesTests {
         #expect(names.nextDeadline == nil)
     }
 
-    @Test("a name that is back in time does not count, and may go again")
+    @Test("a name back within the grace does not count, and may vanish again")
     func back() {
         var names = NameChanges(grace: grace)
         names.leaves(old, file: nil, now: start)
@@ -35,7 +35,7 @@ struct NameChangesTests {
         #expect(names.takeDue(now: start + .seconds(3)) == [old])
     }
 
-    @Test("the file of a name that went is found under its new one, whatever its ctime")
+    @Test("the file of a vanished name is found under its new name, regardless of its ctime")
     func former() {
         var names = NameChanges(grace: grace)
         names.leaves(old, file: file(1), now: start)
@@ -45,7 +45,7 @@ struct NameChangesTests {
         #expect(names.formerName(of: file(1)) == nil)
     }
 
-    @Test("a removal does not count while the file is being looked at under another name")
+    @Test("a removal does not count while the file is being checked under another name")
     func putOff() {
         var names = NameChanges(grace: grace)
         names.arrives(new, file: file(1, changed: 7))
@@ -56,7 +56,7 @@ struct NameChangesTests {
         #expect(names.takeDue(now: start + grace + grace) == [old])
     }
 
-    @Test("many names go and come without anything being left behind")
+    @Test("many names vanish and return without leftover entries")
     func many() throws {
         var names = NameChanges(grace: grace)
         for index in 0..<5000 {

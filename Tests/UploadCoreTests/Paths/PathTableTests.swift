@@ -3,7 +3,7 @@ import Testing
 @testable import UploadCore
 
 /// The outcome for a path, by its state and the event.
-@Suite("Every state of a path and everything that may happen there")
+@Suite("Every state of a path with every event")
 struct PathTableTests {
     /// The state of a path.
     enum Standing: String, CaseIterable {
@@ -33,7 +33,7 @@ struct PathTableTests {
         parked        queued        queued        queued h      queued h      queued h      removed       queued        settling s    paused        queued !      cancelled     queued !      queued !
         """
 
-    @Test("has the outcome that the table says")
+    @Test("has the outcome in the table")
     func table() {
         var lines = [([""] + Happening.allCases.map(\.rawValue)).map(Self.cell).joined()]
         for standing in Standing.allCases {

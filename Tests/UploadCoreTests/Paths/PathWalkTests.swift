@@ -2,9 +2,9 @@ import Testing
 import UploadCore
 
 /// `OUTBOX_WALK_EVENTS` (default 200,000) sets the length of the walk, `OUTBOX_WALK_SEED` its seed.
-@Suite("Paths at random, over kills, lost news and changing users")
+@Suite("Random walks of paths, over kills, lost events and changing users")
 struct PathWalkTests {
-    @Test("end or wait for something that can be named, keep what is theirs under every name, and are done in the end")
+    @Test("always end or wait for a definite event, keep user actions across renames, and are done in the end")
     func walk() { takeWalks(events: 200_000, stretch: 400) { PathWalk(seed: $0) } }
 }
 

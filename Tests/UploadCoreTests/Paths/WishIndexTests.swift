@@ -2,7 +2,7 @@ import Testing
 
 @testable import UploadCore
 
-@Suite("The index of wishes")
+@Suite("Index of cancelled and paused files")
 struct WishIndexTests {
     private let file = FileIdentity(device: 1, inode: 2, size: 3, modified: 4, changed: 5, born: 6)
     private let key = ContentKey(high: 1, low: 2)
@@ -16,7 +16,7 @@ struct WishIndexTests {
         return record
     }
 
-    @Test("holds what the user cancelled or paused, and nothing else")
+    @Test("holds exactly the files that the user cancelled or paused")
     func holds() throws {
         var index = WishIndex()
         for (state, code, isHeld) in [
@@ -30,7 +30,7 @@ struct WishIndexTests {
         }
     }
 
-    @Test("knows a file by everything but its device and ctime")
+    @Test("recognises a file by its identity without device and ctime")
     func file_() throws {
         var index = WishIndex()
         let record = try record("a", .paused)
@@ -42,7 +42,7 @@ struct WishIndexTests {
         #expect(index.paths(of: other) == [])
     }
 
-    @Test("knows a file that is still written by its inode, where that has a birth time")
+    @Test("recognises a file still being written by its inode, if there is a birth time")
     func early() throws {
         var index = WishIndex()
         var record = try record("a", .cancelled, code: "cancelled")
@@ -62,7 +62,7 @@ struct WishIndexTests {
         #expect(index.paths(of: grown) == [])
     }
 
-    @Test("forgets the content of a file that is gone, and all of a path that is forgotten")
+    @Test("forgets the content of a removed file, and everything of a forgotten path")
     func forgets() throws {
         var index = WishIndex()
         var record = try record("a", .cancelled, code: "cancelled")

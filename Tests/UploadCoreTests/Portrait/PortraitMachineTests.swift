@@ -23,7 +23,7 @@ struct PortraitMachineTests {
         #expect(life.machine.nextDeadline == nil)
     }
 
-    @Test("is stored before it is sent, and its end before it is told")
+    @Test("is stored before it is sent, and its outcome before the report")
     func order() {
         var life = PortraitLife()
         life(.dropped(PortraitLife.drop("a.jpg"), .arrived(life.nextArrival)))
@@ -37,7 +37,7 @@ struct PortraitMachineTests {
         #expect(PortraitLife.words(life(.settled)) == "done: a.jpg u, a.jpg done")
     }
 
-    @Test("a newer picture stops the upload of the older one, and goes when that has ended")
+    @Test("a newer picture stops the upload of the older one, and is sent after its end")
     func newer() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -52,7 +52,7 @@ struct PortraitMachineTests {
         #expect(life.report("b.jpg")?.state == .uploading)
     }
 
-    @Test("a success of the older one that comes too late does not count")
+    @Test("a late success of the older picture does not count")
     func lateSuccess() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -65,7 +65,7 @@ struct PortraitMachineTests {
         #expect(life.machine.newest?.url == "new")
     }
 
-    @Test("a file that can't become a portrait leaves the one before alone")
+    @Test("a file unfit for a portrait leaves the previous picture alone")
     func unfit() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -76,7 +76,7 @@ struct PortraitMachineTests {
         #expect(life.machine.newest?.id == 1)
     }
 
-    @Test("of several that wait to be drawn the newest goes first, and ends the others")
+    @Test("the newest of several pictures is drawn first, and supersedes the others")
     func several() {
         var life = PortraitLife()
         for (index, name) in ["a.jpg", "b.jpg", "c.jpg"].enumerated() {
@@ -92,7 +92,7 @@ struct PortraitMachineTests {
         #expect(life.machine.candidates.isEmpty)
     }
 
-    @Test("overwriting the file tells of the new content only")
+    @Test("only the new content of an overwritten file is reported")
     func overwritten() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -131,7 +131,7 @@ struct PortraitMachineTests {
         #expect(try #require(life.machine.nextDeadline) - life.now.monotonic == .seconds(900))
     }
 
-    @Test("a network that comes back is tried at once")
+    @Test("a returning network is tried at once")
     func network() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -140,7 +140,7 @@ struct PortraitMachineTests {
         #expect(life.report("a.jpg")?.state == .uploading)
     }
 
-    @Test("a disk that is full is tried again, without drawing anew")
+    @Test("storing on a full disk is retried without drawing again")
     func fullDisk() throws {
         var life = PortraitLife()
         life(.dropped(PortraitLife.drop("a.jpg"), .arrived(life.nextArrival)))
@@ -151,7 +151,7 @@ struct PortraitMachineTests {
         #expect(PortraitLife.words(life(.tick)) == "store 1")
     }
 
-    @Test("what could not be drawn is removed, and drawn anew")
+    @Test("a failed drawing is removed and repeated")
     func undrawn() {
         var life = PortraitLife()
         life(.dropped(PortraitLife.drop("a.jpg"), .arrived(1)))
@@ -161,7 +161,7 @@ struct PortraitMachineTests {
         #expect(PortraitLife.words(life(.tick)) == "prepare 1")
     }
 
-    @Test("what the picture worker dies over is drawn once more, and fails then")
+    @Test("a picture that kills the worker is drawn once more, and then fails")
     func killsTheWorker() {
         var life = PortraitLife()
         let error = FileError(code: "damaged", message: "SIGSEGV", retryable: false)
@@ -174,7 +174,7 @@ struct PortraitMachineTests {
         #expect(life.report("a.jpg")?.error == error)
     }
 
-    @Test("an end that can't be stored is stored later, and told then")
+    @Test("an outcome that can't be stored is stored later, and reported then")
     func unsettled() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -188,7 +188,7 @@ struct PortraitMachineTests {
         #expect(PortraitLife.words(life(.settled)) == "done: a.jpg u, a.jpg done, store 2")
     }
 
-    @Test("an end that interrupts a pause is made durable once")
+    @Test("an outcome that interrupts a pause is stored once")
     func settledOnce() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -200,7 +200,7 @@ struct PortraitMachineTests {
 
     // MARK: Sessions
 
-    @Test("a session that is refused discards what was dropped in it")
+    @Test("a refused session discards pictures dropped during the session")
     func refused() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -210,7 +210,7 @@ struct PortraitMachineTests {
         #expect(life.report("a.jpg")?.error?.code == "session_refused")
     }
 
-    @Test("dropped while the session is known to be refused, it waits for the next login")
+    @Test("a picture dropped after the session was refused waits for the next login")
     func waitsForLogin() {
         var life = PortraitLife()
         life(.serverTrouble(PortraitLife.refusal))
@@ -220,7 +220,7 @@ struct PortraitMachineTests {
         #expect(life.report("a.jpg")?.state == .uploading)
     }
 
-    @Test("it waits over a restart, and whoever signs in takes it")
+    @Test("a waiting picture survives a restart, and belongs to the next account")
     func waitsOverRestart() {
         var life = PortraitLife()
         life(.serverTrouble(PortraitLife.refusal))
@@ -231,7 +231,7 @@ struct PortraitMachineTests {
         #expect(next.report("a.jpg")?.state == .signedOut)
     }
 
-    @Test("only the newest of those that waited is taken")
+    @Test("only the newest of several waiting pictures is sent")
     func newestWaits() {
         var life = PortraitLife(account: nil)
         life(.serverTrouble(PortraitLife.refusal))
@@ -242,7 +242,7 @@ struct PortraitMachineTests {
         #expect(life.report("b.jpg")?.state == .uploading)
     }
 
-    @Test("signing in as somebody else discards it")
+    @Test("a login as another user discards the picture")
     func somebodyElse() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -252,7 +252,7 @@ struct PortraitMachineTests {
         #expect(next.report("a.jpg")?.error?.code == "session_refused")
     }
 
-    @Test("signed out while the agent was down, it is discarded; what nobody's session was meant for stays")
+    @Test("a logout while the agent was down discards pictures of an account, and keeps those without an account")
     func signedOutMeanwhile() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -265,7 +265,7 @@ struct PortraitMachineTests {
         #expect(next.report("a.jpg")?.state == .uploading)
     }
 
-    @Test("a session that works after all takes what waited for a login, and what is dropped then")
+    @Test("a session that works again sends the waiting picture and later ones")
     func sessionWorks() {
         var life = PortraitLife()
         life(.serverTrouble(PortraitLife.refusal))
@@ -277,7 +277,7 @@ struct PortraitMachineTests {
         #expect(life.machine.newest?.account == "anna")
     }
 
-    @Test("signing out discards it, whoever's it was")
+    @Test("a logout discards the picture of any account")
     func signedOut() {
         for account in ["anna", nil] {
             var life = PortraitLife(account: account)
@@ -290,7 +290,7 @@ struct PortraitMachineTests {
         }
     }
 
-    @Test("a refusal of credentials that were exchanged meanwhile does not count")
+    @Test("a refusal of replaced credentials does not count")
     func oldCredentials() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -299,7 +299,7 @@ struct PortraitMachineTests {
         #expect(life.report("a.jpg")?.state == .uploading)
     }
 
-    @Test("what was taken at a login belongs to that session from its first attempt on")
+    @Test("a picture sent after a login belongs to that account from its first attempt")
     func adopted() {
         var life = PortraitLife(account: nil)
         life.take("a.jpg")
@@ -312,7 +312,7 @@ struct PortraitMachineTests {
 
     // MARK: Users
 
-    @Test("held back it is shown and not sent, also after a restart")
+    @Test("a paused picture is shown but not sent, also after a restart")
     func paused() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -326,7 +326,7 @@ struct PortraitMachineTests {
         #expect(next.report("a.jpg")?.state == .uploading)
     }
 
-    @Test("everything held back from the start, nothing is sent")
+    @Test("nothing is sent if everything is paused from the start")
     func pausedFromTheStart() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -337,7 +337,7 @@ struct PortraitMachineTests {
         #expect(next.report("a.jpg")?.state == .uploading)
     }
 
-    @Test("held back too late, it is done all the same")
+    @Test("a late pause does not prevent the success")
     func pausedTooLate() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -347,7 +347,7 @@ struct PortraitMachineTests {
         #expect(life.report("a.jpg")?.state == .done)
     }
 
-    @Test("removed before it is confirmed, it is taken back")
+    @Test("a picture removed before its confirmation is withdrawn")
     func removed() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -358,7 +358,7 @@ struct PortraitMachineTests {
         #expect(life.report("a.jpg")?.error == error)
     }
 
-    @Test("taken back when nothing is known of it, it is cancelled all the same")
+    @Test("an unknown picture can also be withdrawn, and is cancelled")
     func takenBackUnknown() {
         var life = PortraitLife()
         let error = PortraitLife.removal
@@ -372,7 +372,7 @@ struct PortraitMachineTests {
         #expect(life.report("a.jpg")?.key == PortraitLife.drop("a.jpg").key)
     }
 
-    @Test("taken back while its success is made durable, it is done")
+    @Test("a picture withdrawn while its success is stored is done")
     func takenBackTooLate() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -383,7 +383,7 @@ struct PortraitMachineTests {
         #expect(life.report("a.jpg")?.state == .done)
     }
 
-    @Test("those who follow the profile picture are told of every change")
+    @Test("every change of the profile picture is announced")
     func announcements() {
         var life = PortraitLife()
         let path = PortraitLife.path("a.jpg")
@@ -405,7 +405,7 @@ struct PortraitMachineTests {
         #expect(told(.failed(life.request, .signedOut(PortraitLife.refusal))) == ["now: c.jpg signedOut"])
     }
 
-    @Test("renamed, it goes on under its new name")
+    @Test("a renamed picture continues under its new name")
     func renamed() {
         var life = PortraitLife()
         life.take("a.jpg")

@@ -2,11 +2,11 @@ import Testing
 
 @testable import UploadCore
 
-@Suite("Which of several pictures is the newest")
+@Suite("Order of several pictures")
 struct PortraitOrderTests {
     // MARK: Hashed in another order
 
-    @Test("an older one whose hash comes later is superseded at once")
+    @Test("an older picture with a later hash is superseded at once")
     func overtaken() {
         var life = PortraitLife()
         life(.dropped(PortraitLife.drop("small.jpg"), .arrived(2)))
@@ -21,7 +21,7 @@ struct PortraitOrderTests {
         #expect(life.machine.newest?.drop.path == PortraitLife.path("small.jpg"))
     }
 
-    @Test("overtaken by one that is being drawn, it counts only if that is no picture", arguments: [true, false])
+    @Test("a picture overtaken by a newer file counts only if that file is no picture", arguments: [true, false])
     func overtakenByCandidate(_ isPicture: Bool) {
         var life = PortraitLife()
         life(.dropped(PortraitLife.drop("small.jpg"), .arrived(2)))
@@ -37,7 +37,7 @@ struct PortraitOrderTests {
         }
     }
 
-    @Test("a found picture that is newer leaves the older ones old")
+    @Test("a newer picture found by a scan keeps older ones superseded")
     func foundBetween() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -48,7 +48,7 @@ struct PortraitOrderTests {
         #expect(life.report("old.jpg")?.error?.code == "superseded")
     }
 
-    @Test("after a restart everything that arrives is newer than what was kept")
+    @Test("after a restart every new arrival is newer than the stored picture")
     func arrivesAfterRestart() {
         var life = PortraitLife()
         for (index, name) in ["a.jpg", "b.jpg"].enumerated() { life.take(name, content: UInt64(index + 1)) }
@@ -59,7 +59,7 @@ struct PortraitOrderTests {
 
     // MARK: Found by a scan
 
-    @Test("what was found is ordered by when it changed")
+    @Test("pictures found by a scan are ordered by their times of change")
     func found() {
         var life = PortraitLife()
         life(.dropped(PortraitLife.drop("new.jpg", content: 1, changed: 900), .found))
@@ -76,7 +76,7 @@ struct PortraitOrderTests {
         #expect(life.machine.newest?.drop.path == PortraitLife.path("newest.jpg"))
     }
 
-    @Test("a time that is still to come makes nothing the newest for ever")
+    @Test("a time in the future makes no picture the newest for ever")
     func steppedClock() {
         var life = PortraitLife()
         life.milliseconds = 9_000_000
@@ -86,7 +86,7 @@ struct PortraitOrderTests {
         #expect(life.machine.candidates.count == 1)
     }
 
-    @Test("what was dealt with is told again, and not taken again")
+    @Test("a finished picture found again is reported, and not sent again")
     func foundAgain() {
         var life = PortraitLife()
         life.take("a.jpg")
@@ -102,7 +102,7 @@ struct PortraitOrderTests {
         #expect(PortraitLife.words(next(.dropped(drop, .arrived(1)))) == "a.jpg queued, prepare 2")
     }
 
-    @Test("found again, it is held back as its file was told to be")
+    @Test("a picture found again as paused is held")
     func foundPaused() {
         var life = PortraitLife()
         life.take("a.jpg")

@@ -3,7 +3,7 @@ import Testing
 @testable import UploadCore
 
 /// Every state of an accepted picture, with every possible event.
-@Suite("The portrait's table")
+@Suite("Table of the portrait machine")
 struct PortraitTableTests {
     private typealias Event = PortraitMachine.Event
 
@@ -66,7 +66,7 @@ struct PortraitTableTests {
     ]
 
     /// Events missing from the table change nothing.
-    @Test("what follows from each event in each state")
+    @Test("each event has the expected result in each state")
     func table() {
         var lines: [String] = []
         for state in Self.states {

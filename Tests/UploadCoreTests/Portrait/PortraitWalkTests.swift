@@ -3,9 +3,9 @@ import Testing
 @testable import UploadCore
 
 /// `OUTBOX_WALK_EVENTS` (default 240,000) sets the length of the walk, `OUTBOX_WALK_SEED` its seed.
-@Suite("Random lives of profile pictures")
+@Suite("Random walks of profile pictures")
 struct PortraitWalkTests {
-    @Test("the newest wins, nothing is lost, and one request is under way at a time")
+    @Test("the newest picture wins, none is lost, and one request is under way at a time")
     func walk() { takeWalks(events: 240_000, stretch: 120) { PortraitWalk(seed: $0) } }
 }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import UploadCore
 
 /// The outcome for a post, by its stage and the event.
-@Suite("Every stage of a post and everything that may happen there")
+@Suite("Every stage of a post with every event")
 struct PostsTableTests {
     /// The stage of the post.
     enum Standing: String, CaseIterable {
@@ -37,7 +37,7 @@ struct PostsTableTests {
         parked         uploading      uploading      uploading      uploading s    uploading s    uploading      uploading      uploading      - w x          removed d      uploading      uploading      uploading !    uploading p    uploading !    cancelled d    uploading !    uploading !    uploading
         """
 
-    @Test("has the outcome that the table says")
+    @Test("has the outcome in the table")
     func table() {
         var lines = [([""] + Happening.allCases.map(\.rawValue)).map(Self.cell).joined()]
         for standing in Standing.allCases {

@@ -3,9 +3,9 @@ import Testing
 @testable import UploadCore
 
 /// `OUTBOX_WALK_EVENTS` (default 40,000) sets the length of the walk, `OUTBOX_WALK_SEED` its seed.
-@Suite("Posts at random, over kills, lost news, faults and changing users")
+@Suite("Random walks of posts, over kills, lost events, faults and changing users")
 struct PostsWalkTests {
-    @Test("wait for something that can be named, hold and release their files, and are confirmed in the end")
+    @Test("always wait for a definite event, hold and release their files, and are confirmed in the end")
     func walk() { takeWalks(events: 40_000, stretch: 400) { PostsWalk(seed: $0) } }
 }
 

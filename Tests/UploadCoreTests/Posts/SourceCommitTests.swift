@@ -1,9 +1,9 @@
 import Testing
 import UploadCore
 
-@Suite("What the server is told of a source, and what it answers")
+@Suite("Commit of a source")
 struct SourceCommitTests {
-    @Test("is asked for once every file is done, and is durable before")
+    @Test("is sent once every file is done, and is durable before")
     func asked() {
         var bench = SourceBench.uploading()
         bench.tell(.file("a", .done(1)))
@@ -16,7 +16,7 @@ struct SourceCommitTests {
 
     /// The cover in `source.toml`, the files that are pictures, and the resulting cover.
     @Test(
-        "has the cover that is named, else the first picture, else the first file",
+        "has the named cover, else the first picture, else the first file",
         arguments: [
             (RelativePath?.some("a"), ["b"], "id1"), (nil, ["b", "c"], "id2"), (nil, [], "id1"), ("c", ["b"], "id3"),
         ])
@@ -37,7 +37,7 @@ struct SourceCommitTests {
         #expect(bench.commit?.cover == id)
     }
 
-    @Test("has the cover of the files that are left when the named one vanished")
+    @Test("chooses a cover among the remaining files if the named one vanished")
     func vanishedCover() {
         var bench = SourceBench.uploading(SourceDescription(cover: "b"))
         #expect(bench.machine.cover == "b")
@@ -46,12 +46,12 @@ struct SourceCommitTests {
         #expect(bench.commit?.cover == "id1")
     }
 
-    @Test("bears the directory's name where there is no title")
+    @Test("has the directory's name if there is no title")
     func title() {
         #expect(SourceBench.committing(SourceDescription()).commit?.title == "sea")
     }
 
-    @Test("stays the same when the directory gets another name while the server is told")
+    @Test("is unchanged if the directory is renamed during the commit")
     func moved() {
         var bench = SourceBench.committing(SourceDescription())
         #expect(bench.machine.move(to: "trips/ocean") == [.store, .changed])
@@ -60,7 +60,7 @@ struct SourceCommitTests {
         #expect(bench.machine.move(to: "trips/ocean") == [])
     }
 
-    @Test("is told again unchanged after a restart, once")
+    @Test("is repeated unchanged after a restart, once")
     func restart() throws {
         let first = try #require(SourceBench.committing().commit)
         var bench = SourceBench.committing().restarted()
@@ -68,7 +68,7 @@ struct SourceCommitTests {
         #expect(bench.tell(.tick) == [])
     }
 
-    @Test("is withdrawn by a pause and told again unchanged after it, over a restart too")
+    @Test("is withdrawn by a pause and repeated unchanged afterwards, also after a restart")
     func pause() throws {
         var bench = SourceBench.committing()
         let first = try #require(bench.commit)
@@ -88,7 +88,7 @@ struct SourceCommitTests {
         #expect(bench.tell(.setPaused(false)).count == 1)
     }
 
-    @Test("once confirmed is the post")
+    @Test("becomes the post once confirmed")
     func done() {
         let bench = SourceBench.done()
         #expect(bench.stage == .done)
@@ -99,7 +99,7 @@ struct SourceCommitTests {
         #expect(bench.machine.pendingChanges == [])
     }
 
-    @Test("an answer to another revision, or to none, changes nothing")
+    @Test("ignores an answer to another revision, or without a commit")
     func stale() {
         var bench = SourceBench.committing()
         #expect(bench.tell(.committed(revision: 2, .done(url: nil))) == [])
@@ -109,7 +109,7 @@ struct SourceCommitTests {
         #expect(bench.code == "cancelled")
     }
 
-    @Test("refused is failed, and tried again under the same number")
+    @Test("fails if refused, and is retried under the same number")
     func refused() {
         var bench = SourceBench.committing()
         bench.tell(.committed(revision: 1, .refused(.refused)))
@@ -118,7 +118,7 @@ struct SourceCommitTests {
         #expect(bench.commit?.revision == 1)
     }
 
-    @Test("told more than once and then refused leaves its number: the other telling may have arrived")
+    @Test("gets a new number if sent more than once and then refused: another copy may have arrived")
     func refusedAfterPause() {
         var paused = SourceBench.committing()
         paused.tell(.setPaused(true))
@@ -133,7 +133,7 @@ struct SourceCommitTests {
         }
     }
 
-    @Test("with an id the server forgot, has every file asked about and waits for a new word on each")
+    @Test("with an id that the server forgot verifies every file, and waits for a new report of each")
     func forgotten() throws {
         var bench = SourceBench.committing()
         #expect(bench.tell(.committed(revision: 1, .forgotten(.refused))) == [.verify(["a", "b"])])
@@ -150,7 +150,7 @@ struct SourceCommitTests {
         )
     }
 
-    @Test("a rename is no new word on a file")
+    @Test("does not count a rename as a new report of a file")
     func forgottenRename() {
         var bench = SourceBench.committing()
         bench.tell(.committed(revision: 1, .forgotten(.refused)))
@@ -158,7 +158,7 @@ struct SourceCommitTests {
         #expect(bench.tell(.file("c", .done(2))).count == 1)
     }
 
-    @Test("goes on without a vanished file when the server misses one and has all others")
+    @Test("omits a vanished file if the server misses one file and has all others")
     func forgottenVanished() {
         var bench = SourceBench.committing()
         bench.tell(.gone("a"))
@@ -171,7 +171,7 @@ struct SourceCommitTests {
         #expect(bench.machine.record.skipped == ["a"])
     }
 
-    @Test("`draft = true` comes too late while the server is told")
+    @Test("is not stopped by a late `draft = true`")
     func draft() {
         var bench = SourceBench.committing()
         bench.tell(.described(SourceDescription(title: "Other", isDraft: true)))

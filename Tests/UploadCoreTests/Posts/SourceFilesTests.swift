@@ -1,11 +1,11 @@
 import Testing
 import UploadCore
 
-@Suite("Files of a source that is on its way")
+@Suite("Files of a source under way")
 struct SourceFilesTests {
     private func key(_ number: UInt64) -> ContentKey { content(number).key }
 
-    @Test("one that vanishes before it is done is left out, one that was done stays")
+    @Test("a file that vanishes before it is done is left out, a done file stays")
     func vanished() {
         var bench = SourceBench.uploading()
         bench.tell(.file("a", .done(1)))
@@ -17,7 +17,7 @@ struct SourceFilesTests {
         #expect(bench.commit?.fileIDs == ["id1"])
     }
 
-    @Test("what was done stays in when it vanishes and the agent is started again before the rest is done")
+    @Test("a vanished done file stays included after a restart before the others are done")
     func vanishedOverRestart() {
         var bench = SourceBench.uploading()
         bench.tell(.file("a", .done(1)))
@@ -36,7 +36,7 @@ struct SourceFilesTests {
         #expect(bench.code == "removed")
     }
 
-    @Test("a renamed one keeps its place")
+    @Test("a renamed file keeps its place")
     func renamed() {
         var bench = SourceBench.uploading()
         bench.tell(.renamed("a", to: "sub/c"))
@@ -51,7 +51,7 @@ struct SourceFilesTests {
         #expect(!bench.machine.keepsFiles)
     }
 
-    @Test("a change before it is done is part of the revision")
+    @Test("a change before a file is done is part of the revision")
     func changed() {
         var bench = SourceBench.uploading()
         bench.tell(.file("a", .settling))
@@ -64,7 +64,7 @@ struct SourceFilesTests {
         #expect(bench.commit?.fileIDs == ["id7", "id2"])
     }
 
-    @Test("a change after it is done comes with the next revision")
+    @Test("a change after a file is done comes with the next revision")
     func changedLater() {
         var bench = SourceBench.uploading()
         bench.tell(.file("a", .done(1)))
@@ -82,7 +82,7 @@ struct SourceFilesTests {
         #expect(bench.machine.keepsFiles)
     }
 
-    @Test("a cancelled or unsuitable one is left out", arguments: [SourceFile.cancelled(1), .rejected])
+    @Test("a cancelled or rejected file is left out", arguments: [SourceFile.cancelled(1), .rejected])
     func leftOut(file: SourceFile) {
         var bench = SourceBench.uploading()
         bench.tell(.file("a", file))
@@ -91,7 +91,7 @@ struct SourceFilesTests {
         #expect(bench.commit?.fileIDs == ["id2"])
     }
 
-    @Test("one that fails fails the source once the others are done, and is named")
+    @Test("a failed file fails the source once the others are done, and is named")
     func failed() {
         var bench = SourceBench.uploading()
         bench.tell(.file("b", .failed(2)))
@@ -105,7 +105,7 @@ struct SourceFilesTests {
         #expect(error.message.hasPrefix("b: too big for the server"))
     }
 
-    @Test("an added one is held and comes with the next revision")
+    @Test("an added file is held and comes with the next revision")
     func added() {
         for var bench in [SourceBench.uploading(), .committing(), .done()] {
             bench.tell(.file("c", .queued(3)), .file("d", .rejected), .file("e", .settling))
@@ -117,7 +117,7 @@ struct SourceFilesTests {
         }
     }
 
-    @Test("contents are gathered each once while they are on their way, in the order of names")
+    @Test("each content under way is gathered once, in the order of names")
     func gathered() {
         var bench = SourceBench()
         bench.tell(.described(SourceDescription()), .file("a", .queued(2)))
@@ -131,7 +131,7 @@ struct SourceFilesTests {
         #expect(bench.machine.gathered == [])
     }
 
-    @Test("a restart waits for the word on each, and misses none that is not told")
+    @Test("a restart waits for a report of each file, and counts no unreported file as missing")
     func restart() {
         var bench = SourceBench.uploading().restarted()
         bench.tell(.described(SourceDescription(title: "Sea")), .file("a", .done(1)))

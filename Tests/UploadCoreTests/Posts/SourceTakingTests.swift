@@ -1,12 +1,12 @@
 import Testing
 import UploadCore
 
-@Suite("When a source is taken, and when not")
+@Suite("Acceptance of a source")
 struct SourceTakingTests {
     private let plain = SourceDescription(title: "Sea")
     private let draft = SourceDescription(title: "Sea", isDraft: true)
 
-    @Test("is taken with its usable files once nothing has moved for two seconds")
+    @Test("includes the usable files, after two seconds without change")
     func taken() {
         var bench = SourceBench()
         bench.tell(.described(plain), .file("a", .queued(1)), .file("b", .rejected), .file("c", .cancelled(3)))
@@ -22,7 +22,7 @@ struct SourceTakingTests {
 
     /// An event one second after the last change, and whether the event restarts the wait of two seconds.
     @Test(
-        "waits anew for what moves, not for what is only sent",
+        "waits again after a change, but not after progress of an upload",
         arguments: [
             (SourceEvent.moved, true), (.file("b", .queued(2)), true), (.gone("a"), true),
             (.renamed("a", to: "b"), true),
@@ -41,7 +41,7 @@ struct SourceTakingTests {
     }
 
     @Test(
-        "waits for what is not known yet",
+        "waits for files with unknown content",
         arguments: [
             [SourceEvent.file("a", .queued(1))], [.described(SourceDescription())],
             [.described(SourceDescription()), .file("a", .queued(1)), .file("b", .settling)],
@@ -56,7 +56,7 @@ struct SourceTakingTests {
         #expect(bench.machine.nextDeadline == nil)
     }
 
-    @Test("goes on at once when the last file of a still directory becomes known")
+    @Test("continues at once when the last file of a quiet directory becomes known")
     func lastHash() {
         var bench = SourceBench()
         bench.tell(.described(plain), .file("a", SourceFile(state: .hashing)))
@@ -65,7 +65,7 @@ struct SourceTakingTests {
         #expect(bench.stage == .uploading)
     }
 
-    @Test("is rejected with more than 50 files, and goes on with 50")
+    @Test("is refused with more than 50 files, and continues with 50")
     func tooMany() {
         var bench = SourceBench()
         bench.tell(.described(plain))
@@ -88,7 +88,7 @@ struct SourceTakingTests {
         #expect(bench.machine.record.files.count == 50)
     }
 
-    @Test("is rejected when none of its files can be taken, and waits when there is none")
+    @Test("is refused if no file is usable, and waits if there is no file")
     func noFiles() {
         var bench = SourceBench()
         bench.tell(.described(plain), .file("a", .rejected))
@@ -99,7 +99,7 @@ struct SourceTakingTests {
         #expect(bench.stage == .collecting)
     }
 
-    @Test("is rejected for a cover that is not there, until it is")
+    @Test("is refused for a missing cover until the cover appears")
     func noCover() {
         var bench = SourceBench()
         bench.tell(.described(SourceDescription(cover: "beach.jpg")), .file("a", .queued(1)))
@@ -110,7 +110,7 @@ struct SourceTakingTests {
         #expect(bench.stage == .uploading)
     }
 
-    @Test("says after a restart that it is rejected for as long as not everything was told")
+    @Test("stays refused after a restart until all files are reported")
     func rejectedOverRestart() {
         var bench = SourceBench()
         bench.tell(.described(SourceDescription(cover: "beach.jpg")), .file("a", .queued(1)))
@@ -125,7 +125,7 @@ struct SourceTakingTests {
         #expect(bench.stage == .uploading)
     }
 
-    @Test("fails over a file that failed before it was taken, instead of going on without it")
+    @Test("fails if a file failed earlier, instead of continuing without the file")
     func failedFile() {
         var bench = SourceBench()
         bench.tell(.described(plain), .file("a", .queued(1)), .file("b", .failed(2)))
@@ -134,7 +134,7 @@ struct SourceTakingTests {
     }
 
     @Test(
-        "a malformed source.toml rejects what is not taken yet at once",
+        "is refused at once for a malformed source.toml",
         arguments: [SourceRecord.Stage.draft, .collecting])
     func malformed(stage: SourceRecord.Stage) {
         var bench = SourceBench(stage)
@@ -146,7 +146,7 @@ struct SourceTakingTests {
         #expect(bench.stage == stage)
     }
 
-    @Test("a malformed source.toml is a change to come of what is taken")
+    @Test("is not undone by a malformed source.toml, which becomes a pending change")
     func malformedLater() {
         for var bench in [SourceBench.uploading(), .committing(), .done()] {
             let stage = bench.stage
@@ -158,7 +158,7 @@ struct SourceTakingTests {
         }
     }
 
-    @Test("a draft stays one, with any number of files, until it is submitted")
+    @Test("waits while the source is a draft, with any number of files")
     func draftStays() {
         var bench = SourceBench(.draft)
         bench.tell(.described(draft))
@@ -181,7 +181,7 @@ struct SourceTakingTests {
         #expect(bench.stage == .uploading)
     }
 
-    @Test("`draft = true` makes a draft again of what is on its way, and holds it")
+    @Test("is undone by `draft = true`, which holds the files")
     func flipBack() {
         var early = SourceBench()
         early.tell(.described(plain), .file("a", .queued(1)))
@@ -197,7 +197,7 @@ struct SourceTakingTests {
         }
     }
 
-    @Test("a submitted draft stays submitted while its title is edited, over a restart too")
+    @Test("a submitted draft stays submitted while its title is edited, also after a restart")
     func submittedDraft() {
         var bench = SourceBench(.draft)
         bench.tell(.described(draft), .file("a", .queued(1)))
@@ -215,7 +215,7 @@ struct SourceTakingTests {
         #expect(bench.stage == .draft)
     }
 
-    @Test("a `submit` that comes before source.toml was read counts")
+    @Test("a `submit` before source.toml was read counts")
     func submitFirst() {
         var bench = SourceBench()
         bench.tell(.submit)
@@ -224,7 +224,7 @@ struct SourceTakingTests {
         #expect(bench.stage == .uploading)
     }
 
-    @Test("files that were on their way go on until the source is known to be a draft")
+    @Test("files under way continue until the source is known to be a draft")
     func adopted() {
         var bench = SourceBench()
         bench.tell(.adopt(["a"]), .file("a", .queued(1)), .file("b", .queued(2)))

@@ -2,9 +2,9 @@ import Testing
 import UploadCore
 
 /// `OUTBOX_WALK_EVENTS` (default 120,000) sets the length of the walk, `OUTBOX_WALK_SEED` its seed.
-@Suite("A source at random, over faults, kills and a restless user")
+@Suite("Random walks of a source, over faults, kills and user actions")
 struct SourceWalkTests {
-    @Test("keeps every promise and is done in the end")
+    @Test("keep every promise and end as done")
     func walk() { takeWalks(events: 120_000, stretch: 400) { SourceWalk(seed: $0) } }
 }
 

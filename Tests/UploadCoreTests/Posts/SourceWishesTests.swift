@@ -55,7 +55,7 @@ private let table = """
     rejected | removed: cancelled +discard
     """
 
-@Suite("What the user wants of a source")
+@Suite("User actions on a source")
 struct SourceWishesTests {
     private static func expected(_ place: SourcePlace, _ happening: SourceHappening) throws -> String {
         let row = try #require(table.split(separator: "\n").first { $0.hasPrefix("\(place.rawValue) ") })
@@ -66,7 +66,7 @@ struct SourceWishesTests {
         return (own?.last ?? place.rawValue[...]).split(separator: " ").joined(separator: " ")
     }
 
-    @Test("has the outcome that the table says", arguments: SourcePlace.allCases, SourceHappening.allCases)
+    @Test("have the outcome in the table", arguments: SourcePlace.allCases, SourceHappening.allCases)
     func outcome(place: SourcePlace, happening: SourceHappening) throws {
         var bench = place.bench()
         let words = bench.tell(happening.event).compactMap { action in
@@ -81,7 +81,7 @@ struct SourceWishesTests {
     }
 
     @Test(
-        "a pause holds everything and is remembered",
+        "a pause holds everything and is stored",
         arguments: [SourcePlace.draft, .collecting, .uploading, .committing])
     func pause(place: SourcePlace) {
         var bench = place.bench()
@@ -94,7 +94,7 @@ struct SourceWishesTests {
         #expect(!bench.stored.isPaused)
     }
 
-    @Test("a cancelled one deletes what it sent, and says who did it")
+    @Test("a cancelled source deletes its uploads, and names the user as the cause")
     func cancel() {
         var bench = SourceBench.uploading()
         bench.tell(.file("c", .rejected), .file("d", .queued(4)))
@@ -105,7 +105,7 @@ struct SourceWishesTests {
     }
 
     @Test(
-        "what an earlier revision has stays on the server when the next is cancelled",
+        "files of an earlier revision stay on the server if the next is cancelled",
         arguments: [SourceEvent.cancel, .removed])
     func cancelLater(event: SourceEvent) {
         var bench = SourceBench.done()
@@ -119,7 +119,7 @@ struct SourceWishesTests {
         #expect(bench.machine.record.post?.revision == 1)
     }
 
-    @Test("a cancelled one that is submitted waits until its files were looked at anew")
+    @Test("a cancelled source waits after `submit` until its files were checked again")
     func startAgain() {
         var bench = SourceBench.uploading()
         bench.tell(.file("a", .done(1)))
@@ -132,7 +132,7 @@ struct SourceWishesTests {
         #expect(bench.machine.record.revision == 1)
     }
 
-    @Test("a number that the server may have is not used for other files", arguments: [SourceEvent.cancel, .removed])
+    @Test("a number that the server may know is not used for other files", arguments: [SourceEvent.cancel, .removed])
     func burnt(event: SourceEvent) {
         var bench = SourceBench.committing()
         bench.tell(event)
@@ -146,7 +146,7 @@ struct SourceWishesTests {
         #expect(bench.commit?.fileIDs == ["id1"])
     }
 
-    @Test("a cancel and a submit at once, with everything on the server, tell it under a new number")
+    @Test("a cancel and a submit at once, with all files on the server, commit under a new number")
     func cancelAndSubmit() {
         var bench = SourceBench.done()
         bench.tell(.gone("b"))
@@ -160,7 +160,7 @@ struct SourceWishesTests {
         #expect(bench.commit.map { actions.last == .commit($0, forgotten: 0) } == true)
     }
 
-    @Test("one that failed over a file is tried again under the same number")
+    @Test("a source that failed because of a file is retried under the same number")
     func retryFailed() {
         var bench = SourceBench.failed()
         #expect(bench.tell(.retry) == [.retryFiles(["b"])])
@@ -172,7 +172,7 @@ struct SourceWishesTests {
         #expect(bench.commit?.revision == 1)
     }
 
-    @Test("`submit` takes what changed as a new revision")
+    @Test("`submit` makes a new revision of changed files")
     func newRevision() {
         var bench = SourceBench.done()
         bench.tell(.gone("a"), .file("b", .queued(7)), .file("c", .queued(3)))
@@ -188,7 +188,7 @@ struct SourceWishesTests {
         #expect(bench.machine.record.post?.revision == 2)
     }
 
-    @Test("`submit` with nothing changed makes no revision")
+    @Test("`submit` without changes makes no revision")
     func nothingChanged() {
         var bench = SourceBench.done()
         #expect(bench.machine.handle([.submit], now: bench.now) == [])
@@ -199,7 +199,7 @@ struct SourceWishesTests {
         #expect(bench.machine.record.revision == 1)
     }
 
-    @Test("`submit` takes what was added meanwhile into the revision that is on its way")
+    @Test("`submit` adds new files to the revision under way")
     func submitUploading() {
         var bench = SourceBench.uploading()
         bench.tell(.submit)
@@ -211,7 +211,7 @@ struct SourceWishesTests {
         #expect(bench.machine.record.revision == 1)
     }
 
-    @Test("a done one is left alone by `draft`, until that is taken back after a change")
+    @Test("`draft = true` leaves a done source alone; withdrawn after a change, it starts a revision")
     func doneFlip() {
         var bench = SourceBench.done()
         bench.tell(.described(SourceDescription(title: "Sea", isDraft: true)))

@@ -5,7 +5,7 @@ import UploadCore
 struct ContentKeyTests {
     private static let text = "9e107d9d372bb6826bd81d3542a419d6"
 
-    @Test("is read and shown as 32 lower-case digits, whatever the case it came in")
+    @Test("is read in either case, and shown as 32 lower-case digits")
     func roundTrip() throws {
         let key = try #require(ContentKey(hexadecimal: Self.text))
         #expect(key.description == Self.text)
@@ -16,7 +16,7 @@ struct ContentKeyTests {
     }
 
     @Test(
-        "is nothing else",
+        "is not read from other text",
         arguments: [
             "", "9e107d9d", text + "0", "+e107d9d372bb6826bd81d3542a419d6", "g" + text.dropFirst(),
             " " + text.dropFirst(),
@@ -25,13 +25,13 @@ struct ContentKeyTests {
         #expect(ContentKey(hexadecimal: text) == nil)
     }
 
-    @Test("full-width digits are no digits")
+    @Test("is not read from full-width digits")
     func fullWidth() {
         #expect(ContentKey(hexadecimal: String(repeating: "１", count: 32)) == nil)
         #expect(ContentKey(hexadecimal: String(repeating: "１", count: 10) + "ab") == nil)
     }
 
-    @Test("takes 16 bytes, no more and no less", arguments: [0, 15, 17, 32])
+    @Test("has exactly 16 bytes", arguments: [0, 15, 17, 32])
     func length(count: Int) {
         #expect(ContentKey(digest: Array(repeating: UInt8(7), count: count)) == nil)
     }

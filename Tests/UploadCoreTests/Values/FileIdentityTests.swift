@@ -1,13 +1,13 @@
 import Testing
 import UploadCore
 
-@Suite("Which file it was")
+@Suite("File identity")
 struct FileIdentityTests {
     private static let second: Int64 = 1_000_000_000
     private static let now: Int64 = 1_795_253_400 * second
 
     @Test(
-        "a file that was read within the granularity of its times can't be trusted",
+        "a file read within the granularity of its times is untrusted",
         arguments: [
             // Nanoseconds: the kernel's clock advances in ticks of up to 10 ms.
             (modified: now + 1, changed: now + 1, read: now + 10_000_000, isRacy: true),
@@ -31,7 +31,7 @@ struct FileIdentityTests {
         #expect(file.isRacy(readAt: read) == isRacy)
     }
 
-    @Test("an untrusted file is the same file, and equal to none that is looked at")
+    @Test("an untrusted identity names the same file, but equals no identity read later")
     func untrusted() {
         let file = FileIdentity(device: 1, inode: 2, size: 3, modified: 4, changed: 5, born: 6)
         #expect(file.untrusted.isUntrusted && !file.isUntrusted)

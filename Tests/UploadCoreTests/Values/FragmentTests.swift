@@ -29,7 +29,7 @@ struct FragmentTests {
         #expect(FragmentPlan(size: 5, fragmentSize: 0).count == 5)
     }
 
-    @Test("64 Gi in fragments of 512 KiB are counted right")
+    @Test("are counted correctly up to 64 Gi fragments of 512 KiB")
     func large() {
         let plan = FragmentPlan(size: 64 << 30)
         #expect(plan.count == 131_072)
@@ -39,7 +39,7 @@ struct FragmentTests {
 
 @Suite("A set of fragments")
 struct FragmentSetTests {
-    @Test("holds what was put in, and counts it once")
+    @Test("holds inserted fragments, and counts each once")
     func insert() {
         var set = FragmentSet()
         for index in [0, 63, 64, 4095, 4096, 0] { set.insert(index) }
@@ -54,7 +54,7 @@ struct FragmentSetTests {
         #expect(set.count == 4 && !set.contains(64))
     }
 
-    @Test("is the same again from its words")
+    @Test("is restored from its words")
     func words() {
         var set = FragmentSet(prefix: 130)
         set.remove(70)
@@ -62,14 +62,14 @@ struct FragmentSetTests {
         #expect(FragmentSet(words: [.max, 1]).count == 65)
     }
 
-    @Test("of a prefix holds just that", arguments: [-1, 0, 1, 64, 65, 200])
+    @Test("of a prefix holds exactly that prefix", arguments: [-1, 0, 1, 64, 65, 200])
     func prefix(count: Int) {
         let set = FragmentSet(prefix: count)
         #expect(set.count == max(0, count))
         #expect(set.firstMissing() == max(0, count))
     }
 
-    @Test("finds the first that is missing as a plain search does")
+    @Test("finds the first missing fragment like a plain search")
     func firstMissing() {
         var set = FragmentSet(prefix: 300)
         for index in [0, 63, 64, 127, 128, 199, 299] { set.remove(index) }

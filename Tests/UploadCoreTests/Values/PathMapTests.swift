@@ -5,7 +5,7 @@ import UploadCore
 struct PathMapTests {
     private func path(_ text: String) throws -> RelativePath { try #require(RelativePath(text)) }
 
-    @Test("are found by their directories, whatever was put in and taken out before")
+    @Test("are found by their directories after any insertions and removals")
     func model() throws {
         var random = WalkRandom(seed: 7)
         var map = PathMap<Int>()

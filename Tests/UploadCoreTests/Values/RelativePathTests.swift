@@ -11,25 +11,25 @@ struct RelativePathTests {
     }
 
     @Test(
-        "takes nothing that leads elsewhere", arguments: ["/a", "a/", "a//b", ".", "..", "a/../b", "a/.", "a\0b", "/"])
+        "refuses paths that lead elsewhere", arguments: ["/a", "a/", "a//b", ".", "..", "a/../b", "a/.", "a\0b", "/"])
     func illegal(text: String) {
         #expect(RelativePath(text) == nil)
     }
 
-    @Test("empty is the outbox itself")
+    @Test("stands for the outbox if empty")
     func root() {
         #expect(RelativePath("") == .root)
         #expect(RelativePath.root.name.isEmpty && RelativePath.root.parts.isEmpty && RelativePath.root.parent == .root)
     }
 
-    @Test("is shown as it is where it is UTF-8, percent signs included")
+    @Test("is shown unchanged if it is UTF-8, including percent signs")
     func shownAsIs() throws {
         #expect(try path("100% ünï").description == "100% ünï")
         #expect(try path("100% ünï").isUTF8)
     }
 
     @Test(
-        "is shown with odd bytes and percent signs encoded where it is not",
+        "is shown with odd bytes and percent signs encoded if it is not UTF-8",
         arguments: [
             ([0x61, 0xFF, 0x62], "a%FFb"), ([0xFF, 0x25], "%FF%25"), ([0xC3, 0xBC, 0x80], "ü%80"),
             ([0x0A, 0xC3], "\n%C3"), ([0xE2, 0x82, 0x2F, 0x61], "%E2%82/a"), ([0xF0, 0x9F, 0x98, 0x80, 0x9F], "😀%9F"),
@@ -41,7 +41,7 @@ struct RelativePathTests {
         #expect(!path.isUTF8)
     }
 
-    @Test("two paths that are shown differ")
+    @Test("differs from similar paths when shown")
     func noConfusion() throws {
         let odd = try #require(RelativePath([0xFF, 0x25, 0x46, 0x46]))
         let other = try #require(RelativePath([0xFF, 0xFF]))
@@ -66,7 +66,7 @@ struct RelativePathTests {
     }
 
     @Test(
-        "moves along with a directory",
+        "changes with a renamed directory",
         arguments: [
             ("a/b", "a", "x/y", "x/y/b"), ("a", "a", "z", "z"), ("ab", "a", "z", nil), ("a/b", "", "top", "top/a/b"),
             ("a/b", "a", "", "b"),

@@ -4,7 +4,7 @@ import UploadCore
 @Suite("The scope of uploads")
 struct RemoteScopeTests {
     @Test(
-        "is read as it was written, whatever the account is called", arguments: ["ann", "mary ann", "http://b c", "é "])
+        "survives writing and reading with any account name", arguments: ["ann", "mary ann", "http://b c", "é "])
     func roundTrip(account: String) {
         let scope = RemoteScope(protocolName: "filesection", url: "https://a.example/b", account: account)
         #expect(scope.description == "filesection https://a.example/b \(account)")
@@ -13,7 +13,7 @@ struct RemoteScopeTests {
         #expect(RemoteScope(scope.description).server == "filesection https://a.example/b")
     }
 
-    @Test("any other line stays what it is", arguments: ["", "here", "here there"])
+    @Test("any other line stays unchanged", arguments: ["", "here", "here there"])
     func otherLines(line: String) {
         #expect(RemoteScope(line).description == line)
         #expect(RemoteScope(line).account.isEmpty)

@@ -5,7 +5,7 @@ import UploadCore
 struct TimeTests {
     private func moment(_ nanoseconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }
 
-    @Test("a later moment is later by as much")
+    @Test("a moment plus a duration is later by that duration")
     func addition() {
         #expect(moment(5) + .nanoseconds(7) == moment(12))
         #expect(moment(5) + .nanoseconds(-3) == moment(2))
@@ -13,7 +13,7 @@ struct TimeTests {
         #expect(moment(1) - moment(4) == .nanoseconds(-3))
     }
 
-    @Test("the clock's ends hold")
+    @Test("sums stop at the ends of the clock")
     func ends() {
         #expect(moment(.max - 1) + .seconds(1) == moment(.max))
         #expect(moment(1) + .seconds(-1) == moment(0))
@@ -61,14 +61,14 @@ struct BackoffTests {
         #expect(pauses != (0..<20).map { _ in other.pause(afterFailures: 9) })
     }
 
-    @Test("takes odd arguments", arguments: [Int.min, -1, 0, Int.max])
+    @Test("accepts extreme arguments", arguments: [Int.min, -1, 0, Int.max])
     func oddArguments(failures: Int) {
         var backoff = Backoff(ceiling: .milliseconds(100), seed: 1)
         let pause = backoff.pause(afterFailures: failures)
         #expect(pause > .zero && pause <= .milliseconds(100))
     }
 
-    @Test("never stands still")
+    @Test("is never zero")
     func zeroCeiling() {
         var backoff = Backoff(ceiling: .zero, seed: 1)
         #expect(backoff.pause(afterFailures: 3) > .zero)

@@ -22,7 +22,7 @@ struct LogLineTests {
     }
 
     @Test(
-        "values that could be mistaken are quoted",
+        "ambiguous values are quoted",
         arguments: [("", #""""#), ("a=b", #""a=b""#), (#"a"b"#, #""a\"b""#)])
     func quoting(value: String, shown: String) {
         #expect(line("m", .info, [("k", value)]).text(hasColours: false).hasSuffix(" k=" + shown))

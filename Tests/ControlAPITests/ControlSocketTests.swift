@@ -46,7 +46,7 @@ struct ControlSocketTests {
         #expect(access(bench.socket, F_OK) != 0)
     }
 
-    @Test("The socket has its mode before it has its name")
+    @Test("The socket gets its mode before its name")
     func modeFirst() async throws {
         let bench = try ControlBench()
         let events = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))

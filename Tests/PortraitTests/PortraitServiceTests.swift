@@ -263,7 +263,7 @@ struct PortraitServiceTests {
     }
 
     @Test(
-        "a stored picture that can't be opened just now is sent later; one that is gone fails",
+        "a stored picture that can't be opened is sent later, and a missing one fails",
         arguments: [true, false])
     func unopened(_ comesBack: Bool) async throws {
         let down = FileError(code: "no_connection", message: "refused", retryable: true)

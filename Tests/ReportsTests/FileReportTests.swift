@@ -7,7 +7,7 @@ import UploadCore
 
 @Suite("File report")
 struct FileReportTests {
-    @Test("is written as docs/sidecars.md shows it")
+    @Test("is written as in docs/sidecars.md")
     func example() throws {
         var report = try sample("trip/beach.jpg")
         report.key = ContentKey(hexadecimal: "9e107d9d372bb6826bd81d3542a419d6")

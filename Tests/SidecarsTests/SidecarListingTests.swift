@@ -19,7 +19,7 @@ struct SidecarListingTests {
         #expect(SidecarListing(sidecars: names, files: names).unexplained.isEmpty)
     }
 
-    @Test("sidecars whose files are missing")
+    @Test("sidecars of missing files")
     func gone() {
         #expect(unexplained("a.jpg", "a.jpg.outbox.json", "b.jpg.outbox.json") == ["b.jpg.outbox.json"])
         #expect(unexplained("b.jpg.outbox.json", "b.jpg.outbox.json.outbox.json").count == 2)

@@ -237,7 +237,7 @@ struct OwnershipTests {
         #expect(!Ownership(present: "anna", legacy: "anna").isParked(nil))
     }
 
-    @Test("is read back as it was stored", arguments: ["", "anna", "mary ann", "1 2"])
+    @Test("survives storing and reading", arguments: ["", "anna", "mary ann", "1 2"])
     func stored(account: String) {
         let turns = [
             Ownership.Turn(account: "y", until: 7), .init(account: account, until: 1_700_000_000_123_456_789),
@@ -245,6 +245,6 @@ struct OwnershipTests {
         #expect(Ownership.turns(Ownership.text(of: turns)) == turns)
     }
 
-    @Test("is not read from anything else", arguments: ["", "anna", "x 1", "-", "7"])
+    @Test("ignores malformed text", arguments: ["", "anna", "x 1", "-", "7"])
     func foreign(text: String) { #expect(Ownership.turns(text) == []) }
 }

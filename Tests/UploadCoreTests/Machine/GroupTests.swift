@@ -171,7 +171,7 @@ struct GroupQuestionTests {
         return bench
     }
 
-    @Test("once all of them are complete")
+    @Test("once all are complete")
     func barrier() {
         var bench = barred()
         #expect(bench.kinds == [.send])

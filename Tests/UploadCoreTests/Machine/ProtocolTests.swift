@@ -155,7 +155,7 @@ struct ProtocolTests {
     }
 
     @Test(
-        "a content the server has is known to have been told by its MD5 alone, unless it was registered with its SHA-256"
+        "an existing content counts as recognised by MD5 alone, unless registered with its SHA-256"
     )
     func existingByDigest() throws {
         var content = content(1)

@@ -6,7 +6,7 @@ struct FragmentTests {
     private static let size = UInt64(FragmentPlan.sectionSize)
 
     @Test(
-        "are counted",
+        "have the expected count",
         arguments: [(0, 0), (1, 1), (size - 1, 1), (size, 1), (size + 1, 2), (size * 7, 7)] as [(UInt64, Int)])
     func count(size: UInt64, count: Int) {
         #expect(FragmentPlan(size: size).count == count)

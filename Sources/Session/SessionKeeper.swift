@@ -4,8 +4,9 @@ package import UploadCore
 
 /// Knows who is signed in, supplies the token of each request, and watches for a new token.
 ///
-/// Tokens are in files, which may lie on a disk that hangs. So this actor has a thread of its own: the cooperative pool
-/// never waits for a token file. The members that are not isolated read files as well, on the thread of their caller.
+/// Tokens are in files, which may lie on a disk that hangs. A thread of this actor's own reads them, so the cooperative
+/// pool never waits for a token file. The members that are not isolated read files as well, on the thread of their
+/// caller.
 package actor SessionKeeper: CredentialSource {
     /// A checked request to sign in.
     package struct Login: Sendable {

@@ -43,7 +43,7 @@ package struct CanonicalURL: Equatable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// User info is never sent, so it is only checked.
+    /// Requests never carry user info. This function only checks its form.
     private static func hostAndPort(
         _ authority: Authority, standardPort: UInt16
     ) throws(URLRefusal) -> (host: String, port: UInt16?) {

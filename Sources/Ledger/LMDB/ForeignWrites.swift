@@ -43,7 +43,7 @@ final class ForeignWrites: Sendable {
         last.withLock { $0 = Mark(status) }
     }
 
-    /// Accepts the file as it was at that moment.
+    /// Accepts the state of the file that `change` returned.
     func accept(_ mark: Mark) {
         last.withLock { $0 = mark }
     }

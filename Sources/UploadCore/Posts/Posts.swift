@@ -109,7 +109,7 @@ package struct Posts: Sendable {
 
     // MARK: Time
 
-    /// Whether the outbox is there and its files are known. Until then, no post makes a revision.
+    /// Whether the outbox exists and a scan has found its files. Until then, no post makes a revision.
     private var isAwake: Bool { hasScanned && !outboxIsLost }
 
     private mutating func tick() {

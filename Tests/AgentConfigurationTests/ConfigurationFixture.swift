@@ -2,16 +2,6 @@ import Foundation
 
 @testable import AgentConfiguration
 
-/// The repository's files that document the configuration.
-enum Repository {
-    static func text(_ path: String) throws -> String {
-        let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
-            url.deletingLastPathComponent()
-        }
-        return try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
-    }
-}
-
 /// Loads a text as `/etc/agent.toml`, with the home directory `/home/ann` and the current directory `/work`.
 func load(_ text: String, environment: [String: String] = [:]) throws(ConfigurationErrors) -> EffectiveConfiguration {
     let loader = ConfigurationLoader(home: "/home/ann", currentDirectory: "/work", environment: environment)

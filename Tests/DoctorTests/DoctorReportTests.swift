@@ -1,5 +1,6 @@
 import Console
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Doctor
@@ -81,10 +82,7 @@ struct DoctorReportTests {
     }
 
     @Test func `every check is documented`() throws {
-        let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
-            url.deletingLastPathComponent()
-        }
-        let text = try String(contentsOf: root.appendingPathComponent("docs/doctor.md"), encoding: .utf8)
+        let text = try Repository.text("docs/doctor.md")
         for check in Check.allCases {
             let isDocumented = text.contains("| `\(check.rawValue)` |")
             #expect(isDocumented, "add a row for `\(check.rawValue)` to docs/doctor.md")

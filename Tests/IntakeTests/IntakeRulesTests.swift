@@ -1,6 +1,6 @@
 import AgentConfiguration
-import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 import UploadCore
 
@@ -37,10 +37,7 @@ struct IntakeRulesTests {
 
     @Test("give reasons that the manual explains", arguments: IntakeRules.Reason.allCases)
     func reasons(reason: IntakeRules.Reason) throws {
-        let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
-            url.deletingLastPathComponent()
-        }
-        let manual = try String(contentsOf: root.appendingPathComponent("docs/errors.md"), encoding: .utf8)
+        let manual = try Repository.text("docs/errors.md")
         let isExplained = manual.contains("| `\(reason.rawValue)` |")
         #expect(isExplained, "add a row for `\(reason.rawValue)` to docs/errors.md")
     }

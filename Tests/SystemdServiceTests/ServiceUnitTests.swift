@@ -114,10 +114,7 @@ struct ServiceUnitTests {
             ("packaging/system/outbox.service", .system(ann), "/etc/outbox/agent.toml", false),
         ])
     func examples(path: String, scope: ServiceScope, file: String?, isConfined: Bool) throws {
-        let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
-            url.deletingLastPathComponent()
-        }
-        let example = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+        let example = try Repository.text(path)
         #expect(try unit(scope, file: file, isConfined: isConfined).text == example)
     }
 }
@@ -162,20 +159,14 @@ struct ServiceUnitVerificationTests {
         arguments: [("user", 5.6), ("user-confined", 1.9), ("system", 1.4)])
     func exposure(kind: String, most: Double) async throws {
         let directory = try TemporaryDirectory()
-        let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
-            url.deletingLastPathComponent()
-        }
-        let unit = root.appendingPathComponent("packaging/\(kind)/outbox.service").path
+        let unit = Repository.path("packaging/\(kind)/outbox.service")
         try await SystemdAnalyze.expectExposure(of: unit, most: most, in: directory)
     }
 
     @Test("of the receiver in docs/receiver.md is well confined")
     func receiver() async throws {
         let directory = try TemporaryDirectory()
-        let root = (0..<3).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
-            url.deletingLastPathComponent()
-        }
-        let page = try String(contentsOf: root.appendingPathComponent("docs/receiver.md"), encoding: .utf8)
+        let page = try Repository.text("docs/receiver.md")
         let block = try #require(page.components(separatedBy: "```ini\n").dropFirst().first)
         let text = try #require(block.components(separatedBy: "```").first)
         let unit = directory.path("outbox-receiver.service")

@@ -6,12 +6,7 @@ import Testing
 /// Runs the commands of the documentation and the examples.
 @Suite("The commands of the documentation", .agents)
 struct ControlWalkTests {
-    /// The root directory of the project.
-    private static let root = (0..<4).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
-        url.deletingLastPathComponent()
-    }.path
-
-    private func example(_ name: String) -> String { "\(Self.root)/examples/\(name)" }
+    private func example(_ name: String) -> String { Repository.path("examples/\(name)") }
 
     /// Starts a receiver and an agent that uploads to it.
     private func pair() async throws -> (Receiver, Agent) {
@@ -57,7 +52,7 @@ struct ControlWalkTests {
     @Test("the walk in control.md runs without errors")
     func walk() async throws {
         let (receiver, agent) = try await pair()
-        let text = try String(contentsOfFile: "\(Self.root)/docs/control.md", encoding: .utf8)
+        let text = try Repository.text("docs/control.md")
         let blocks = text.matches(of: /<!-- walk -->\n```sh\n((?s).*?)```\n/).map { String($0.output.1) }
         #expect(blocks.count >= 8)
         let script = agent.directory.path("walk.sh")

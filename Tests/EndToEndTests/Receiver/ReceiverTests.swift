@@ -87,10 +87,8 @@ struct ReceiverTests {
         arguments: [("heic.heic", "image/heic"), ("baseline.jpg", "image/jpeg")])
     func smallPictures(name: String, type: String) async throws {
         let receiver = try await Receiver.started()
-        let root = (0..<4).reduce(URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()) { url, _ in
-            url.deletingLastPathComponent()
-        }
-        let picture = try Data(contentsOf: root.appendingPathComponent("Tests/MediaWorkerTests/Fixtures/\(name)"))
+        let picture = try Data(
+            contentsOf: URL(fileURLWithPath: Repository.path("Tests/MediaWorkerTests/Fixtures/\(name)")))
         let client = try ReceiverClient(port: receiver.port)
         let id = try #require(try client.preLoad([UInt8](picture), name: name, type: type).id)
         #expect(try client.sendBlock(1, of: [UInt8](picture), id: id) == 200)

@@ -7,26 +7,36 @@ Compares each changed Swift file with its version in REVISION (default: HEAD), b
 files with different code, and then exits with 1.
 """
 
+import re
 import subprocess
 import sys
 
 
 def code(text):
     """Returns the text without comments, trailing spaces and blank lines."""
-    out, at, quote = [], 0, None
+    out, at = [], 0
+    # What encloses the position: the closing delimiter of a string, or the open parentheses of an interpolation.
+    nest = []
+
+    def take(count):
+        nonlocal at
+        out.append(text[at : at + count])
+        at += count
+
     while at < len(text):
-        if quote:
-            opening, closing = quote
-            if text.startswith("\\" + "#" * (len(closing) - len(closing.rstrip("#"))), at):
-                # An escape, or the start of an interpolation: neither ends the string.
-                out.append(text[at : at + 2])
-                at += 2
+        if nest and isinstance(nest[-1], str):
+            closing = nest[-1]
+            escape = "\\" + "#" * closing.count("#")
+            if text.startswith(escape + "(", at):
+                nest.append(1)
+                take(len(escape) + 1)
+            elif text.startswith(escape, at):
+                take(len(escape) + 1)
             elif text.startswith(closing, at):
-                out.append(closing)
-                at, quote = at + len(closing), None
+                nest.pop()
+                take(len(closing))
             else:
-                out.append(text[at])
-                at += 1
+                take(1)
         elif text.startswith("//", at):
             end = text.find("\n", at)
             at = len(text) if end < 0 else end
@@ -39,19 +49,45 @@ def code(text):
                     depth, at = depth - 1, at + 2
                 else:
                     at += 1
-        else:
-            hashes = 0
-            while text.startswith("#", at + hashes):
-                hashes += 1
-            quotes = '"""' if text.startswith('"""', at + hashes) else '"' if text.startswith('"', at + hashes) else ""
-            if quotes:
-                opening = "#" * hashes + quotes
-                out.append(opening)
-                at, quote = at + len(opening), (opening, quotes + "#" * hashes)
+        elif opening := re.compile('#*"').match(text, at):
+            hashes = "#" * (len(opening.group()) - 1)
+            line = text[opening.end() :].partition("\n")[0]
+            # #"""# is a raw string of one quote: its delimiter ends on the same line.
+            if line.startswith('""') and not (hashes and '"' + hashes in line[1:]):
+                nest.append('"""' + hashes)
+                take(len(hashes) + 3)
             else:
-                out.append(text[at])
-                at += 1
+                nest.append('"' + hashes)
+                take(len(hashes) + 1)
+        else:
+            if nest:
+                nest[-1] += {"(": 1, ")": -1}.get(text[at], 0)
+                if not nest[-1]:
+                    nest.pop()
+            take(1)
     return "\n".join(line.rstrip() for line in "".join(out).split("\n") if line.strip())
+
+
+def check():
+    """Checks `code` itself."""
+    for text, expected in [
+        ("a // b\n\n/* c /* d */ */ e\n", "a\n e"),
+        ('"// a" // b', '"// a"'),
+        ('"\\"// a" // b', '"\\"// a"'),
+        ('"""\n// a " b\n""" // c', '"""\n// a " b\n"""'),
+        ('#"\\"# // a', '#"\\"#'),
+        ('#"a" // b"# // c', '#"a" // b"#'),
+        ('#"\\#"# // a"# // b', '#"\\#"# // a"#'),
+        ('#"""# // a', '#"""#'),
+        ('#"""a"# // b', '#"""a"#'),
+        ('#"""\na " // b\n"""# // c', '#"""\na " // b\n"""#'),
+        ('##"""#"## // a', '##"""#"##'),
+        ('"\\(f("// a")) // b" // c', '"\\(f("// a")) // b"'),
+        ('"\\(a /* b */)" // c', '"\\(a )"'),
+        ("#if A // b", "#if A"),
+    ]:
+        if code(text) != expected:
+            raise SystemExit(f"same-code.py misreads {text!r} as {code(text)!r}")
 
 
 def git(*words):
@@ -63,6 +99,7 @@ def main():
     if revision in ("-h", "--help"):
         print(__doc__.strip())
         return 0
+    check()
     root = git("rev-parse", "--show-toplevel").strip()
     changed = git("diff", "--name-only", "--no-renames", revision, "--", "*.swift").split("\n")
     others = []

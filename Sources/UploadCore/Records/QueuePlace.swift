@@ -1,0 +1,22 @@
+/// An upload's place in the queue. Uploads are sent in ascending order.
+public struct QueuePlace: Comparable, Hashable, Sendable {
+    /// Lower numbers come first. `first` gives negative ones.
+    public var order: Int64
+    /// Decides between uploads of the same order.
+    public var key: ContentKey
+
+    /// Creates a place.
+    public init(order: Int64, key: ContentKey) {
+        self.order = order
+        self.key = key
+    }
+
+    public static func < (left: QueuePlace, right: QueuePlace) -> Bool {
+        (left.order, left.key) < (right.order, right.key)
+    }
+}
+
+extension UploadRecord {
+    /// The upload's place in the queue.
+    public var place: QueuePlace { QueuePlace(order: order, key: key) }
+}

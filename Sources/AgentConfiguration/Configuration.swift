@@ -29,12 +29,12 @@ package struct Configuration: Sendable, Equatable {
     /// `[avatar_styles]`: the steps of each named style.
     package var avatarStyles: [String: [PictureStep]] = [:]
     /// `[control]`
-    package var control = Control()
+    var control = Control()
     /// `[log]`
     package var log = Log()
 
     /// Creates the defaults for a user with this home directory (absolute path).
-    package init(home: String) {
+    init(home: String) {
         outbox = home + "/Outbox"
         state = home + "/.local/state/outbox"
         avatars = home + "/.cache/outbox/avatars"
@@ -80,13 +80,13 @@ extension Configuration {
         /// Whether to draw thumbnails of 150×150 pixels.
         package var thumbnails = true
         /// Whether to send pictures as JPEG at `jpegQuality`.
-        package var compressImages = false
+        var compressImages = false
         /// 0 < quality ≤ 1.
-        package var jpegQuality = 0.85
+        var jpegQuality = 0.85
         /// Whether to send videos as MP4.
-        package var transcodeVideo = false
+        var transcodeVideo = false
         /// Whether to remove GPS data from sent files.
-        package var stripLocation = false
+        var stripLocation = false
     }
 
     /// Limits on concurrency, bandwidth and waiting.
@@ -96,7 +96,7 @@ extension Configuration {
         /// Fragments per file sent at the same time; 1 … 64.
         package var fragmentsInFlight = 4
         /// Fragment size in bytes.
-        package var fragmentSize: UInt64 = 512 << 10
+        var fragmentSize: UInt64 = 512 << 10
         /// Maximum backoff between attempts.
         package var retryInterval: Duration = .seconds(120)
         /// A request that transfers no byte for this long while sending has failed.
@@ -125,13 +125,13 @@ extension Configuration {
         /// A certificate authority (PEM) trusted besides those of the system.
         package var caFile: String?
         /// Whether a token may travel over plain http to other machines.
-        package var insecureHTTP = false
+        var insecureHTTP = false
         /// s3: the bucket. Required if `protocol` is `s3`, otherwise `nil`.
-        package var bucket: String?
+        var bucket: String?
         /// s3: the region.
-        package var region: String?
+        var region: String?
         /// s3: the prefix of object names.
-        package var prefix: String?
+        var prefix: String?
         /// s3: a file with the access key.
         package var accessKeyFile: String?
         /// s3: a file with the secret key.
@@ -167,11 +167,11 @@ extension Configuration {
     }
 
     /// Addresses of the control interface.
-    package struct Control: Sendable, Equatable {
+    struct Control: Sendable, Equatable {
         /// The Unix socket; `nil`: see ``Configuration/controlSocket(runtimeDirectory:)``.
-        package var socket: String?
+        var socket: String?
         /// `ADDRESS:PORT` on a loopback address; `""` disables the page.
-        package var dashboard = "127.0.0.1:8788"
+        var dashboard = "127.0.0.1:8788"
     }
 
     /// Log settings.

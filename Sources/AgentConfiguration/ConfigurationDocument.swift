@@ -4,7 +4,7 @@ internal import TOMLKit
 /// The parsed text of an `agent.toml`, with the line of each key.
 package struct ConfigurationDocument {
     /// Maximum size in bytes.
-    package static let largestFile = 1 << 20
+    static let largestFile = 1 << 20
 
     let table: TOMLTable
     package let lines: KeyLines
@@ -37,7 +37,7 @@ package struct ConfigurationDocument {
 
     /// Finds input that would break the parser. The parser reads a NUL, raw or escaped, as the end of a string. It
     /// recurses with the depth of nesting, and aborts the program at a `[` without a name.
-    package static func objection(to text: [UInt8], lines: KeyLines? = nil) -> (reason: String, line: Int?)? {
+    static func objection(to text: [UInt8], lines: KeyLines? = nil) -> (reason: String, line: Int?)? {
         guard text.count <= largestFile else { return ("is larger than \(Units.spell(UInt64(largestFile)))", nil) }
         guard let string = String(validating: text, as: UTF8.self) else {
             return (

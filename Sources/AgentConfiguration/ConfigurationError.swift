@@ -3,7 +3,7 @@
 /// Every such error ends the program with exit status 78.
 package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kinds of mistakes.
-    package enum Kind: Sendable {
+    enum Kind: Sendable {
         /// A named file does not exist, can't be read, or is too large.
         case file
         /// The file is not TOML.
@@ -15,11 +15,11 @@ package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConve
     }
 
     /// The kind of mistake.
-    package let kind: Kind
+    let kind: Kind
     /// Where the value comes from.
     package let origin: SettingOrigin
     /// The full name of the key (`upload.files_in_flight`), if the error concerns a key.
-    package let key: String?
+    let key: String?
     /// Why, and what to do.
     package let reason: String
 
@@ -34,7 +34,7 @@ package struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConv
     /// The error of the first line.
     package let first: ConfigurationError
     /// The other errors.
-    package let others: [ConfigurationError]
+    let others: [ConfigurationError]
 
     /// All errors in order.
     package var all: [ConfigurationError] { [first] + others }
@@ -42,13 +42,13 @@ package struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConv
     /// The first error. `config check` prints the others as well.
     package var description: String { first.description }
 
-    package init(_ first: ConfigurationError, others: [ConfigurationError] = []) {
+    init(_ first: ConfigurationError, others: [ConfigurationError] = []) {
         self.first = first
         self.others = others
     }
 
     /// Sorts the errors; `nil` if there are none.
-    package init?(_ errors: [ConfigurationError]) {
+    init?(_ errors: [ConfigurationError]) {
         let sorted = errors.enumerated().sorted {
             ($0.element.origin.line ?? .max, $0.offset) < ($1.element.origin.line ?? .max, $1.offset)
         }

@@ -44,7 +44,7 @@ package struct ConfigurationLoader: Sendable {
     ///   - text: the bytes of the file.
     ///   - file: its name; relative paths in it start at its directory.
     /// - Throws: everything that is wrong with it.
-    package func load(text: [UInt8], file: String) throws(ConfigurationErrors) -> EffectiveConfiguration {
+    func load(text: [UInt8], file: String) throws(ConfigurationErrors) -> EffectiveConfiguration {
         try read(FoundFile(name: file, path: absolute(file), text: text))
     }
 

@@ -5,7 +5,7 @@ internal import TOMLKit
 /// keys.
 ///
 /// Continues after an error, so that `config check` can report all of them.
-package struct ConfigurationReading {
+struct ConfigurationReading {
     private(set) var configuration: Configuration
     /// The origins of values that are not defaults, by full key name.
     private(set) var origins: [String: SettingOrigin] = [:]

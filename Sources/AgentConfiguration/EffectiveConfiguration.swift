@@ -1,13 +1,13 @@
 /// A valid configuration with the origin of each value.
 package struct EffectiveConfiguration: Sendable, Equatable {
     /// A key with its value.
-    package struct Setting: Sendable, Equatable {
+    struct Setting: Sendable, Equatable {
         /// The full name: `upload.files_in_flight`.
-        package let key: String
+        let key: String
         /// The value as `agent.toml` would contain it. Secrets are masked.
-        package let value: SettingValue
+        let value: SettingValue
         /// Where the value comes from.
-        package let origin: SettingOrigin
+        let origin: SettingOrigin
     }
 
     /// The values.
@@ -15,20 +15,20 @@ package struct EffectiveConfiguration: Sendable, Equatable {
     /// The absolute path of the file; `nil` if no file was found and the defaults apply.
     package let file: String?
     /// All keys in the order of `agent.toml`, then the named styles, then the masked secrets of the environment.
-    package let settings: [Setting]
+    let settings: [Setting]
     /// Ignored settings, one per line: misspelt environment variables.
     package let warnings: [String]
     /// Absolute path of the user's own configuration, if a file in the working directory hides it.
     package let shadowed: String?
 
     /// Replaces the value of a secret.
-    package static let mask = "********"
+    private static let mask = "********"
     /// Secrets that come only from the environment, by their displayed names.
     private static let secrets = [
         ("token", "OUTBOX_TOKEN"), ("access_key", "AWS_ACCESS_KEY_ID"), ("secret_key", "AWS_SECRET_ACCESS_KEY"),
     ]
 
-    package init(
+    init(
         _ reading: ConfigurationReading, file: String?, shadowed: String? = nil, environment: [String: String]
     ) {
         let configuration = reading.configuration
@@ -109,7 +109,7 @@ extension EffectiveConfiguration.Setting: Encodable {
     }
 
     /// Encodes the setting. The origin has its printed form.
-    package func encode(to encoder: any Encoder) throws {
+    func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(key, forKey: .key)
         try container.encode(value, forKey: .value)

@@ -15,12 +15,12 @@ package struct GlobPattern: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Hidden files, and temporary names of browsers and editors.
-    package static let unfinishedFiles = [".*", "*.part", "*.partial", "*.crdownload", "*.tmp", "*~"].compactMap(
+    static let unfinishedFiles = [".*", "*.part", "*.partial", "*.crdownload", "*.tmp", "*~"].compactMap(
         GlobPattern.init)
 
     /// Parses a pattern. Returns `nil` if the pattern is empty, contains `/` or NUL (no name could match), ends in
     /// `\`, has an unclosed `[`, or has a reversed range.
-    package init?(_ pattern: String) {
+    init?(_ pattern: String) {
         guard let tokens = Self.parse(Array(pattern.utf8)) else { return nil }
         self.tokens = tokens
         description = pattern

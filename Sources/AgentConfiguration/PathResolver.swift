@@ -6,12 +6,12 @@ package struct PathResolver: Sendable {
     static let longestPath = 4095
 
     /// The replacement for `~`; absolute.
-    package let home: String
+    let home: String
     /// The base of relative paths; absolute.
-    package let directory: String
+    let directory: String
 
     /// Returns the absolute form of `path`, without `.`, `..`, or doubled and trailing slashes.
-    package func resolve(_ path: String) throws(Objection) -> String {
+    func resolve(_ path: String) throws(Objection) -> String {
         guard !path.isEmpty else { throw Objection("must not be empty") }
         guard !path.utf8.contains(0) else { throw Objection("must not hold a NUL") }
         let absolute: String

@@ -4,7 +4,7 @@ import AgentSupport
 package struct Objection: Error, Sendable, Equatable {
     package let reason: String
     /// The invalid element of an array, counted from 0.
-    package var element: Int?
+    var element: Int?
 
     package init(_ reason: String, element: Int? = nil) {
         self.reason = reason

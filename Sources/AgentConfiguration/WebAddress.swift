@@ -8,7 +8,7 @@ package struct WebAddress: Sendable, Equatable {
     /// Host and port as written.
     package let authority: String
     /// The address as stored: without trailing slashes.
-    package let text: String
+    let text: String
 
     /// Parses an absolute URL. The error names the mistake without repeating a password.
     package init(_ url: String) throws(Objection) {

@@ -12,7 +12,7 @@ package struct ServiceAccount: Equatable, Sendable {
     package var home: String
 
     /// Creates an account.
-    package init(name: String, userID: UInt32, groupID: UInt32, home: String) {
+    init(name: String, userID: UInt32, groupID: UInt32, home: String) {
         self.name = name
         self.userID = userID
         self.groupID = groupID

@@ -12,7 +12,7 @@ package enum Spelling {
 
     /// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn one word into the
     /// other ("optimal string alignment").
-    package static func distance(_ source: String, _ target: String) -> Int {
+    static func distance(_ source: String, _ target: String) -> Int {
         let source = Array(source.unicodeScalars)
         let target = Array(target.unicodeScalars)
         var beforeLast: [Int] = []

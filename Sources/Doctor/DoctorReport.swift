@@ -4,7 +4,7 @@ package import Console
 /// All findings and the verdict.
 package struct DoctorReport: Equatable, Sendable, Encodable {
     /// The findings in the order of their checks.
-    package let findings: [Finding]
+    let findings: [Finding]
 
     init(_ findings: [Finding]) {
         let order = Dictionary(uniqueKeysWithValues: Check.allCases.enumerated().map { ($1, $0) })
@@ -52,7 +52,7 @@ extension DoctorReport {
 }
 
 extension Finding {
-    package func line(_ look: ConsoleLook, titleWidth: Int) -> String {
+    func line(_ look: ConsoleLook, titleWidth: Int) -> String {
         let arrow = look.hasUnicode ? "→" : "->"
         let advice = remedy.map { " \(arrow) " + DisplayText.escaped($0) } ?? ""
         let title = DisplayText.padded(check.title, to: titleWidth)

@@ -34,7 +34,7 @@ package struct TokenVerdict: Equatable, Sendable {
             ServerFacts(url: configuration.remote.url, outcome: question.ask().outcome, tokenSource: .login))
     }
 
-    package init(_ facts: ServerFacts) {
+    init(_ facts: ServerFacts) {
         let findings = facts.findings
         let credentials = findings.first { $0.check == .credentials }
         let line = (credentials ?? findings.last).map { finding in

@@ -6,12 +6,12 @@ import UploadCore
 
 /// The hash progress of large files, in `<state>/hashing`. After a restart the agent continues from there.
 package struct HashCheckpoints: Sendable {
-    package let directory: String
+    let directory: String
     /// Minimum file size for checkpoints, in bytes. Smaller files are hashed again from the start.
     var leastSize: UInt64 = 1 << 30
     /// Time between two checkpoints. Besides the hash state, a checkpoint writes eight bytes for each 512 KiB hashed
     /// since the previous one.
-    package var interval = Duration.seconds(30)
+    var interval = Duration.seconds(30)
 
     package init(directory: String, leastSize: UInt64 = 1 << 30, interval: Duration = Duration.seconds(30)) {
         self.directory = directory

@@ -10,14 +10,14 @@ package import UploadCore
 /// If there is more than one thread, large files share one, so that a picture does not wait behind an hour of video.
 package final class HashPool: Sendable {
     package struct Job: Sendable {
-        package var path: RelativePath
+        var path: RelativePath
         /// The settled file, without any writers.
-        package var identity: FileIdentity
+        var identity: FileIdentity
         /// Called when the type of an accepted file is known, before the rest of the file is read.
-        package var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
+        var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
         /// Called about twice a second with the number of bytes hashed so far.
-        package var hashed: (@Sendable (UInt64) -> Void)?
-        package var done: @Sendable (HashFinding) -> Void
+        var hashed: (@Sendable (UInt64) -> Void)?
+        var done: @Sendable (HashFinding) -> Void
 
         package init(
             path: RelativePath, identity: FileIdentity,

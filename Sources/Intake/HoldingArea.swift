@@ -14,10 +14,10 @@ package import UploadCore
 /// files.
 package struct HoldingArea: Sendable {
     /// The watch never looks into it.
-    package static let directory = RelativePath(".outbox-holding") ?? .root
+    static let directory = RelativePath(".outbox-holding") ?? .root
 
     /// The outbox.
-    package let root: PinnedDirectory
+    let root: PinnedDirectory
 
     package init(root: PinnedDirectory) {
         self.root = root

@@ -6,13 +6,13 @@ package import UploadCore
 /// Decides which files are accepted, by the rules of `[intake]`. Performs no I/O.
 package struct IntakeRules: Equatable, Sendable {
     /// Whether files that are neither picture nor video are rejected.
-    package var mediaOnly: Bool
+    var mediaOnly: Bool
     /// Maximum file size in bytes. Larger files are rejected.
-    package var maxFileSize: UInt64
+    var maxFileSize: UInt64
     /// Names that are ignored: no sidecar, no upload.
-    package var ignore: [GlobPattern]
+    var ignore: [GlobPattern]
     /// Directory whose files are ignored (`intake.move_to`).
-    package var moveTo: RelativePath?
+    var moveTo: RelativePath?
 
     /// The codes of rejections, explained in docs/errors.md.
     enum Reason: String, CaseIterable {
@@ -23,7 +23,7 @@ package struct IntakeRules: Equatable, Sendable {
         case notRegularFile = "not_regular_file"
     }
 
-    package init(mediaOnly: Bool, maxFileSize: UInt64, ignore: [GlobPattern], moveTo: RelativePath? = nil) {
+    init(mediaOnly: Bool, maxFileSize: UInt64, ignore: [GlobPattern], moveTo: RelativePath? = nil) {
         self.mediaOnly = mediaOnly
         self.maxFileSize = maxFileSize
         self.ignore = ignore
@@ -69,7 +69,7 @@ package struct IntakeRules: Equatable, Sendable {
     /// Returns why a file of this type is rejected; `nil` if the type is accepted.
     ///
     /// - Parameter picture: the name of the picture's format, if the format is known but unsupported.
-    package func objection(toType type: MediaType, picture: String? = nil) -> FileError? {
+    func objection(toType type: MediaType, picture: String? = nil) -> FileError? {
         guard mediaOnly, type.kind == .other else { return nil }
         let message =
             picture.map {

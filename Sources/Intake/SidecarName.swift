@@ -4,7 +4,7 @@ import UploadCore
 /// Names of sidecars (docs/sidecars.md).
 package enum SidecarName {
     /// Maximum length of a file name on Linux, in bytes.
-    package static let longest = 255
+    static let longest = 255
 
     /// Returns the sidecar's name for a file name.
     ///
@@ -60,7 +60,7 @@ package enum SidecarName {
     }
 
     /// Returns the longest beginning that does not end within a UTF-8 character.
-    package static func head(of name: [UInt8], atMost limit: Int) -> ArraySlice<UInt8> {
+    static func head(of name: [UInt8], atMost limit: Int) -> ArraySlice<UInt8> {
         var end = min(limit, name.count)
         while end > 0, end < name.count, name[end] & 0b1100_0000 == 0b1000_0000, limit - end < 4 { end -= 1 }
         return name[..<end]

@@ -1,13 +1,13 @@
 import Glibc
 import LinuxSystem
-package import SystemPackage
+import SystemPackage
 
 /// Damaged ledgers that were moved aside to `<state>/ledger.lmdb.damaged-<UTC time>`.
 package struct DamagedLedgers: Sendable {
     /// Maximum number to keep: each may be as large as the ledger.
-    package static let kept = 2
+    private static let kept = 2
 
-    package let directory: String
+    let directory: String
 
     package init(directory: String) {
         self.directory = directory
@@ -20,7 +20,7 @@ package struct DamagedLedgers: Sendable {
     /// - Parameter time: seconds since 1970, for the name.
     /// - Returns: the path of the old ledger.
     /// - Throws: `Errno` of rename(2).
-    package func replace(_ ledger: String, with new: String, time: Int) throws(Errno) -> String {
+    func replace(_ ledger: String, with new: String, time: Int) throws(Errno) -> String {
         let aside = freeName(time)
         if link(ledger, aside) != 0 {
             // On file systems without hard links, there is no ledger for a moment.
@@ -33,7 +33,7 @@ package struct DamagedLedgers: Sendable {
     /// Renames a new ledger to its final name.
     ///
     /// - Throws: `Errno` of rename(2).
-    package func place(_ new: String, as ledger: String) throws(Errno) {
+    func place(_ new: String, as ledger: String) throws(Errno) {
         try retryingOnInterrupt { rename(new, ledger) }
         // The lock file belongs to readers of the old ledger. LMDB creates a new one.
         unlink(ledger + "-lock")

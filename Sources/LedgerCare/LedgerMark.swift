@@ -1,5 +1,5 @@
 /// How the last run left the ledger, as recorded in `<state>/ledger-mark`.
-package struct LedgerMark: Equatable, Sendable {
+struct LedgerMark: Equatable, Sendable {
     /// Phases of a run. Each word fits into 8 bytes, so that a new phase overwrites the old one in place.
     enum Phase: String, Sendable {
         /// The run was opening the ledger.

@@ -11,11 +11,6 @@ package struct LedgerTraces: Equatable, Sendable {
     /// Whether the ledger existed and is missing now.
     package var isLost: Bool { !hasLedger && !proofs.isEmpty }
 
-    package init(hasLedger: Bool, proofs: [String]) {
-        self.hasLedger = hasLedger
-        self.proofs = proofs
-    }
-
     /// Inspects a state directory without changing anything.
     package init(state: String) {
         let mark = Self.text(of: state + "/ledger-mark").flatMap(LedgerMark.init(line:))
@@ -23,7 +18,7 @@ package struct LedgerTraces: Equatable, Sendable {
     }
 
     /// Inspects a state directory, given the mark of the last run.
-    package init(state: String, mark: LedgerMark?) {
+    init(state: String, mark: LedgerMark?) {
         // A directory or other special file does not count as a loss: opening the ledger reports the problem.
         let status = try? FileStatus(path: state + "/ledger.lmdb")
         hasLedger = status.map { $0.kind != .regular || $0.size > 0 } ?? false

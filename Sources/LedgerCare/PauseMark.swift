@@ -6,7 +6,7 @@ import SystemPackage
 ///
 /// Only a start that lost its ledger reads the file. Otherwise the ledger's setting decides.
 package struct PauseMark: Sendable {
-    package static let name = "paused"
+    static let name = "paused"
 
     private let path: String
 

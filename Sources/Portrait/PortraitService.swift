@@ -9,13 +9,13 @@ package import UploadCore
 /// The observers of the portrait service.
 package struct PortraitOutlets: Sendable {
     /// Called after each change of a dropped file's report, in order.
-    package var report: @Sendable (PortraitReport) -> Void = { _ in }
+    var report: @Sendable (PortraitReport) -> Void = { _ in }
     /// Called for a file that changed after it was hashed, so that the uploader examines it again.
-    package var reconsider: @Sendable (RelativePath) -> Void = { _ in }
+    var reconsider: @Sendable (RelativePath) -> Void = { _ in }
     /// Called when the server refuses the session.
-    package var sessionRefused: @Sendable (FileError) -> Void = { _ in }
+    var sessionRefused: @Sendable (FileError) -> Void = { _ in }
     /// Called on each event of the profile picture, with the answer of `GET /v1/profile` at that moment; in order.
-    package var announce: @Sendable (_ event: PortraitEvent, _ profile: [UInt8]) -> Void = { _, _ in }
+    var announce: @Sendable (_ event: PortraitEvent, _ profile: [UInt8]) -> Void = { _, _ in }
 
     package init(
         report: @escaping @Sendable (PortraitReport) -> Void = { _ in },
@@ -33,10 +33,10 @@ package struct PortraitOutlets: Sendable {
 /// The avatar cache, where confirmed portraits are kept.
 package struct PortraitCache: Sendable {
     /// Stores a picture under a URL and pins it. Returns the file's absolute path; nil if the picture has no file.
-    package var adopt: @Sendable (_ picture: SharedDescriptor, _ url: String) async throws -> String?
+    var adopt: @Sendable (_ picture: SharedDescriptor, _ url: String) async throws -> String?
     /// Pins the picture kept under a URL. Returns the file's current absolute path; nil if the cache has no such
     /// picture.
-    package var pin: @Sendable (_ url: String) async -> String?
+    var pin: @Sendable (_ url: String) async -> String?
 
     package init(
         adopt: @escaping @Sendable (_ picture: SharedDescriptor, _ url: String) async throws -> String?,
@@ -56,27 +56,27 @@ package actor PortraitService {
     /// Everything the service depends on.
     package struct Parts: Sendable {
         /// Absolute path of the state directory.
-        package var state: String
+        var state: String
         /// Absolute path of the avatar mirror.
-        package var avatars: String
+        var avatars: String
         /// The outbox.
-        package var files: OutboxFiles
+        var files: OutboxFiles
         /// Draws the pictures.
-        package var pictures: any PictureWorking
+        var pictures: any PictureWorking
         /// Receives the pictures; nil if the protocol has no profile pictures.
-        package var remote: (any PortraitRemote)?
+        var remote: (any PortraitRemote)?
         /// Keeps the confirmed pictures.
-        package var cache: PortraitCache
+        var cache: PortraitCache
         /// Returns the signed-in account; nil without a token.
-        package var account: @Sendable () -> String?
+        var account: @Sendable () -> String?
         /// JPEG quality, 1…100.
-        package var quality: Int
+        var quality: Int
         /// Pictures with more pixels are refused.
-        package var maximumPixels: Int
+        var maximumPixels: Int
         /// `upload.retry_interval`.
-        package var retryInterval: Duration
-        package var clock: any Clocks
-        package var logger: Logger
+        var retryInterval: Duration
+        var clock: any Clocks
+        var logger: Logger
 
         package init(
             state: String, avatars: String, files: OutboxFiles, pictures: any PictureWorking,

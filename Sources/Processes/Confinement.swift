@@ -10,9 +10,9 @@ import SystemPackage
 /// filter (man 2 seccomp) on x86-64, ARM64 and RISC-V.
 package struct Confinement: Sendable {
     /// The program to run, at any path.
-    package var program: String
+    var program: String
     /// Open files that may be reopened through `/proc/self/fd`.
-    package var readable: [SharedDescriptor]
+    var readable: [SharedDescriptor]
 
     /// Creates the access rules of a program.
     package init(program: String, readable: [SharedDescriptor] = []) {

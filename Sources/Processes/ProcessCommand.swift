@@ -5,17 +5,17 @@ package import LinuxSystem
 /// descriptor.
 package struct ProcessCommand: Sendable {
     /// Absolute path.
-    package var program: String
+    var program: String
     /// Arguments, without the program's name.
-    package var arguments: [String]
+    var arguments: [String]
     /// The whole environment.
-    package var environment: [String: String]
+    var environment: [String: String]
     /// The descriptors 0, 1, 2 and so on of the process.
-    package var descriptors: [SharedDescriptor]
+    var descriptors: [SharedDescriptor]
     /// Resource limits.
-    package var limits: ProcessLimits
+    var limits: ProcessLimits
     /// Access limits; nil if the program sandboxes itself.
-    package var confinement: Confinement?
+    var confinement: Confinement?
 
     /// Creates a command.
     package init(
@@ -31,21 +31,21 @@ package struct ProcessCommand: Sendable {
     }
 
     /// Sufficient for system programs: messages in English, times in UTC.
-    package static let plainEnvironment = ["LC_ALL": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "TZ": "UTC"]
+    private static let plainEnvironment = ["LC_ALL": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "TZ": "UTC"]
 }
 
 /// Resource limits of a process (man 2 setrlimit); nil: no limit. Core files are never written.
 package struct ProcessLimits: Equatable, Sendable {
     /// Processor time over the whole life, in seconds.
-    package var processorSeconds: UInt64?
+    var processorSeconds: UInt64?
     /// Address space in bytes, so that an allocation fails before the machine runs out of memory.
-    package var addressSpace: UInt64?
+    var addressSpace: UInt64?
     /// Maximum size of a written file in bytes.
-    package var fileSize: UInt64?
+    var fileSize: UInt64?
     /// Maximum number of open descriptors.
-    package var openFiles: UInt64?
+    var openFiles: UInt64?
     /// Added to the nice value, because uploads have precedence.
-    package var niceness: Int32
+    var niceness: Int32
 
     /// Creates limits.
     package init(

@@ -22,7 +22,7 @@ package enum BearerToken {
 
     /// Returns the token on the first line of a file or an environment variable, without surrounding white space;
     /// `nil` if that line is not a token.
-    package static func firstLine(of text: String) -> String? { try? parse(String(text.prefix { !$0.isNewline })) }
+    static func firstLine(of text: String) -> String? { try? parse(String(text.prefix { !$0.isNewline })) }
 
     private static func trimmed(_ line: Substring) -> String {
         let start = line.drop(while: \.isWhitespace)

@@ -43,7 +43,7 @@ package final class Credentials: Sendable {
 
     /// Sets the account that sends the requests. If the only token is one that `login` stored for another account, no
     /// token is used and the agent restarts for that account.
-    package func belong(to account: Account) {
+    func belong(to account: Account) {
         let owner = Owner(name: account.name, session: account.session, onOther: account.change)
         state.withLock { $0.owner = owner }
     }

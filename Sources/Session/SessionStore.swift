@@ -22,14 +22,14 @@ package struct SessionStore: Sendable {
     }
 
     /// Returns the stored session; `nil` if the session is missing or invalid.
-    package func load() -> StoredSession? {
+    func load() -> StoredSession? {
         guard let token = read(Self.token) else { return nil }
         return try? StoredSession(token: token, user: storedUser)
     }
 
     /// Whether the session was discarded and no other was stored since. Nothing may be sent then, not even without a
     /// token.
-    package var isSignedOut: Bool {
+    var isSignedOut: Bool {
         (try? FileStatus(path: "\(state)/\(Self.signedOut)")) != nil && (try? FileStatus(path: "\(state)/token")) == nil
     }
 

@@ -1,7 +1,7 @@
 import Glibc
-package import LinuxSystem
+import LinuxSystem
 import SystemPackage
-package import UploadCore
+import UploadCore
 
 // Sidecars that belong to no file.
 extension SidecarStore {
@@ -10,7 +10,7 @@ extension SidecarStore {
     private static let temporaryAge: Int64 = 60
 
     /// Returns the content of a sidecar and its modification time in nanoseconds since 1970.
-    package func lastWord(of subject: SidecarSubject) -> (word: SidecarWord, written: Int64)? {
+    func lastWord(of subject: SidecarSubject) -> (word: SidecarWord, written: Int64)? {
         guard let directory = try? existing(subject.directory), let name = find(subject, in: directory),
             let text = Self.content(of: name, in: directory, atMost: Self.longest), let word = SidecarWord(text),
             let status = try? directory.status(name)
@@ -19,7 +19,7 @@ extension SidecarStore {
     }
 
     /// Returns the owner of a sidecar, judged by place and text; `nil` for a foreign file.
-    package static func owner(
+    static func owner(
         of name: [UInt8], in directory: Directory, at path: RelativePath
     ) -> (subject: SidecarSubject, word: SidecarWord)? {
         guard let text = content(of: name, in: directory, atMost: longest) else { return nil }

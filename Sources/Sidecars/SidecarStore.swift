@@ -2,8 +2,8 @@ package import AgentConfiguration
 import Glibc
 import Intake
 package import LinuxSystem
-package import SystemPackage
-package import UploadCore
+import SystemPackage
+import UploadCore
 
 /// Writes, moves and removes sidecar files.
 ///
@@ -21,7 +21,7 @@ package struct SidecarStore: Sendable {
     private let tree: Tree
 
     /// Whether sidecars stand in the outbox.
-    package var standBesideFiles: Bool { if case .outbox = tree { true } else { false } }
+    var standBesideFiles: Bool { if case .outbox = tree { true } else { false } }
 
     /// Root of a separate tree of sidecars.
     var mirrorRoot: String? { if case .mirror(let root) = tree { root } else { nil } }
@@ -46,9 +46,9 @@ package struct SidecarStore: Sendable {
     private static let attempts = 100
 
     /// Number of bytes that suffice to recognise a sidecar, even with the longest path.
-    package static let head = 1 << 16
+    static let head = 1 << 16
     /// Maximum size of a sidecar: enough for a source whose files have the longest names.
-    package static let longest = 1 << 24
+    static let longest = 1 << 24
 
     /// Writes the sidecar of a file or source.
     ///
@@ -58,7 +58,7 @@ package struct SidecarStore: Sendable {
     ///   - known: the name of an earlier write in this run; `nil` if there was none.
     /// - Returns: the current name.
     /// - Throws: `Errno`; `.noSuchFileOrDirectory` if the directory is gone, `.staleNFSFileHandle` if the outbox is.
-    package func write(_ text: [UInt8], for subject: SidecarSubject, known: [UInt8]?) throws(Errno) -> [UInt8] {
+    func write(_ text: [UInt8], for subject: SidecarSubject, known: [UInt8]?) throws(Errno) -> [UInt8] {
         let directory = try open(subject.directory)
         let (temporary, descriptor) = try makeTemporary(for: subject, in: directory)
         do {
@@ -93,7 +93,7 @@ package struct SidecarStore: Sendable {
 
     /// Whether the sidecar of a file or source contains all these pieces of text. After a crash, this tells a final
     /// sidecar from an older one.
-    package func sidecar(of subject: SidecarSubject, holds pieces: [String]) -> Bool {
+    func sidecar(of subject: SidecarSubject, holds pieces: [String]) -> Bool {
         guard let directory = try? open(subject.directory), let name = find(subject, in: directory),
             let content = Self.content(of: name, in: directory, atMost: Self.longest)
         else { return false }
@@ -102,7 +102,7 @@ package struct SidecarStore: Sendable {
     }
 
     /// Returns the beginning of a file that may be a sidecar; `nil` if the file can't be one.
-    package static func content(of name: [UInt8], in directory: Directory, atMost limit: Int) -> [UInt8]? {
+    static func content(of name: [UInt8], in directory: Directory, atMost limit: Int) -> [UInt8]? {
         guard let descriptor = try? directory.open(name, flags: O_RDONLY | O_NOFOLLOW),
             let status = try? FileStatus(of: descriptor.rawValue), status.kind == .regular
         else { return nil }
@@ -122,7 +122,7 @@ package struct SidecarStore: Sendable {
     }
 
     /// Opens a directory of the tree, which must exist.
-    package func existing(_ path: RelativePath) throws(Errno) -> Directory {
+    func existing(_ path: RelativePath) throws(Errno) -> Directory {
         switch tree {
         case .outbox(let outbox): return try outbox.open().directory(path.bytes)
         case .mirror(let root): return try Directory(path: root).directory(path.bytes)
@@ -170,12 +170,12 @@ package struct SidecarStore: Sendable {
     }
 
     /// The possible names of a sidecar. The usual one comes first.
-    package static func names(of subject: SidecarSubject) -> some Sequence<[UInt8]> {
+    static func names(of subject: SidecarSubject) -> some Sequence<[UInt8]> {
         (1...attempts).lazy.map { SidecarName.name(for: subject.name, copy: $0) }
     }
 
     /// Returns the name of the existing sidecar; `nil` if there is none.
-    package func find(_ subject: SidecarSubject, in directory: Directory) -> [UInt8]? {
+    func find(_ subject: SidecarSubject, in directory: Directory) -> [UInt8]? {
         var mayBeFree = subject.mayHaveGivenWay
         for name in Self.names(of: subject) {
             if isSidecar(name, of: subject, in: directory) { return name }

@@ -11,7 +11,7 @@ package import UploadCore
 package struct SidecarSweep {
     package let files: OutboxFiles
     package let store: SidecarStore
-    package let rules: IntakeRules
+    let rules: IntakeRules
 
     package init(files: OutboxFiles, store: SidecarStore, rules: IntakeRules) {
         self.files = files

@@ -1,13 +1,13 @@
 import AgentConfiguration
 import Intake
-package import UploadCore
+import UploadCore
 
 /// A sidecar or temporary file of the agent whose file does not exist in the outbox.
 package struct StraySidecar: Equatable, Sendable {
     /// The directory of the sidecar, relative to the root of the tree of sidecars.
-    package var directory: RelativePath
+    var directory: RelativePath
     /// The file name of the sidecar.
-    package var name: [UInt8]
+    var name: [UInt8]
     /// The described file or source, judged by place and text; `nil` for a temporary file.
     package var subject: SidecarSubject?
     /// Whether the sidecar reports an upload under way for the file at this very path.

@@ -187,7 +187,7 @@ package struct ServiceInstaller {
 
 extension CommandOutcome {
     /// The program's first output line; without output, its status.
-    package var firstLine: String {
+    var firstLine: String {
         let line = output.split(separator: "\n").first.map { DisplayText.escaped(String($0)) }
         return line ?? "status \(status)"
     }

@@ -11,7 +11,7 @@ import UploadCore
 /// same stem.
 package enum ServiceName {
     /// The system-wide configuration file.
-    package static let systemFile = "/etc/outbox/agent.toml"
+    private static let systemFile = "/etc/outbox/agent.toml"
 
     private static let longestStem = 40
 

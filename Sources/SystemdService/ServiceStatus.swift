@@ -3,29 +3,29 @@ import AgentSupport
 /// The status of a service.
 package struct ServiceStatus: Equatable, Sendable, Encodable {
     /// `NAME.service`.
-    package var unit: String
+    var unit: String
     /// Path of the unit file.
-    package var path: String
+    var path: String
     /// `user` or `system`.
-    package var scope: String
+    var scope: String
     /// Whether the unit file exists and was written by `outbox service install`.
-    package var installed = false
+    var installed = false
     /// systemd's word: `enabled`, `disabled`, …; nil if systemd can't be asked.
-    package var enabled: String?
+    var enabled: String?
     /// systemd's words: `active (running)`, `failed (watchdog)`, …; nil if systemd can't be asked.
-    package var active: String?
+    var active: String?
     /// Process id of the agent; nil if it does not run.
-    package var pid: Int32?
+    var pid: Int32?
     /// The agent's own status line.
-    package var status: String?
+    var status: String?
     /// Number of restarts since the service was installed or reset.
-    package var restarts: Int?
+    var restarts: Int?
     /// Whether the user's services run without a login; nil for system units.
-    package var linger: Bool?
+    var linger: Bool?
     /// The command that shows the log.
-    package var log = ""
+    var log = ""
     /// Why some of the values are unknown.
-    package var problem: String?
+    var problem: String?
 
     init(unit: String, path: String, scope: String) {
         self.unit = unit
@@ -39,7 +39,7 @@ package struct ServiceStatus: Equatable, Sendable, Encodable {
     }
 
     /// Reads the output of `systemctl show`: lines of `Name=value`.
-    package mutating func take(_ properties: String) {
+    mutating func take(_ properties: String) {
         var values: [Substring: String] = [:]
         for line in properties.split(separator: "\n") {
             let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -4,17 +4,17 @@ import AgentSupport
 /// The unit that runs the agent of one configuration, and its text.
 package struct ServiceUnit: Sendable {
     /// The first line of every unit file written by `outbox`. A file without this line is foreign and stays untouched.
-    package static let marker =
+    static let marker =
         "# Written by `outbox service install`, which replaces it; `outbox service uninstall` removes it."
 
     /// The unit's name, without `.service`.
     package let name: String
     /// The service manager that runs the unit.
-    package let scope: ServiceScope
+    let scope: ServiceScope
     /// The text of the unit file.
     package let text: String
     /// Directories that must exist before the service starts.
-    package let directories: [String]
+    let directories: [String]
 
     /// Composes the unit.
     ///

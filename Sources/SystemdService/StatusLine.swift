@@ -4,13 +4,13 @@ package import UploadCore
 /// The agent's state in one line, as `systemctl status` shows it.
 package struct StatusLine: Sendable {
     /// Number of uploads by state. A state without uploads may be missing.
-    package var counts: [FileState: Int] = [:]
+    var counts: [FileState: Int] = [:]
     /// Total upload speed.
-    package var bytesPerSecond: UInt64 = 0
+    var bytesPerSecond: UInt64 = 0
     /// Whether everything is paused until `resume --all`.
-    package var isPaused = false
+    var isPaused = false
     /// Problems that stop uploads, most important first.
-    package var problems: [String] = []
+    var problems: [String] = []
 
     package init(
         counts: [FileState: Int] = [:], bytesPerSecond: UInt64 = 0, isPaused: Bool = false, problems: [String] = []

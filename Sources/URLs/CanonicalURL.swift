@@ -35,7 +35,7 @@ package struct CanonicalURL: Equatable, Sendable {
     package var text: String { scheme + textBehindScheme }
 
     /// The URL from the two slashes on.
-    package var textBehindScheme: String {
+    private var textBehindScheme: String {
         var bytes = Array("//\(host)".utf8)
         if let port { bytes += Array(":\(port)".utf8) }
         for part in path { bytes += [UInt8(ascii: "/")] + part }

@@ -31,7 +31,7 @@ package enum HostName {
     /// brackets as RFC 5952 writes them.
     ///
     /// - Parameter name: An IPv6 address in brackets.
-    package static func canonical(_ name: Substring) throws(URLRefusal) -> String {
+    static func canonical(_ name: Substring) throws(URLRefusal) -> String {
         if name.utf8.first == UInt8(ascii: "[") { return try addressInBrackets(name) }
         if name.isEmpty { throw URLRefusal("it has no host") }
         var labels: [String] = []

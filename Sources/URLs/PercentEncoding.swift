@@ -10,7 +10,7 @@ package enum PercentEncoding {
 
     /// Returns the canonical form of a path or query. Escapes get upper-case digits, characters that need an escape
     /// are escaped, a `%` that begins no escape becomes `%25`, and everything else stays unchanged.
-    package static func canonical(_ text: Substring.UTF8View) -> [UInt8] {
+    static func canonical(_ text: Substring.UTF8View) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
         var rest = text
@@ -31,7 +31,7 @@ package enum PercentEncoding {
     ///
     /// `%2E` is another spelling of the dot (RFC 3986, section 6.2.2.2). Components of dots only have the same meaning
     /// for all servers in either spelling: they become `.` and `..`.
-    package static func canonicalPart(_ text: Substring.UTF8View) -> [UInt8] {
+    static func canonicalPart(_ text: Substring.UTF8View) -> [UInt8] {
         let part = canonical(text)
         var rest = part[...]
         var dots = 0

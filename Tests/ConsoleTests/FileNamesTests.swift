@@ -1,4 +1,4 @@
-import AgentConfiguration
+@testable import AgentConfiguration
 import Foundation
 import Reports
 import TestSupport

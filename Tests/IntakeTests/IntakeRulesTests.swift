@@ -1,4 +1,4 @@
-import AgentConfiguration
+@testable import AgentConfiguration
 import LinuxSystem
 import TestSupport
 import Testing

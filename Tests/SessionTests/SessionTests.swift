@@ -1,4 +1,4 @@
-import AgentConfiguration
+@testable import AgentConfiguration
 import Glibc
 import LinuxSystem
 import TestSupport

@@ -1,7 +1,7 @@
 import Intake
 import Reports
 import Testing
-import UploadCore
+@testable import UploadCore
 
 @testable import Sidecars
 

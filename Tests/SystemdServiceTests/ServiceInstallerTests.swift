@@ -1,4 +1,4 @@
-import AgentConfiguration
+@testable import AgentConfiguration
 import AgentSupport
 import Foundation
 import Processes

@@ -1,4 +1,4 @@
-import AgentSupport
+@testable import AgentSupport
 import Testing
 
 @testable import SystemdService

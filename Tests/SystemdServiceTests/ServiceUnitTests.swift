@@ -1,5 +1,5 @@
-import AgentConfiguration
-import AgentSupport
+@testable import AgentConfiguration
+@testable import AgentSupport
 import Foundation
 import TestSupport
 import Testing

@@ -74,5 +74,5 @@ package enum Check: String, Sendable, Encodable, CaseIterable {
     case linger
 
     /// The title in the printed lines.
-    package var title: String { String(rawValue.map { $0 == "_" ? " " : $0 }) }
+    var title: String { String(rawValue.map { $0 == "_" ? " " : $0 }) }
 }

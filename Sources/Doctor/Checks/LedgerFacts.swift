@@ -1,7 +1,7 @@
 import LedgerCare
 
 /// Observations about the ledger, made without opening it.
-package struct LedgerFacts: Equatable, Sendable {
+struct LedgerFacts: Equatable, Sendable {
     /// The state directory.
     var state: String
     var traces: LedgerTraces

@@ -1,5 +1,5 @@
 /// The server's answer to a harmless question of the fileSection protocol.
-package struct ServerFacts: Equatable, Sendable {
+struct ServerFacts: Equatable, Sendable {
     /// An HTTP answer.
     struct Answer: Equatable, Sendable {
         var status: Int

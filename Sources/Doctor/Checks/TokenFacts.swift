@@ -1,7 +1,7 @@
 import AgentSupport
 
 /// The places searched for a bearer token, and their contents.
-package struct TokenFacts: Equatable, Sendable {
+struct TokenFacts: Equatable, Sendable {
     /// The sources of a token, in the order of the search.
     enum Source: Equatable, Sendable {
         case environment

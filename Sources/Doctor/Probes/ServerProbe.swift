@@ -8,16 +8,16 @@ import URLs
 
 /// Examines the server, within a bounded time.
 package struct ServerProbe: Sendable {
-    package let configuration: Configuration
-    package let environment: [String: String]
-    package let token: TokenFacts
-    package let version: String
+    let configuration: Configuration
+    let environment: [String: String]
+    let token: TokenFacts
+    let version: String
 
     /// Time limit for each of: the name, the connection, the answer.
     private static let limit = Duration.seconds(10)
 
     /// Findings about proxy, name, connection, certificate, answer, credentials, fragment header and clock.
-    package func findings() async -> [Finding] {
+    func findings() async -> [Finding] {
         let url = configuration.remote.url
         guard let address = try? WebAddress(url) else { return [] }
         let proxy = ProxyFacts(url: url, environment: environment)

@@ -5,18 +5,18 @@ package struct SourceSidecar: Decodable, Equatable {
         case signedOut = "signed_out"
         case done, failed, cancelled, rejected
 
-        package var isFinal: Bool { [.done, .failed, .cancelled, .rejected].contains(self) }
+        var isFinal: Bool { [.done, .failed, .cancelled, .rejected].contains(self) }
     }
 
     package struct File: Decodable, Equatable {
         package var path: String
-        package var name: String
+        var name: String
         package var key: String?
-        package var kind: String?
+        var kind: String?
         package var state: Sidecar.State
         package var progress: Double
-        package var size: Int?
-        package var url: String?
+        var size: Int?
+        var url: String?
         package var error: Sidecar.Failure?
 
         /// A file entry made up by a test.
@@ -29,10 +29,10 @@ package struct SourceSidecar: Decodable, Equatable {
         }
     }
 
-    package var version: Int
+    var version: Int
     package var id: String
     package var path: String
-    package var path_bytes: String?
+    var path_bytes: String?
     package var title: String
     package var cover: String?
     package var state: State
@@ -45,7 +45,7 @@ package struct SourceSidecar: Decodable, Equatable {
     package var pending_changes: [String]
     package var next_attempt_at: String?
     package var error: Sidecar.Failure?
-    package var accepted_at: String?
+    var accepted_at: String?
     package var finished_at: String?
     package var updated_at: String?
 

@@ -33,8 +33,6 @@ package struct Judge {
 
     /// All paths with an expected outcome.
     package var paths: [String] { places.keys.sorted() }
-    /// All contents that the server must store in the end, once each.
-    package var contents: Set<String> { Set(places.values.flatMap(\.acceptable)) }
 
     /// Returns those of `paths` without an outcome so far.
     package func unfinished(

@@ -5,8 +5,6 @@ package struct Verdict: Equatable {
     package var mixtures: [String] = []
     package var violations: [String] = []
 
-    package init() {}
-
     package var isClean: Bool { lost.isEmpty && duplicates.isEmpty && mixtures.isEmpty && violations.isEmpty }
 
     /// `0 lost, 0 duplicates, 0 mixtures`, plus the number of protocol violations if there are any.

@@ -5,9 +5,9 @@ package import TestSupport
 package struct MixedLoad {
     package struct Drop {
         package let name: String
-        package let media: SampleMedia
+        let media: SampleMedia
         package let size: Int
-        package let seed: UInt64
+        let seed: UInt64
     }
 
     package private(set) var drops: [Drop] = []

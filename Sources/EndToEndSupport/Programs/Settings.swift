@@ -15,7 +15,7 @@ package enum Setting: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
     package init(booleanLiteral value: Bool) { self = .boolean(value) }
     package init(arrayLiteral elements: String...) { self = .list(elements) }
 
-    package var toml: String {
+    var toml: String {
         switch self {
         case .string(let value): Self.quoted(value)
         case .integer(let value): String(value)
@@ -29,7 +29,7 @@ package enum Setting: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
     }
 
     /// Returns the whole file: plain keys first, then a table per section.
-    package static func document(_ settings: Settings) -> String {
+    static func document(_ settings: Settings) -> String {
         var sections: [String: [String]] = [:]
         for (key, value) in settings.sorted(by: { $0.key < $1.key }) {
             let parts = key.split(separator: ".", maxSplits: 1)

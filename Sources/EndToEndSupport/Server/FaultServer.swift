@@ -8,7 +8,7 @@ package final class FaultServer: Sendable {
     package enum Endpoint: String, CaseIterable, CustomStringConvertible {
         case preLoad, upload, isFinish, delete, commit, portrait, other
 
-        package init(target: String) {
+        init(target: String) {
             let name = target.split(separator: "/").last?.split(separator: ".").first.map(String.init) ?? ""
             switch target {
             case "/user/portrait.do": self = .portrait
@@ -139,7 +139,6 @@ package final class FaultServer: Sendable {
     package func require(token: String?) { require(tokens: token.map { [$0: ""] }) }
     /// Rejects requests without one of these bearer tokens with 401 from now on. The values are the users' names.
     package func require(tokens: [String: String]?) { desk.shared.withLock { $0.users = tokens } }
-    package func stop() { listener.stop() }
 }
 
 // MARK: - Answers

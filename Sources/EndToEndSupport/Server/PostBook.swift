@@ -14,7 +14,7 @@ package struct PostBook {
         package let sourceId: String
         package let revision: Int
         package let title: String
-        package let cover: String?
+        let cover: String?
         package let fileIds: [String]
         package let createDate: String
 

@@ -1,21 +1,21 @@
-package import Foundation
+import Foundation
 
 /// A parsed `upload.do` request: the `file_block` header and the single part of the multipart body.
-package struct SectionPart {
-    package struct Block: Decodable {
-        package var id: String
-        package var totalSize: Int
-        package var blockTotal: Int
-        package var blockNo: Int
+struct SectionPart {
+    struct Block: Decodable {
+        var id: String
+        var totalSize: Int
+        var blockTotal: Int
+        var blockNo: Int
     }
 
-    package let block: Block
-    package let filename: String
-    package let type: String
-    package let content: Data
+    let block: Block
+    let filename: String
+    let type: String
+    let content: Data
 
     /// - Throws: ``Surprise`` with the violation of contract 4.
-    package init(fileBlock: String?, contentType: String?, body: Data) throws {
+    init(fileBlock: String?, contentType: String?, body: Data) throws {
         guard let fileBlock else { throw Surprise("upload.do without a file_block header") }
         guard let block = Self.block(fileBlock) else {
             throw Surprise("file_block is not an array of one block: \(fileBlock)")
@@ -51,7 +51,7 @@ package struct SectionPart {
     }
 
     /// Returns the single block in a `file_block` header, or nil if the header is malformed.
-    package static func block(_ header: String) -> Block? {
+    static func block(_ header: String) -> Block? {
         guard let blocks = try? JSONDecoder().decode([Block].self, from: Data(header.utf8)), blocks.count == 1 else {
             return nil
         }
@@ -79,7 +79,7 @@ package struct SectionPart {
     }
 
     /// Contract 4: fragment n covers bytes [n × 524288, …).
-    package static let size = 524_288
+    static let size = 524_288
 
     private static func parameter(_ name: String, of header: String) -> String? {
         for piece in header.components(separatedBy: ";").dropFirst() {

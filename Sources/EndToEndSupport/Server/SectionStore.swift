@@ -16,11 +16,11 @@ package struct SectionStore {
     }
 
     package struct Upload {
-        package var user = ""
+        var user = ""
         package var fileName: String
-        package var size: Int
+        var size: Int
         package var md5: String
-        package var blocks: [Int: Data] = [:]
+        var blocks: [Int: Data] = [:]
         package var received: Set<Int> = []
         package var finished = false
         /// A fault dropped all received blocks, and none has arrived since.
@@ -28,16 +28,16 @@ package struct SectionStore {
     }
 
     /// The answer to a request: the `code`, `message` and `data` of the reply.
-    package struct Answer {
-        package var code = 200
-        package var message = "ok"
-        package var data: [String: any Sendable] = [:]
+    struct Answer {
+        var code = 200
+        var message = "ok"
+        var data: [String: any Sendable] = [:]
     }
 
     /// If false, the server counts and discards bodies, so that large files cost no memory.
-    package var keepsContent = true
+    var keepsContent = true
     /// If true, preLoad names finished content in `existing`.
-    package var tellsExisting = false
+    var tellsExisting = false
 
     package private(set) var uploads: [String: Upload] = [:]
     package private(set) var deleted: Set<String> = []
@@ -111,7 +111,7 @@ package struct SectionStore {
         var fileIds: [String]
     }
 
-    package mutating func preLoad(_ body: Data, user: String) -> Answer {
+    mutating func preLoad(_ body: Data, user: String) -> Answer {
         guard let request = try? JSONDecoder().decode(PreLoad.self, from: body) else {
             return refuse("preLoad body: \(String(decoding: body, as: UTF8.self))")
         }
@@ -142,14 +142,14 @@ package struct SectionStore {
     }
 
     /// Stores a portrait under a URL of its own.
-    package mutating func portrait(_ body: Data, host: String) -> Answer {
+    mutating func portrait(_ body: Data, host: String) -> Answer {
         guard body.range(of: Data("name=\"portrait\"".utf8)) != nil, body.range(of: Data([0xFF, 0xD8, 0xFF])) != nil
         else { return refuse("a portrait without a JPEG in a part named portrait") }
         portraits.append(body)
         return Answer(data: ["userImg": "http://\(host)/u/\(portraits.count).jpg!150x150"])
     }
 
-    package mutating func upload(fileBlock: String?, contentType: String?, body: Data, user: String) -> Answer {
+    mutating func upload(fileBlock: String?, contentType: String?, body: Data, user: String) -> Answer {
         let part: SectionPart
         do {
             part = try SectionPart(fileBlock: fileBlock, contentType: contentType, body: body)
@@ -174,7 +174,7 @@ package struct SectionStore {
     }
 
     /// Counts a fragment without checking its bytes, for a server that discards bodies.
-    package mutating func count(fileBlock: String?, bodyLength: Int, user: String) -> Answer {
+    mutating func count(fileBlock: String?, bodyLength: Int, user: String) -> Answer {
         guard let header = fileBlock, let block = SectionPart.block(header), var upload = upload(block.id, of: user)
         else {
             return Answer(code: 404, message: "no upload for \(fileBlock ?? "no file_block")")
@@ -191,7 +191,7 @@ package struct SectionStore {
         return Answer()
     }
 
-    package mutating func isFinish(_ body: Data, user: String) -> Answer {
+    mutating func isFinish(_ body: Data, user: String) -> Answer {
         guard let request = try? JSONDecoder().decode(Identifiers.self, from: body) else {
             return refuse("isFinish body: \(String(decoding: body, as: UTF8.self))")
         }
@@ -246,7 +246,7 @@ package struct SectionStore {
     }
 
     /// Rolls back uploads, like a server whose assembly failed.
-    package mutating func loseBlocks(_ ids: [String]) {
+    mutating func loseBlocks(_ ids: [String]) {
         for id in ids {
             lostBlocks += uploads[id]?.received.count ?? 0
             uploads[id]?.blocks = [:]
@@ -255,7 +255,7 @@ package struct SectionStore {
         }
     }
 
-    package mutating func delete(_ body: Data, user: String) -> Answer {
+    mutating func delete(_ body: Data, user: String) -> Answer {
         guard let request = try? JSONDecoder().decode(Identifiers.self, from: body) else {
             return refuse("delete body: \(String(decoding: body, as: UTF8.self))")
         }
@@ -266,7 +266,7 @@ package struct SectionStore {
         return Answer()
     }
 
-    package mutating func commit(_ body: Data, user: String) -> Answer {
+    mutating func commit(_ body: Data, user: String) -> Answer {
         let (uploads, announced) = (uploads, announced)
         let (answer, violation) = posts.commit(body, user: user) { id in
             guard let upload = uploads[id], upload.user == user else { return nil }
@@ -277,7 +277,7 @@ package struct SectionStore {
     }
 
     /// Returns the files in a request. An unknown id becomes a file with the id as its name and no content.
-    package func files(in body: Data, fileBlock: String?) -> [File] {
+    func files(in body: Data, fileBlock: String?) -> [File] {
         if let request = try? JSONDecoder().decode(PreLoad.self, from: body) {
             return request.files.map { File(name: $0.fileName, path: $0.path, md5: $0.md5) }
         }

@@ -4,9 +4,9 @@ package struct Ownership: Equatable, Sendable {
     /// A period during which another account was signed in.
     package struct Turn: Equatable, Sendable {
         /// The account as records name it; `nobody` if no account was signed in.
-        package var account: String
+        var account: String
         /// When the next account signed in, in nanoseconds since 1970.
-        package var until: Int64
+        var until: Int64
 
         package init(account: String, until: Int64) {
             self.account = account
@@ -17,7 +17,7 @@ package struct Ownership: Equatable, Sendable {
     /// The account signed in now, or the last one; nil if no account ever signed in by name.
     package let present: String?
     /// Earlier turns, oldest first. They decide who owns unknown files that the first scan finds.
-    package let turns: [Turn]
+    let turns: [Turn]
 
     /// Creates the ownership as known at start.
     package init(present: String?, turns: [Turn] = [], legacy: String? = nil) {
@@ -33,7 +33,7 @@ package struct Ownership: Equatable, Sendable {
     package static let nobody = ""
 
     /// Returns the owner named by a record; nil if the next account to sign in takes the file.
-    package func owner(_ account: String?) -> String? { account == Self.nobody ? nil : account ?? legacy }
+    func owner(_ account: String?) -> String? { account == Self.nobody ? nil : account ?? legacy }
 
     /// Returns the account that must sign in before the file can be sent; nil if the present or any account can send
     /// it.
@@ -48,7 +48,7 @@ package struct Ownership: Equatable, Sendable {
     ///   - changed: the file's ctime in nanoseconds since 1970; nil if unknown. Renaming and linking change ctime too,
     ///     so ctime says when the file arrived.
     ///   - isFound: whether the first scan found the file. Such a file may have arrived long before.
-    package func owner(changed: Int64?, isFound: Bool) -> String? {
+    func owner(changed: Int64?, isFound: Bool) -> String? {
         guard isFound, let changed, let turn = turns.first(where: { changed < $0.until }) else { return present }
         return owner(turn.account) ?? present
     }

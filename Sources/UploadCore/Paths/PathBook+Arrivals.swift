@@ -295,7 +295,7 @@ extension PathBook {
     }
 
     /// Forgets everything about the intake of a path.
-    package mutating func forgetIntake(of path: RelativePath) {
+    mutating func forgetIntake(of path: RelativePath) {
         hashing[path] = nil
         hashedBytes[path] = nil
         earlyFacts[path] = nil

@@ -8,11 +8,11 @@ package struct PathBook: Sendable {
     /// The part of the configuration that concerns paths.
     package struct Rules: Sendable {
         /// The folder whose pictures are profile pictures; nil if there is none.
-        package var portraitFolder: RelativePath?
+        var portraitFolder: RelativePath?
         /// Whether files stay in the outbox after their upload.
-        package var keepsFiles: Bool
+        var keepsFiles: Bool
         /// How long an outcome stays visible after its file is gone.
-        package var retention: Duration
+        var retention: Duration
 
         package init(portraitFolder: RelativePath? = nil, keepsFiles: Bool = true, retention: Duration) {
             self.portraitFolder = portraitFolder
@@ -46,7 +46,7 @@ package struct PathBook: Sendable {
     }
 
     /// How long a name must be gone before the removal counts.
-    package static let removalGrace = Duration.seconds(2)
+    static let removalGrace = Duration.seconds(2)
 
     let rules: Rules
     /// Records of all paths not in a final state. The ledger holds the others.

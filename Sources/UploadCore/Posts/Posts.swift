@@ -8,11 +8,11 @@ package struct Posts: Sendable {
     /// The part of the configuration that concerns posts.
     package struct Rules: Sendable {
         /// What holds for paths.
-        package var paths: PathBook.Rules
+        var paths: PathBook.Rules
         /// Whether files are deleted after their upload (`intake.after_upload`).
-        package var deletesFiles: Bool
+        var deletesFiles: Bool
         /// The scope of the server's confirmations.
-        package var scope: RemoteScope
+        var scope: RemoteScope
 
         package init(paths: PathBook.Rules, deletesFiles: Bool = false, scope: RemoteScope) {
             self.paths = paths
@@ -22,7 +22,7 @@ package struct Posts: Sendable {
     }
 
     /// The shortest time between two reports of progress.
-    package static let reportPace = Duration.milliseconds(250)
+    private static let reportPace = Duration.milliseconds(250)
     /// How long a post waits for the watch to report existing files. The watch reports polled files within seconds.
     static let watchPatience = Duration.seconds(60)
 
@@ -209,7 +209,7 @@ package struct Posts: Sendable {
     }
 
     /// Whether a post waits until its owner signs in.
-    package func isParked(_ post: SourceRecord) -> Bool { ownership.isParked(post.account) }
+    func isParked(_ post: SourceRecord) -> Bool { ownership.isParked(post.account) }
 
     // MARK: Machines
 

@@ -23,7 +23,7 @@ package struct SourceBook: Sendable {
 
     package init() {}
 
-    package var isEmpty: Bool { entries.isEmpty }
+    var isEmpty: Bool { entries.isEmpty }
     package var directories: [RelativePath] { entries.keys.sorted() }
 
     package subscript(_ directory: RelativePath) -> Entry? {
@@ -35,7 +35,7 @@ package struct SourceBook: Sendable {
     }
 
     /// Returns the directory of the post with an id.
-    package func directory(withID id: String) -> RelativePath? { entries.first { $0.value.record.id == id }?.key }
+    func directory(withID id: String) -> RelativePath? { entries.first { $0.value.record.id == id }?.key }
 
     /// Returns the known directory of the post with this directory mark.
     func directory(marked mark: SourceRecord.DirectoryMark?) -> RelativePath? {

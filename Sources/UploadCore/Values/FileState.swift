@@ -53,7 +53,7 @@ public struct FileError: Error, Hashable, Sendable {
 
 extension FileError {
     /// The error of a file that vanished before its upload was done.
-    package static var removed: FileError {
+    static var removed: FileError {
         FileError(code: "removed", message: "the file was removed before it was uploaded", retryable: false)
     }
 

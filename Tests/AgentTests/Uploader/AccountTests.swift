@@ -6,7 +6,7 @@ import Reports
 import Session
 import TestSupport
 import Testing
-import UploadCore
+@testable import UploadCore
 
 @testable import Agent
 

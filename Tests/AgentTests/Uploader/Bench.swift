@@ -4,7 +4,7 @@ import ControlAPI
 import Digests
 import FileWatch
 import Foundation
-import Intake
+@testable import Intake
 import Ledger
 import LinuxSystem
 import Logging
@@ -15,7 +15,7 @@ import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
-import UploadCore
+@testable import UploadCore
 
 @testable import Agent
 

@@ -1,4 +1,4 @@
-import UploadCore
+@testable import UploadCore
 
 /// A disk, a ledger, a hash pool, a server and a watch around a path book and posts: all in memory, all controlled by the
 /// test. `PathStage+Posts` has the part of the posts.

@@ -1,5 +1,5 @@
 import Synchronization
-import UploadCore
+@testable import UploadCore
 
 /// The posts' view of a stage's server.
 struct PostStageServer {

@@ -99,7 +99,7 @@ let package = Package(
                 httpTypes, logging, systemPackage,
             ]),
         // What the agent is made of, from the simplest to the whole.
-        room("AgentSupport", ["LinuxSystem", "UploadCore", systemPackage]),
+        room("AgentSupport", ["LinuxSystem", "UploadCore"]),
         room(
             "AgentConfiguration",
             [
@@ -134,15 +134,15 @@ let package = Package(
         room(
             "Doctor",
             [
-                "AgentConfiguration", "AgentSupport", "CLinux", "Console", "ControlAPI", "FileWatch", "Intake",
-                "LedgerCare", "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "Remotes", "Reports", "Session",
-                "Transport", "URLs", httpTypes, logging, systemPackage,
+                "AgentConfiguration", "AgentSupport", "CLinux", "Console", "ControlAPI", "FileWatch", "LedgerCare",
+                "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "Remotes", "Reports", "Session", "Transport",
+                "URLs", httpTypes, logging, systemPackage,
             ]),
         room(
             "Portrait",
             [
-                "AgentSupport", "Intake", "LinuxSystem", "MediaTools", "PictureJobs", "Remotes", "Reports",
-                "UploadCore", logging, systemPackage,
+                "AgentSupport", "Intake", "LinuxSystem", "MediaTools", "PictureJobs", "Remotes", "UploadCore", logging,
+                systemPackage,
             ]),
         room(
             "Agent",
@@ -175,8 +175,9 @@ let package = Package(
         program(
             "outbox-bench",
             [
-                "Avatars", "Ledger", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "UploadCore",
-                argumentParser, httpTypes, logging, systemPackage,
+                "Avatars", "Ledger", "LinuxSystem", "MediaTools", "PictureJobs", "UploadCore", argumentParser,
+                httpTypes,
+                logging, systemPackage,
             ]),
         // The avatar cache in a program of somebody else's.
         .executableTarget(
@@ -196,18 +197,15 @@ let package = Package(
         tests("UploadCoreTests", ["UploadCore"]),
         tests("DigestsTests", ["Digests", "UploadCore"]),
         tests("LinuxSystemTests", ["LinuxSystem", "TestSupport", systemPackage]),
-        tests("URLsTests", ["LinuxSystem", "URLs"]),
+        tests("URLsTests", ["URLs"]),
         tests("FileWatchTests", ["CLinux", "FileWatch", "LinuxSystem", "TestSupport", "UploadCore", systemPackage]),
-        tests("LedgerTests", ["Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging, systemPackage]),
-        tests("NetworkWatchTests", ["CLinux", "LinuxSystem", "NetworkWatch", "TestSupport", systemPackage]),
+        tests("LedgerTests", ["Ledger", "TestSupport", "UploadCore", logging]),
+        tests("NetworkWatchTests", ["CLinux", "LinuxSystem", "NetworkWatch", "TestSupport"]),
         tests("PictureJobsTests", ["PictureJobs"]),
         tests("ProcessesTests", ["CLinux", "LinuxSystem", "Processes", "TestSupport"]),
         tests(
             "MediaToolsTests",
-            [
-                "CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "TestSupport", "UploadCore", logging,
-                systemPackage,
-            ]),
+            ["LinuxSystem", "MediaTools", "PictureJobs", "Processes", "TestSupport", "UploadCore", logging]),
         tests(
             "AvatarsTests",
             [
@@ -225,10 +223,8 @@ let package = Package(
         tests("AgentSupportTests", ["AgentSupport", "UploadCore"]),
         tests(
             "AgentConfigurationTests",
-            [
-                "AgentConfiguration", "AgentSupport", "LinuxSystem", "PictureJobs", "TestSupport",
-            ]),
-        tests("SessionTests", ["AgentConfiguration", "LinuxSystem", "Remotes", "Session", "TestSupport"]),
+            ["AgentConfiguration", "AgentSupport", "PictureJobs", "TestSupport"]),
+        tests("SessionTests", ["AgentConfiguration", "LinuxSystem", "Session", "TestSupport"]),
         tests(
             "IntakeTests",
             [
@@ -283,8 +279,7 @@ let package = Package(
         tests(
             "OutboxReceiverTests",
             [
-                "CCrypto", "OutboxReceiver", "TestSupport", hummingbird, logging, httpTypes, nioCore, nioEmbedded,
-                nioHTTPTypes, systemPackage,
+                "CCrypto", "OutboxReceiver", "TestSupport", logging, httpTypes, nioCore, nioEmbedded, nioHTTPTypes,
             ]),
         tests("EndToEndSupportTests", ["EndToEndSupport"]),
         tests("EndToEndTests", ["EndToEndSupport", "TestSupport"]),

@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
 import LinuxSystem
-import SystemPackage
 
 extension Configuration {
     /// Returns why the agent must not start because its directories overlap on disk; `nil` if they are separate.

@@ -1,6 +1,5 @@
 import Glibc
 import LinuxSystem
-import SystemPackage
 
 /// Reads small files of the kernel or an administrator, ignoring errors.
 package enum ProcFile {

@@ -1,6 +1,5 @@
 package import AgentConfiguration
 import AgentSupport
-import LinuxSystem
 
 /// Looks for everything that prevents uploads, and suggests remedies.
 ///

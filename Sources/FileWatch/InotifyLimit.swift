@@ -1,6 +1,5 @@
 import Glibc
 import LinuxSystem
-import SystemPackage
 
 /// A kernel limit on watching (man 7 inotify, "/proc interfaces").
 public enum InotifyLimit: CaseIterable, Sendable {

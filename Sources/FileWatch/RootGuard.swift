@@ -1,6 +1,5 @@
 import LinuxSystem
 import SystemPackage
-import UploadCore
 
 /// Checks that the outbox is still the same directory.
 struct RootGuard {

@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
 import LinuxSystem
-import SystemPackage
 import UploadCore
 
 // Mounting and unmounting of file systems below the outbox.

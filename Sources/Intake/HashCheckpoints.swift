@@ -1,7 +1,6 @@
 import Digests
 import Glibc
 import LinuxSystem
-import SystemPackage
 import UploadCore
 
 /// The hash progress of large files, in `<state>/hashing`. After a restart the agent continues from there.

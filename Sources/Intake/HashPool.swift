@@ -2,7 +2,6 @@ package import Digests
 import Glibc
 package import LinuxSystem
 import Synchronization
-import SystemPackage
 package import UploadCore
 
 /// Hashes files on its own threads, one per processor.

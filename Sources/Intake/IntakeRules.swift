@@ -1,6 +1,5 @@
 package import AgentConfiguration
 package import LinuxSystem
-import SystemPackage
 package import UploadCore
 
 /// Decides which files are accepted, by the rules of `[intake]`. Performs no I/O.

@@ -1,5 +1,4 @@
 import Glibc
-import LinuxSystem
 import SystemPackage
 import UploadCore
 

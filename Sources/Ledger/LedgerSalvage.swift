@@ -1,6 +1,4 @@
 import Glibc
-import LinuxSystem
-import SystemPackage
 import UploadCore
 
 /// Salvages a damaged ledger: saves every reachable record with a correct checksum that is usable without the lost

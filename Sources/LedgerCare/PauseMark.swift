@@ -1,6 +1,5 @@
 import Glibc
 import LinuxSystem
-import SystemPackage
 
 /// `<state>/paused` exists while everything is paused, so that `pause --all` survives the loss of the ledger.
 ///

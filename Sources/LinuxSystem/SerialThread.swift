@@ -1,6 +1,5 @@
 import CLinux
 import Glibc
-import Synchronization
 
 /// A dedicated thread that runs jobs one after the other: the executor of actors whose work blocks.
 ///

@@ -1,8 +1,5 @@
 import AgentSupport
-import LinuxSystem
 import Logging
-import MediaTools
-import PictureJobs
 import Remotes
 import SystemPackage
 import UploadCore

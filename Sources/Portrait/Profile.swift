@@ -1,7 +1,6 @@
 import AgentSupport
 import FoundationEssentials
 import LinuxSystem
-import Reports
 package import SystemPackage
 import UploadCore
 

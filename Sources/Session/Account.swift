@@ -1,5 +1,4 @@
 package import Ledger
-import UploadCore
 
 /// The account that owns the uploads. A confirmation for one account proves nothing for another. An agent therefore
 /// works for one account from start to end.

@@ -1,7 +1,6 @@
 import Glibc
 import LinuxSystem
 import Synchronization
-import SystemPackage
 
 /// Finds the bearer token in OUTBOX_TOKEN, then in `remote.token_file`, then in the file that `login` wrote.
 ///

@@ -1,6 +1,5 @@
 import Glibc
 import LinuxSystem
-import SystemPackage
 import UploadCore
 
 // Sidecars that belong to no file.

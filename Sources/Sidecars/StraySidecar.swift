@@ -1,4 +1,3 @@
-import AgentConfiguration
 import Intake
 import UploadCore
 

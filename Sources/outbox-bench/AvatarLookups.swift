@@ -5,7 +5,6 @@ import LinuxSystem
 import Logging
 import MediaTools
 import PictureJobs
-import Transport
 
 /// Measures look-ups of pictures in the avatar cache: in memory, and in the mirror on disk. The cache fetches and
 /// draws nothing during the measurement.

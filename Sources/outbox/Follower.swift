@@ -1,7 +1,6 @@
 import Console
 import ControlAPI
 import Reports
-import UploadCore
 
 /// Follows the agent's files, or its posts, from one poll to the next. Requests only active ones, and those that stopped
 /// being active.

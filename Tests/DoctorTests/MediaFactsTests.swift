@@ -1,4 +1,3 @@
-import AgentSupport
 import ControlAPI
 import Foundation
 import Processes

@@ -1,7 +1,6 @@
 import FileWatch
 import Foundation
 import Glibc
-import LinuxSystem
 import TestSupport
 import Testing
 import UploadCore

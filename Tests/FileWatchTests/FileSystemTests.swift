@@ -3,7 +3,6 @@ import Glibc
 import LinuxSystem
 import TestSupport
 import Testing
-import UploadCore
 
 @testable import FileWatch
 

@@ -4,7 +4,6 @@ import LinuxSystem
 import SystemPackage
 import TestSupport
 import Testing
-import UploadCore
 
 @testable import FileWatch
 

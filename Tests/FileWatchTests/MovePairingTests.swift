@@ -1,5 +1,4 @@
 import Testing
-import UploadCore
 
 @testable import FileWatch
 

@@ -1,7 +1,6 @@
 import Foundation
 import LinuxSystem
 import SystemPackage
-import TestSupport
 import Testing
 import UploadCore
 

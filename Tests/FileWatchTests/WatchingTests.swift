@@ -2,7 +2,6 @@ import FileWatch
 import Foundation
 import Glibc
 import LinuxSystem
-import SystemPackage
 import TestSupport
 import Testing
 import UploadCore

@@ -2,7 +2,6 @@ import AgentTestSupport
 import Digests
 import Foundation
 import LinuxSystem
-import SystemPackage
 import TestSupport
 import Testing
 import UploadCore

@@ -1,4 +1,3 @@
-import AgentTestSupport
 import Digests
 import Foundation
 import Glibc

@@ -1,5 +1,4 @@
 import Foundation
-import LinuxSystem
 import TestSupport
 import Testing
 import UploadCore

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Logging
 import TestSupport
 import Testing
 import UploadCore

@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import Synchronization
 import TestSupport
 import Testing
 import UploadCore

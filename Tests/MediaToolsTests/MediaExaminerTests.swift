@@ -4,7 +4,6 @@ import LinuxSystem
 import Logging
 import PictureJobs
 import Synchronization
-import SystemPackage
 import TestSupport
 import Testing
 import UploadCore

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import LinuxSystem
 import Logging
 import PictureJobs
 import TestSupport

@@ -1,6 +1,5 @@
 import Glibc
 import LinuxSystem
-import SystemPackage
 
 /// A file and a server that no tool must touch, and scripts that name both.
 struct Trap {

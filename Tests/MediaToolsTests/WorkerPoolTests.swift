@@ -1,4 +1,3 @@
-import PictureJobs
 import Testing
 import UploadCore
 

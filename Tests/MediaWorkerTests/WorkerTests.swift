@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import LinuxSystem
 import PictureJobs
-import SystemPackage
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@ import CLinux
 import Glibc
 import LinuxSystem
 import Synchronization
-import SystemPackage
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@ import CCrypto
 import Foundation
 import Logging
 import OutboxReceiver
-import Synchronization
 import Testing
 
 /// A receiver running inside the test process on a free port, with a temporary directory as its root.

@@ -2,8 +2,6 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import OutboxReceiver
-
 @Suite struct UploadTests {
     @Test func aFileSentInOneFragmentIsFinishedAtOnce() async throws {
         try await TestServer.run { server in

@@ -2,7 +2,6 @@ import AgentTestSupport
 import Foundation
 import MediaTools
 import PictureJobs
-import Remotes
 import Synchronization
 import TestSupport
 import Testing

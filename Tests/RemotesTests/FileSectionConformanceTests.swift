@@ -1,4 +1,3 @@
-import Remotes
 import Testing
 
 @Suite("RemoteConformance: fileSection")

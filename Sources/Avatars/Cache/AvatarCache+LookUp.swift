@@ -1,7 +1,6 @@
 import Glibc
 import LinuxSystem
 import PictureJobs
-import SystemPackage
 import UploadCore
 
 extension AvatarCache {

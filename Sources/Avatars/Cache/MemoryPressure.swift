@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
 import LinuxSystem
-import SystemPackage
 
 /// Warns when the machine runs low on memory.
 public protocol MemoryPressureSource: Sendable {

@@ -2,7 +2,6 @@ import CLinux
 import LinuxSystem
 public import PictureJobs
 import Synchronization
-import SystemPackage
 public import UploadCore
 
 /// Keeps pictures in unnamed files in memory (man 2 memfd_create), for programs without a directory and for tests. All

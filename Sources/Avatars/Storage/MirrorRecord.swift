@@ -3,7 +3,6 @@ import Digests
 import FoundationEssentials
 import Glibc
 import LinuxSystem
-import PictureJobs
 import SystemPackage
 import UploadCore
 

@@ -1,4 +1,3 @@
-import PictureJobs
 import URLs
 
 /// Places of styled pictures: `.styles/<style>/<host>[_port]/<path>.png`.

@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
 import LinuxSystem
-import SystemPackage
 
 /// Reports possible changes of one file: written, replaced, created or removed (man 7 inotify).
 ///

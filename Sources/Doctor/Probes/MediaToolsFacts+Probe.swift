@@ -1,7 +1,6 @@
 import AgentSupport
 import CLinux
 import ControlAPI
-import Intake
 import LinuxSystem
 import Logging
 import MediaTools

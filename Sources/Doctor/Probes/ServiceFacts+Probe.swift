@@ -1,7 +1,6 @@
 import AgentConfiguration
 import AgentSupport
 import Glibc
-import LinuxSystem
 
 extension ServiceFacts {
     /// The directories of a user's services (man 5 systemd.unit, "Unit File Load Path").

@@ -1,7 +1,6 @@
 import AgentSupport
 import Glibc
 import LinuxSystem
-import SystemPackage
 
 extension WatchFacts {
     /// Counts the outbox's directories, and the watches of this user's processes.

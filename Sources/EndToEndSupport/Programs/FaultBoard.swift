@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import TestSupport
 
 /// The trial's side of `FaultPreload`: makes system calls of the agent fail, kills the agent at a chosen call, shifts
 /// its clocks.

@@ -1,6 +1,5 @@
 import CLMDB
 import Glibc
-import LinuxSystem
 import Synchronization
 
 /// One LMDB file and its tables, mapped into memory.

@@ -3,7 +3,6 @@ import Glibc
 public import LinuxSystem
 public import Logging
 import PictureJobs
-import SystemPackage
 public import UploadCore
 
 /// Determines what intake wants to know about a file: size in pixels, duration, and a thumbnail. Uploads need none of

@@ -4,7 +4,6 @@ public import LinuxSystem
 public import Logging
 public import PictureJobs
 import Synchronization
-import SystemPackage
 import UploadCore
 
 /// Measures and draws pictures in processes of `outbox-media`, which may die without harm to the agent.

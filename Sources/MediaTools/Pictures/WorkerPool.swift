@@ -1,4 +1,3 @@
-import PictureJobs
 import UploadCore
 
 /// Assigns pictures to workers, and decides when to start, retire and kill workers. A state machine and a value:

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// A task executor with threads of its own. A task on these threads may block in a file system call without stopping
 /// the shared cooperative pool.

@@ -1,5 +1,4 @@
 import Glibc
-import SystemPackage
 
 /// A running `outbox-media`. Decodes pictures in a separate process, which opens no files, has no network and may
 /// crash.

@@ -1,4 +1,3 @@
-import Transport
 import URLs
 public import UploadCore
 

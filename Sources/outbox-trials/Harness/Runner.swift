@@ -1,5 +1,4 @@
 import Foundation
-import TestSupport
 
 /// Runs trials, prints a line for each, and removes or keeps their files.
 struct Runner {

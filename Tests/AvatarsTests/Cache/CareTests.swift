@@ -4,7 +4,6 @@ import PictureJobs
 import Synchronization
 import TestSupport
 import Testing
-import UploadCore
 
 @testable import Avatars
 

@@ -5,7 +5,6 @@ import PictureJobs
 import Synchronization
 import TestSupport
 import Testing
-import Transport
 
 @testable import Avatars
 

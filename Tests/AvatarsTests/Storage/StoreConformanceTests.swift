@@ -1,4 +1,3 @@
-import LinuxSystem
 import PictureJobs
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
 import Foundation
 import LinuxSystem
-import PictureJobs
 import Synchronization
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import EndToEndSupport
 import Foundation
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 

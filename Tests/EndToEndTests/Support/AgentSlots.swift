@@ -1,4 +1,3 @@
-import EndToEndSupport
 import Foundation
 import Testing
 

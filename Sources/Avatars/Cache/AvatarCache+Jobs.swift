@@ -173,7 +173,7 @@ extension AvatarCache {
 
     // MARK: Drawings
 
-    private func draw(_ wish: AvatarDesk.Wish, _ job: AvatarDesk.Job) async {
+    private func draw(_ wish: AvatarWish, _ job: AvatarDesk.Job) async {
         defer { jobs[job] = nil }
         do {
             try await drawStyled(wish, job)
@@ -185,7 +185,7 @@ extension AvatarCache {
         }
     }
 
-    private func drawStyled(_ wish: AvatarDesk.Wish, _ job: AvatarDesk.Job) async throws(AvatarFailure) {
+    private func drawStyled(_ wish: AvatarWish, _ job: AvatarDesk.Job) async throws(AvatarFailure) {
         let drawn = try inStore { () throws(AvatarStoreError) in try store.styled(wish.address, wish.style) }
         if drawn != nil { return }
         // If another program replaces the original meanwhile, the drawing is discarded.
@@ -224,7 +224,7 @@ extension AvatarCache {
     /// PNG signature (RFC 2083, section 12.12).
     private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    private func failure(_ error: PictureFailure, drawing wish: AvatarDesk.Wish) -> AvatarFailure {
+    private func failure(_ error: PictureFailure, drawing wish: AvatarWish) -> AvatarFailure {
         let fault: AvatarFault
         let message: String
         switch error {

@@ -16,7 +16,7 @@ extension AvatarCache {
     /// Looks in memory, then in the store.
     ///
     /// - Throws: The address's blacklist entry as a failure, or a failure of the store.
-    func lookUp(_ wish: AvatarDesk.Wish) throws(AvatarFailure) -> Finding {
+    func lookUp(_ wish: AvatarWish) throws(AvatarFailure) -> Finding {
         let now = clock.now()
         if let shown = memory.picture(wish.address, wish.style), now.monotonic < shown.until,
             shown.isSecure || !wish.address.isSecure
@@ -46,14 +46,14 @@ extension AvatarCache {
     ///
     /// A styled picture counts without its original, which may have been removed by hand. For an https address, a
     /// picture fetched over http is stale: anyone on the path could have replaced it.
-    func find(_ wish: AvatarDesk.Wish) throws(AvatarFailure) -> (picture: StoredPicture?, record: AvatarRecord)? {
+    func find(_ wish: AvatarWish) throws(AvatarFailure) -> (picture: StoredPicture?, record: AvatarRecord)? {
         guard var found = try stored(wish) else { return nil }
         if wish.address.isSecure, !found.record.isSecure { found.record.freshUntil = 0 }
         return found
     }
 
     private func stored(
-        _ wish: AvatarDesk.Wish
+        _ wish: AvatarWish
     ) throws(AvatarFailure) -> (picture: StoredPicture?, record: AvatarRecord)? {
         try inStore { () throws(AvatarStoreError) in
             if wish.style.isOriginal { return try store.original(of: wish.address).map { ($0.picture, $0.record) } }
@@ -63,7 +63,7 @@ extension AvatarCache {
     }
 
     private func show(
-        _ picture: AvatarPicture, _ wish: AvatarDesk.Wish, _ record: AvatarRecord, until: MonotonicTime, _ now: Now
+        _ picture: AvatarPicture, _ wish: AvatarWish, _ record: AvatarRecord, until: MonotonicTime, _ now: Now
     ) {
         let shown = Shown(picture: picture, until: until, isSecure: record.isSecure)
         // The address's text is stored in the picture's slot, its index and its path.
@@ -104,7 +104,7 @@ extension AvatarCache {
     }
 
     /// Delivers a picture from the store.
-    func deliver(_ wish: AvatarDesk.Wish, to waiters: Set<AvatarDesk.Waiter>) {
+    func deliver(_ wish: AvatarWish, to waiters: Set<AvatarDesk.Waiter>) {
         do throws(AvatarFailure) {
             answer(waiters, .success(try shown(wish)))
         } catch {
@@ -112,7 +112,7 @@ extension AvatarCache {
         }
     }
 
-    private func shown(_ wish: AvatarDesk.Wish) throws(AvatarFailure) -> AvatarPicture {
+    private func shown(_ wish: AvatarWish) throws(AvatarFailure) -> AvatarPicture {
         let now = clock.now()
         guard let found = try find(wish), let stored = found.picture else {
             throw .storage("\(wish.address.url): the picture was removed meanwhile")

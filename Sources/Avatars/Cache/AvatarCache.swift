@@ -97,21 +97,21 @@ public actor AvatarCache {
     ///
     /// - Throws: ``AvatarFailure``.
     public func picture(_ address: AvatarAddress, _ style: PictureStyle) async throws(AvatarFailure) -> AvatarPicture {
-        try await picture(AvatarDesk.Wish(address: address, style: style), isUrgent: true)
+        try await picture(AvatarWish(address: address, style: style), isUrgent: true)
     }
 
     /// Returns a stored picture, stale or not; draws if needed. Never uses the network.
     ///
     /// - Returns: nil if there is no picture to show.
     public func kept(_ address: AvatarAddress, _ style: PictureStyle) async -> AvatarPicture? {
-        let wish = AvatarDesk.Wish(address: address, style: style)
+        let wish = AvatarWish(address: address, style: style)
         guard let found = try? find(wish) else { return nil }
         if let stored = found.picture { return try? picture(stored, found.record, wish.style) }
         if wish.style.isOriginal { return nil }
         return try? await wait { $0.draw(wish, for: $1, isUrgent: true, mayDownload: false) }
     }
 
-    func picture(_ wish: AvatarDesk.Wish, isUrgent: Bool) async throws(AvatarFailure) -> AvatarPicture {
+    func picture(_ wish: AvatarWish, isUrgent: Bool) async throws(AvatarFailure) -> AvatarPicture {
         switch try lookUp(wish) {
         case .picture(let picture): return picture
         case .original: return try await wait { $0.draw(wish, for: $1, isUrgent: isUrgent) }

@@ -13,29 +13,23 @@ struct AvatarDesk {
         let number: UInt64
     }
 
-    /// A picture in a style.
-    struct Wish: Hashable {
-        var address: AvatarAddress
-        var style: PictureStyle
-    }
-
     /// Output of the desk.
     enum Action: Equatable {
         /// Fetch or revalidate the original of an address.
         case download(AvatarAddress, Job)
         /// Draw the stored original.
-        case draw(Wish, Job)
+        case draw(AvatarWish, Job)
         /// Cancel a job that is no longer needed.
         case stop(Job)
         /// Deliver the picture in the store to these waiters.
-        case deliver(Wish, Set<Waiter>)
+        case deliver(AvatarWish, Set<Waiter>)
         /// Report a failure to these waiters.
         case fail(Set<Waiter>, AvatarFailure)
     }
 
     /// The request of a waiter.
     private struct Request {
-        var wish: Wish
+        var wish: AvatarWish
         var isUrgent: Bool
         /// Whether to download if the original to draw is missing.
         var mayDownload = true
@@ -57,7 +51,7 @@ struct AvatarDesk {
 
     private enum Work {
         case download(AvatarAddress)
-        case drawing(Wish)
+        case drawing(AvatarWish)
     }
 
     /// Maximum number of concurrent drawings; each holds two open files.
@@ -65,10 +59,10 @@ struct AvatarDesk {
 
     private var requests: [Waiter: Request] = [:]
     private var downloads: [AvatarAddress: Download] = [:]
-    private var drawings: [Wish: Drawing] = [:]
+    private var drawings: [AvatarWish: Drawing] = [:]
     private var work: [Job: Work] = [:]
     private var downloadTurns: Turns<AvatarAddress>
-    private var drawingTurns = Turns<Wish>(maximum: AvatarDesk.maximumDrawings)
+    private var drawingTurns = Turns<AvatarWish>(maximum: AvatarDesk.maximumDrawings)
     private var lastJob: UInt64 = 0
 
     /// Creates a desk without waiters.
@@ -89,7 +83,7 @@ struct AvatarDesk {
     /// Adds a waiter for a picture whose original is missing or stale.
     ///
     /// - Parameter isUrgent: Whether the download goes before others that wait for their turn.
-    mutating func download(_ wish: Wish, for waiter: Waiter, isUrgent: Bool) -> [Action] {
+    mutating func download(_ wish: AvatarWish, for waiter: Waiter, isUrgent: Bool) -> [Action] {
         requests[waiter] = Request(wish: wish, isUrgent: isUrgent)
         if downloads[wish.address] == nil {
             downloads[wish.address] = Download(isUrgent: isUrgent)
@@ -107,7 +101,7 @@ struct AvatarDesk {
     /// - Parameters:
     ///   - isUrgent: Whether the drawing goes before others that wait for their turn.
     ///   - mayDownload: Whether to download if the original turns out to be missing.
-    mutating func draw(_ wish: Wish, for waiter: Waiter, isUrgent: Bool, mayDownload: Bool = true) -> [Action] {
+    mutating func draw(_ wish: AvatarWish, for waiter: Waiter, isUrgent: Bool, mayDownload: Bool = true) -> [Action] {
         requests[waiter] = Request(wish: wish, isUrgent: isUrgent, mayDownload: mayDownload)
         return draw(wish, for: [waiter]) + startJobs()
     }
@@ -149,7 +143,7 @@ struct AvatarDesk {
         guard let (address, download) = endDownload(job) else { return [] }
         var actions = isNew ? contentChanged(address) : []
         for (style, waiters) in download.waiters {
-            actions += draw(Wish(address: address, style: style), for: waiters)
+            actions += draw(AvatarWish(address: address, style: style), for: waiters)
         }
         return actions + startJobs()
     }
@@ -158,14 +152,14 @@ struct AvatarDesk {
     ///
     /// - Parameter isDrawn: Whether the store has a styled picture, drawn from an original that is now missing.
     mutating func downloadFailed(
-        _ job: Job, _ failure: AvatarFailure, isDrawn: (Wish) -> Bool = { _ in false }
+        _ job: Job, _ failure: AvatarFailure, isDrawn: (AvatarWish) -> Bool = { _ in false }
     ) -> [Action] {
         guard let (address, download) = endDownload(job) else { return [] }
         var actions: [Action] = []
         var disappointed: Set<Waiter> = []
         for (style, waiters) in download.waiters {
             for waiter in waiters { requests[waiter] = nil }
-            let wish = Wish(address: address, style: style)
+            let wish = AvatarWish(address: address, style: style)
             if isDrawn(wish) { actions.append(.deliver(wish, waiters)) } else { disappointed.formUnion(waiters) }
         }
         if !disappointed.isEmpty { actions.append(.fail(disappointed, failure)) }
@@ -219,7 +213,7 @@ struct AvatarDesk {
 
     // MARK: Starting and stopping
 
-    private mutating func draw(_ wish: Wish, for waiters: Set<Waiter>) -> [Action] {
+    private mutating func draw(_ wish: AvatarWish, for waiters: Set<Waiter>) -> [Action] {
         if wish.style.isOriginal {
             for waiter in waiters { requests[waiter] = nil }
             return [.deliver(wish, waiters)]
@@ -239,7 +233,7 @@ struct AvatarDesk {
     }
 
     /// Restarts a running drawing. A drawing that waits for its turn keeps waiting.
-    private mutating func restartDrawing(_ wish: Wish) -> [Action] {
+    private mutating func restartDrawing(_ wish: AvatarWish) -> [Action] {
         guard let job = drawings[wish]?.job else { return [] }
         work[job] = nil
         let next = newJob(.drawing(wish))
@@ -276,7 +270,7 @@ struct AvatarDesk {
         return stop(download.job)
     }
 
-    private mutating func stopDrawing(_ wish: Wish) -> [Action] {
+    private mutating func stopDrawing(_ wish: AvatarWish) -> [Action] {
         guard let drawing = drawings.removeValue(forKey: wish) else { return [] }
         drawingTurns.remove(wish)
         return stop(drawing.job)

@@ -92,17 +92,3 @@ public enum AvatarEvent: Equatable, Sendable {
     /// A picture is unavailable; `until` is the time of the next request if requests are on hold.
     case failed(url: String, code: String, message: String, until: WallTime?)
 }
-
-/// The time, and a way to wait.
-public struct AvatarClock: Sendable {
-    /// The current time of both clocks.
-    public var now: @Sendable () -> Now
-    /// Waits; throws if the task is cancelled.
-    public var sleep: @Sendable (Duration) async throws -> Void
-
-    /// Creates a clock.
-    public init(now: @escaping @Sendable () -> Now, sleep: @escaping @Sendable (Duration) async throws -> Void) {
-        self.now = now
-        self.sleep = sleep
-    }
-}

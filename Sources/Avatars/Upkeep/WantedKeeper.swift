@@ -4,11 +4,11 @@ import UploadCore
 struct WantedKeeper {
     var plan: WantedPlan
     /// The wishes of the last successful read of the file.
-    var wishes: [AvatarDesk.Wish] = []
+    var wishes: [AvatarWish] = []
     /// Lines already reported.
     var told: Set<WantedList.Problem> = []
 
-    private var tasks: [AvatarDesk.Wish: (number: UInt64, task: Task<Void, Never>)] = [:]
+    private var tasks: [AvatarWish: (number: UInt64, task: Task<Void, Never>)] = [:]
     private var lastNumber: UInt64 = 0
     private var alarm: Task<Void, Never>?
     private var alarmTime: MonotonicTime?
@@ -23,18 +23,18 @@ struct WantedKeeper {
         return lastNumber
     }
 
-    mutating func started(_ wish: AvatarDesk.Wish, _ number: UInt64, _ task: Task<Void, Never>) {
+    mutating func started(_ wish: AvatarWish, _ number: UInt64, _ task: Task<Void, Never>) {
         tasks[wish] = (number, task)
     }
 
-    mutating func ended(_ wish: AvatarDesk.Wish, _ number: UInt64, _ outcome: WantedPlan.Outcome, now: MonotonicTime) {
+    mutating func ended(_ wish: AvatarWish, _ number: UInt64, _ outcome: WantedPlan.Outcome, now: MonotonicTime) {
         guard tasks[wish]?.number == number else { return }
         tasks[wish] = nil
         plan.ended(wish, outcome, now: now)
     }
 
     /// Cancels tasks that are no longer wanted.
-    mutating func stop(_ wishes: [AvatarDesk.Wish]) {
+    mutating func stop(_ wishes: [AvatarWish]) {
         for wish in wishes { tasks.removeValue(forKey: wish)?.task.cancel() }
     }
 
@@ -48,7 +48,7 @@ struct WantedKeeper {
 
     /// Sets the alarm to the time when the plan next has work.
     mutating func setAlarm(
-        now: MonotonicTime, _ clock: AvatarClock, _ mailbox: AsyncStream<AvatarCache.WantedSignal>.Continuation
+        now: MonotonicTime, _ clock: AvatarClock, _ mailbox: AsyncStream<WantedSignal>.Continuation
     ) {
         let due = plan.nextDue
         if due == alarmTime { return }

@@ -20,7 +20,7 @@ struct WantedList: Equatable, Sendable {
     static let mostProblems = 100
 
     /// The pictures in the order of the lines, without duplicates.
-    var wishes: [AvatarDesk.Wish] = []
+    var wishes: [AvatarWish] = []
     /// Invalid lines.
     var problems: [Problem] = []
 
@@ -31,7 +31,7 @@ struct WantedList: Equatable, Sendable {
     ///
     /// - Parameter styles: The named styles.
     init(_ text: String, styles: [String: [PictureStep]]) {
-        var seen: Set<AvatarDesk.Wish> = []
+        var seen: Set<AvatarWish> = []
         var rest = text[...]
         var number = 0
         while !rest.isEmpty {
@@ -62,7 +62,7 @@ struct WantedList: Equatable, Sendable {
     }
 
     private static func wish(_ words: [Substring], _ styles: [String: [PictureStep]]) throws(Unreadable)
-        -> AvatarDesk.Wish
+        -> AvatarWish
     {
         if words.count > 2 {
             throw Unreadable(message: "a line has a URL and at most one style; write a space in a URL as %20")
@@ -72,7 +72,7 @@ struct WantedList: Equatable, Sendable {
                 message: "\"\(words[1])\" is not a style; use original, rect:WxH, round:WxH,r=R,b=B or a named style")
         }
         do {
-            return AvatarDesk.Wish(address: try AvatarAddress(String(words[0])), style: style)
+            return AvatarWish(address: try AvatarAddress(String(words[0])), style: style)
         } catch {
             throw Unreadable(message: "\(error)")
         }

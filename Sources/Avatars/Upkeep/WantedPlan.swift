@@ -29,8 +29,8 @@ struct WantedPlan {
     }
 
     private let maximumRunning: Int
-    private var entries: [AvatarDesk.Wish: Entry] = [:]
-    private var queue = DueQueue<AvatarDesk.Wish>()
+    private var entries: [AvatarWish: Entry] = [:]
+    private var queue = DueQueue<AvatarWish>()
     private var running = 0
     private var heldUntil: MonotonicTime?
 
@@ -44,9 +44,9 @@ struct WantedPlan {
     /// Replaces the wishes. Wishes that stay keep their due times.
     ///
     /// - Returns: Removed wishes with a running task.
-    mutating func replace(_ wishes: [AvatarDesk.Wish], now: MonotonicTime) -> [AvatarDesk.Wish] {
+    mutating func replace(_ wishes: [AvatarWish], now: MonotonicTime) -> [AvatarWish] {
         let wanted = Set(wishes)
-        var stopped: [AvatarDesk.Wish] = []
+        var stopped: [AvatarWish] = []
         for (wish, entry) in entries where !wanted.contains(wish) {
             entries[wish] = nil
             if entry.due == nil { stopped.append(wish) }
@@ -60,8 +60,8 @@ struct WantedPlan {
     }
 
     /// Returns the wishes to start now. They count as running until ``ended(_:_:now:)``.
-    mutating func start(now: MonotonicTime) -> [AvatarDesk.Wish] {
-        var started: [AvatarDesk.Wish] = []
+    mutating func start(now: MonotonicTime) -> [AvatarWish] {
+        var started: [AvatarWish] = []
         if let heldUntil, now < heldUntil { return [] }
         while running < maximumRunning, let (wish, due) = queue.first, due <= now {
             queue.removeFirst()
@@ -75,7 +75,7 @@ struct WantedPlan {
     }
 
     /// Handles the end of a task.
-    mutating func ended(_ wish: AvatarDesk.Wish, _ outcome: Outcome, now: MonotonicTime) {
+    mutating func ended(_ wish: AvatarWish, _ outcome: Outcome, now: MonotonicTime) {
         guard var entry = entries[wish], entry.due == nil else { return }
         running -= 1
         let due: MonotonicTime
@@ -129,7 +129,7 @@ struct WantedPlan {
     /// Number of queued items, including outdated ones.
     var queuedTimes: Int { queue.count }
 
-    private mutating func insert(_ wish: AvatarDesk.Wish, due: MonotonicTime) {
+    private mutating func insert(_ wish: AvatarWish, due: MonotonicTime) {
         queue.insert(wish, due: due)
         // Otherwise most items are outdated, so rebuild the queue.
         if queuedTimes <= 2 * entries.count + 64 { return }

@@ -119,3 +119,13 @@ struct CertificateTrouble {
             remedy: known?.remedy ?? "see the output of `curl -v https://\(server)/`")
     }
 }
+
+extension ConnectionReport {
+    /// Expiry of the certificate in seconds since 1970.
+    var certificateExpiry: Int64? {
+        // `Nov 21 15:00:00 2026 GMT`, with an additional space before a one-digit day (man 3 ASN1_TIME_print).
+        let parts = (certificateEnd ?? "").split(separator: " ")
+        guard parts.count == 5 else { return nil }
+        return HTTPDate.secondsSince1970("Day, \(parts[1]) \(parts[0]) \(parts[3]) \(parts[2]) GMT")
+    }
+}

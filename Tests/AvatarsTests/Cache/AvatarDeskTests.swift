@@ -17,8 +17,8 @@ struct AvatarDeskTests {
 
     private func job(_ number: UInt64) -> Desk.Job { Desk.Job(number: number) }
     private func waiter(_ number: UInt64) -> Desk.Waiter { Desk.Waiter(number: number) }
-    private func wish(_ address: AvatarAddress, _ side: Int = 0) -> Desk.Wish {
-        Desk.Wish(address: address, style: side == 0 ? .original : .rect(side))
+    private func wish(_ address: AvatarAddress, _ side: Int = 0) -> AvatarWish {
+        AvatarWish(address: address, style: side == 0 ? .original : .rect(side))
     }
 
     @Test func `the second who asks for an address starts nothing`() {

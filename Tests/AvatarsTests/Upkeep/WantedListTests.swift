@@ -39,7 +39,7 @@ struct WantedListTests {
 
 struct WantedPlanTests {
     private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
-    private let wishes: [AvatarDesk.Wish]
+    private let wishes: [AvatarWish]
 
     init() throws {
         wishes = try (0..<3).map { .init(address: try AvatarAddress("http://h/\($0)"), style: .original) }

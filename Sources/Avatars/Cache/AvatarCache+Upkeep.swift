@@ -43,17 +43,6 @@ extension AvatarCache {
 
     // MARK: wanted.txt
 
-    /// A signal to the maintenance of wanted pictures.
-    enum WantedSignal: Sendable {
-        case listRead(Result<WantedList, Errno>)
-        case due
-        case ended(AvatarDesk.Wish, number: UInt64, WantedPlan.Outcome)
-        case lowMemory
-        case networkChanged
-        /// These addresses were removed from the mirror, or their failures were forgotten.
-        case forgotten(Set<AvatarAddress>)
-    }
-
     /// How long to pause prefetching after memory ran low.
     private static let shortageBreak = Duration.seconds(60)
 
@@ -86,7 +75,7 @@ extension AvatarCache {
     }
 
     private func look(
-        after wish: AvatarDesk.Wish, _ keeper: inout WantedKeeper,
+        after wish: AvatarWish, _ keeper: inout WantedKeeper,
         _ mailbox: AsyncStream<WantedSignal>.Continuation
     ) {
         let number = keeper.nextNumber()
@@ -97,7 +86,7 @@ extension AvatarCache {
         keeper.started(wish, number, task)
     }
 
-    private func bringUpToDate(_ wish: AvatarDesk.Wish) async -> WantedPlan.Outcome {
+    private func bringUpToDate(_ wish: AvatarWish) async -> WantedPlan.Outcome {
         let begun = clock.now().wall
         if let life = mirroredLife(of: wish) { return .fresh(life) }
         do {
@@ -118,7 +107,7 @@ extension AvatarCache {
     }
 
     /// Remaining freshness of a mirrored picture in its style; nil if work is needed. Does not read the picture.
-    private func mirroredLife(of wish: AvatarDesk.Wish) -> Duration? {
+    private func mirroredLife(of wish: AvatarWish) -> Duration? {
         guard let found = try? find(wish), found.picture != nil else { return nil }
         let life = life(of: found.record.fetchedAt, until: found.record.freshUntil, clock.now().wall)
         return life > .zero ? life : nil
@@ -136,7 +125,7 @@ extension AvatarCache {
     /// The wishes of the file. An unreadable line is reported once.
     private func wishes(
         of reading: Result<WantedList, Errno>, _ path: String, _ keeper: inout WantedKeeper
-    ) -> [AvatarDesk.Wish] {
+    ) -> [AvatarWish] {
         let list: WantedList
         switch reading {
         case .success(let read): list = read

@@ -11,6 +11,7 @@ public struct QueuePlace: Comparable, Hashable, Sendable {
         self.key = key
     }
 
+    /// Compares the order first, then the key.
     public static func < (left: QueuePlace, right: QueuePlace) -> Bool {
         (left.order, left.key) < (right.order, right.key)
     }

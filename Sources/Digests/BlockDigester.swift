@@ -3,7 +3,7 @@ import CXXHash
 /// The secret key of block digests. Created at first start and stored in the ledger; never leaves the machine.
 public final class DigestSecret: Sendable {
     /// The length in bytes. XXH3 requires at least 136.
-    public static let length = 192
+    static let length = 192
 
     // XXH3 keeps a pointer to the secret while a state is in use, so the secret must not move.
     private let memory: SendableBuffer

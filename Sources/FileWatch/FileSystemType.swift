@@ -1,12 +1,12 @@
 import CLinux
 import Glibc
 import LinuxSystem
-public import SystemPackage
+import SystemPackage
 
 /// A file system's type, which decides how directories on the file system can be watched (man 2 statfs).
 public struct FileSystemType: Equatable, Sendable {
     /// The lower 32 bits of `f_type`.
-    public let magic: UInt32
+    let magic: UInt32
     /// The type's name, or the magic number in hexadecimal for a type outside the tables.
     public let name: String
     /// Whether files can change without this kernel noticing: a server and its other clients, or the process behind a
@@ -32,7 +32,7 @@ public struct FileSystemType: Equatable, Sendable {
     /// Looks up the file system of an open file or directory.
     ///
     /// - Throws: `Errno` of fstatfs(2).
-    public init(of descriptor: Int32) throws(Errno) {
+    init(of descriptor: Int32) throws(Errno) {
         var raw = statfs()
         try retryingOnInterrupt { fstatfs(descriptor, &raw) }
         self.init(magic: UInt32(truncatingIfNeeded: raw.f_type))

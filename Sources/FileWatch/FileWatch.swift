@@ -19,22 +19,22 @@ public final class FileWatch: Sendable {
     /// Settings of a watch.
     public struct Options: Sendable {
         /// Quiet time after a file's last event before the watch reports the file as ready.
-        public var settle: Duration
+        var settle: Duration
         /// Time from the end of one full scan to the start of the next.
-        public var rescan: Duration
+        var rescan: Duration
         /// How long a file must stay unchanged if the watch cannot tell whether a writer has the file open.
-        public var unknownWriterWait: Duration
+        var unknownWriterWait: Duration
         /// Time between two looks at a directory that cannot be watched, or whose events are incomplete.
-        public var pollInterval: Duration
+        var pollInterval: Duration
         /// The outbox directory as its user opened it; `rootBack` reports a different directory at the root's path.
-        public var expectedRoot: FileStatus?
+        var expectedRoot: FileStatus?
         /// Returns true for a directory to skip with its whole content, at any path.
-        public var isPrivate: @Sendable (FileStatus) -> Bool
+        var isPrivate: @Sendable (FileStatus) -> Bool
         /// Returns true for a name to ignore; never called for paths below an ignored directory.
-        public var isIgnored: @Sendable (_ path: RelativePath, _ isDirectory: Bool) -> Bool
+        var isIgnored: @Sendable (_ path: RelativePath, _ isDirectory: Bool) -> Bool
         /// Returns true if the caller already handled this state of a name, regular file or not; a scan then skips
         /// the name.
-        public var isKnown: @Sendable (RelativePath, FileStatus) -> Bool
+        var isKnown: @Sendable (RelativePath, FileStatus) -> Bool
 
         /// Creates options with the configuration file's defaults, ignoring no names and knowing no files.
         ///
@@ -113,7 +113,7 @@ public final class FileWatch: Sendable {
     }
 
     /// Requests a full scan now.
-    public func rescan() { mailbox.post(.rescan) }
+    func rescan() { mailbox.post(.rescan) }
 
     /// Settles a file again because the file changed during a read; `ready` or `gone` follows, without a `seen`.
     public func reconsider(_ path: RelativePath) { mailbox.post(.reconsider(path)) }

@@ -2,7 +2,7 @@ import Glibc
 import LinuxSystem
 
 /// A kernel limit on watching (man 7 inotify, "/proc interfaces").
-public enum InotifyLimit: CaseIterable, Sendable {
+enum InotifyLimit: CaseIterable, Sendable {
     /// Maximum number of directories one user may watch.
     case watches
     /// Maximum number of inotify instances one user may have.
@@ -11,16 +11,16 @@ public enum InotifyLimit: CaseIterable, Sendable {
     case queuedEvents
 
     /// The value in force for this process.
-    public struct Setting: Equatable, Sendable {
+    struct Setting: Equatable, Sendable {
         /// The sysctl of the limit.
-        public var name: String
+        var name: String
         /// The limit's present value.
-        public var value: Int
+        var value: Int
         /// A larger value to recommend.
-        public var suggestion: Int
+        var suggestion: Int
 
         /// Instructions for raising the limit, now and permanently.
-        public var remedy: String {
+        var remedy: String {
             "`\(name)` is \(value): raise it now with `sudo sysctl \(name)=\(suggestion)`, "
                 + "and permanently by writing `\(name)=\(suggestion)` to /etc/sysctl.d/60-outbox.conf"
         }
@@ -33,7 +33,7 @@ public enum InotifyLimit: CaseIterable, Sendable {
     ///
     /// - Parameter directory: the root of the sysctl files.
     /// - Returns: nil if no sysctl of the limit can be read.
-    public func setting(in directory: String = "/proc/sys") -> Setting? {
+    func setting(in directory: String = "/proc/sys") -> Setting? {
         sysctls.compactMap { name -> Setting? in
             let file = "\(directory)/\(name.replacing(".", with: "/"))"
             guard let value = Self.number(in: file) else { return nil }

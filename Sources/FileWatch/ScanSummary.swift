@@ -1,19 +1,19 @@
-public import UploadCore
+package import UploadCore
 
 /// The findings of a full scan.
 public struct ScanSummary: Equatable, Sendable {
     /// Number of names that are not directories; known files count, ignored names do not.
-    public internal(set) var files = 0
+    var files = 0
     /// Number of directories, the outbox included.
-    public internal(set) var directories = 0
+    var directories = 0
     /// Directories that could not be listed.
-    public internal(set) var unreadable: Set<RelativePath> = []
+    var unreadable: Set<RelativePath> = []
     /// Mount points whose file system is missing.
-    public internal(set) var lostMounts: Set<RelativePath> = []
+    var lostMounts: Set<RelativePath> = []
     /// Number of directories polled because they could not be watched.
     public internal(set) var unwatched = 0
     /// Time from the scan's start to its end.
-    public internal(set) var duration: Duration = .zero
+    var duration: Duration = .zero
 
     // Stores 64-bit hashes instead of paths: 16 MB for a million files. Swift seeds its hash anew in each process, so
     // nobody can prepare colliding names.
@@ -23,16 +23,16 @@ public struct ScanSummary: Equatable, Sendable {
 
     /// Whether a file was present at some time during the scan, or its presence is unknown: see ``isUnvouched(_:)``.
     /// False means that the path did not exist.
-    public func contains(_ path: RelativePath) -> Bool {
+    package func contains(_ path: RelativePath) -> Bool {
         seen.contains(path.hashValue) || isUnvouched(path)
     }
 
     /// Whether a file was present at some time during the scan.
-    public func found(_ path: RelativePath) -> Bool { seen.contains(path.hashValue) }
+    package func found(_ path: RelativePath) -> Bool { seen.contains(path.hashValue) }
 
     /// Whether the scan cannot vouch for a path, because a directory above the path could not be listed or its file
     /// system is missing. Not finding such a path does not mean that it was removed.
-    public func isUnvouched(_ path: RelativePath) -> Bool {
+    func isUnvouched(_ path: RelativePath) -> Bool {
         if unreadable.isEmpty && lostMounts.isEmpty { return false }
         var place = path
         while !unreadable.contains(place) && !lostMounts.contains(place) {

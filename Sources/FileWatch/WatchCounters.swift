@@ -7,28 +7,28 @@ public struct WatchCounters: Equatable, Sendable {
         /// Time from the scan's start to its end, including event handling in between.
         public var duration: Duration
         /// Number of names that are not directories.
-        public var files: Int
+        var files: Int
         /// Number of directories, the outbox included.
-        public var directories: Int
+        var directories: Int
         /// Number of unreadable directories and missing mounts, for whose files the scan cannot vouch.
-        public var unvouched: Int
+        var unvouched: Int
     }
 
     /// Creates counters at zero.
     public init() {}
 
     /// Whether the outbox is present.
-    public internal(set) var isOutboxThere = false
+    var isOutboxThere = false
     /// Number of known directories, the outbox included.
-    public internal(set) var directories = 0
+    var directories = 0
     /// Number of inotify watches held.
     public internal(set) var watches = 0
     /// Number of polled directories for each reason.
     public internal(set) var polled: [PollReason: Int] = [:]
     /// Number of missing mounts below the outbox.
-    public internal(set) var lostMounts = 0
+    var lostMounts = 0
     /// Number of kernel events handled.
-    public internal(set) var events: UInt64 = 0
+    var events: UInt64 = 0
     /// Number of times events were lost.
     public internal(set) var overflows: UInt64 = 0
     /// Number of completed full scans.
@@ -36,9 +36,9 @@ public struct WatchCounters: Equatable, Sendable {
     /// The last full scan; nil before the end of the first one.
     public internal(set) var lastScan: Scan?
     /// Number of polling rounds begun.
-    public internal(set) var polls: UInt64 = 0
+    var polls: UInt64 = 0
     /// Number of rounds of the watch thread; constant while nothing happens.
-    public internal(set) var rounds: UInt64 = 0
+    var rounds: UInt64 = 0
 }
 
 /// Publishes the watch thread's counters to other threads.

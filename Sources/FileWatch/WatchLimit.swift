@@ -29,7 +29,7 @@ public struct WatchLimit: Equatable, Sendable {
     }
 
     /// The exhausted resource.
-    public var cause: Cause
+    var cause: Cause
     /// The first directory that could not be watched; the outbox itself if the limit concerns no single directory.
     public var directory: RelativePath
     /// The reason as text for the user.

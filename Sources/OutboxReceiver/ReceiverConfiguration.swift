@@ -1,9 +1,9 @@
 /// The settings of a receiver: storage, addresses, tokens and limits.
 public struct ReceiverConfiguration: Sendable {
     /// The storage directory; created when missing.
-    public var root: String
+    var root: String
     /// The address to listen on.
-    public var listen: ListenAddress
+    var listen: ListenAddress
     /// The prefix of URLs. Nil: the listen address, or the `Host` of the request if that address is 0.0.0.0 or ::.
     public var publicURL: String?
     /// Entries `token user`, separated by line breaks or commas.
@@ -21,7 +21,7 @@ public struct ReceiverConfiguration: Sendable {
     /// The path of `outbox-media`, which draws small versions of pictures; nil: no small versions.
     public var mediaWorker: String?
     /// The most simultaneous connections.
-    public var maximumConnections = 1000
+    var maximumConnections = 1000
     /// The most simultaneous connections from one IPv4 address, or from one IPv6 network of 64 bits.
     public var maximumConnectionsPerAddress = 200
 

@@ -59,15 +59,15 @@ public protocol Remote: Sendable {
 /// The description of a content for registration.
 public struct UploadDescription: Equatable, Sendable {
     /// MD5 of the content.
-    public var key: ContentKey
+    var key: ContentKey
     /// How the content is split into fragments; the plan's size is the content's.
-    public var plan: FragmentPlan
+    var plan: FragmentPlan
     /// The file's path relative to the outbox.
-    public var path: RelativePath
+    var path: RelativePath
     /// The content's type.
-    public var type: MediaType
+    var type: MediaType
     /// Last change of the file, milliseconds since 1970; nil if unknown.
-    public var modified: Int64?
+    var modified: Int64?
     /// Dimensions and duration of a picture or video, as far as known.
     public var facts = MediaFacts()
     /// The content's SHA-256; nil if it was not computed. With a SHA-256, a server may report the content as existing
@@ -97,13 +97,13 @@ public struct RemoteUpload: Equatable, Sendable {
     /// MD5 of the content.
     public var key: ContentKey
     /// The server's id.
-    public var id: String
+    var id: String
     /// How the content is split into fragments.
     public var plan: FragmentPlan
     /// The content's type.
-    public var type: MediaType
+    var type: MediaType
     /// The server's receipt for each fragment (S3: ETags), by index.
-    public var receipts: [Int: String]
+    var receipts: [Int: String]
 
     /// Creates a reference to an upload.
     public init(key: ContentKey, id: String, plan: FragmentPlan, type: MediaType, receipts: [Int: String] = [:]) {
@@ -118,16 +118,16 @@ public struct RemoteUpload: Equatable, Sendable {
 /// One fragment to send.
 public struct OutgoingFragment: Sendable {
     /// The fragment's upload.
-    public var upload: RemoteUpload
+    var upload: RemoteUpload
     /// The fragment's index, from 0.
-    public var index: Int
+    var index: Int
     /// Number of the fragment's bytes already on the server; 0 except for in-order protocols.
-    public var skip: UInt32
+    var skip: UInt32
     /// The fragment's bytes, checked while they are read.
-    public var body: any BodySource
+    var body: any BodySource
     /// Receives from time to time the number of bytes acknowledged by the other end of the connection, framing
     /// included. For display only, since the server has not confirmed these bytes. Must not block.
-    public var onProgress: (@Sendable (UInt64) -> Void)?
+    var onProgress: (@Sendable (UInt64) -> Void)?
 
     /// Creates a fragment.
     public init(

@@ -7,7 +7,7 @@ import URLs
 /// Finds the token unchanged, percent-encoded and base64-encoded, at any position of a longer base64 text.
 public struct TokenMask: Equatable, Sendable {
     /// The replacement for a token; all its characters are legal in a URL.
-    public static let mark = "***"
+    static let mark = "***"
     /// Minimum length of a token in bytes; shorter tokens would also match ordinary words.
     static let shortest = 4
     /// Minimum length of base64 text; shorter pieces would match by chance.

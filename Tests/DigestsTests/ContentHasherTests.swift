@@ -1,4 +1,4 @@
-import Digests
+@testable import Digests
 import Testing
 import UploadCore
 

@@ -1,4 +1,4 @@
-import FileWatch
+@testable import FileWatch
 import Foundation
 import Glibc
 import LinuxSystem

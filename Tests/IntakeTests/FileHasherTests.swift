@@ -1,5 +1,5 @@
 import AgentTestSupport
-import Digests
+@testable import Digests
 import Foundation
 import LinuxSystem
 import TestSupport

@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import OutboxReceiver
+@testable import OutboxReceiver
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import CCrypto
 import Foundation
 import Logging
-import OutboxReceiver
+@testable import OutboxReceiver
 import Testing
 
 /// A receiver running inside the test process on a free port, with a temporary directory as its root.

@@ -1,5 +1,5 @@
 import Foundation
-import Remotes
+@testable import Remotes
 import Testing
 import Transport
 import UploadCore

@@ -1,4 +1,4 @@
-import Digests
+@testable import Digests
 import Foundation
 import LinuxSystem
 import Remotes

@@ -1,6 +1,6 @@
 import Foundation
 import HTTPTypes
-import Remotes
+@testable import Remotes
 import Testing
 import Transport
 import UploadCore

@@ -1,9 +1,9 @@
 /// A TCP address: `127.0.0.1:8787`, `[::1]:8787`, `localhost:0`.
 public struct ListenAddress: Sendable, Equatable {
     /// A name or an address, without brackets.
-    public let host: String
+    let host: String
     /// The port; 0 for any free port.
-    public let port: Int
+    let port: Int
 
     /// An address from its parts.
     public init(host: String, port: Int) {

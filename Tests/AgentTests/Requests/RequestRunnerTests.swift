@@ -5,7 +5,7 @@ import Intake
 import Ledger
 import LinuxSystem
 import Logging
-import Remotes
+@testable import Remotes
 import Synchronization
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import AgentTestSupport
-import Remotes
+@testable import Remotes
 import Synchronization
 import Transport
 import UploadCore

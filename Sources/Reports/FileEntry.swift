@@ -17,12 +17,6 @@ package struct FileEntry: Codable, Equatable, Sendable {
         package var id: String?
         /// URL of the content.
         package var url: String?
-
-        package init(protocol: String, id: String? = nil, url: String? = nil) {
-            self.protocol = `protocol`
-            self.id = id
-            self.url = url
-        }
     }
 
     /// The reason for the path's state.
@@ -81,38 +75,6 @@ package struct FileEntry: Codable, Equatable, Sendable {
     package var source: String?
     /// The path under which the file was dropped, if `intake.after_upload` moved it.
     package var moved_from: String?
-
-    package init(
-        id: String, path: String, path_bytes: String? = nil, key: String? = nil, state: String, kind: String? = nil,
-        type: String? = nil, size: UInt64? = nil, fragments: Fragments? = nil, progress: Double, hashed: UInt64? = nil,
-        remote: Remote, deduplicated: Bool, attempts: Int, next_attempt_at: String? = nil, error: Problem? = nil,
-        accepted_at: String, finished_at: String? = nil, speed: UInt64? = nil, eta: UInt64? = nil,
-        bytes_in_flight: UInt64? = nil, source: String? = nil, moved_from: String? = nil
-    ) {
-        self.id = id
-        self.path = path
-        self.path_bytes = path_bytes
-        self.key = key
-        self.state = state
-        self.kind = kind
-        self.type = type
-        self.size = size
-        self.fragments = fragments
-        self.progress = progress
-        self.hashed = hashed
-        self.remote = remote
-        self.deduplicated = deduplicated
-        self.attempts = attempts
-        self.next_attempt_at = next_attempt_at
-        self.error = error
-        self.accepted_at = accepted_at
-        self.finished_at = finished_at
-        self.speed = speed
-        self.eta = eta
-        self.bytes_in_flight = bytes_in_flight
-        self.source = source
-        self.moved_from = moved_from
-    }
 }
 
 /// The agent's health, for `GET /v1/health`.

@@ -1,30 +1,16 @@
-import AgentSupport
+package import AgentSupport
 import Ledger
 package import UploadCore
 
 extension FileReport {
-    /// The sidecar's text: a JSON object with one member per line and a trailing newline (docs/sidecars.md).
-    package func sidecarText() -> [UInt8] {
-        var text = JSONText(layout: .members)
-        text.object { write(into: &$0) }
-        return text.bytes + [UInt8(ascii: "\n")]
-    }
+    package var knownSize: UInt64? { size }
 
-    /// The path as the control interface returns it: the sidecar's members, `id`, `source` if the file belongs to
-    /// one, `moved_from` if the file was moved, `speed` (bytes per second), `eta` (seconds) and `bytes_in_flight`, on
-    /// one line.
-    package func controlText() -> [UInt8] {
-        var text = JSONText(layout: .line)
-        text.object { text in
-            text.member("id", id)
-            write(into: &text)
-            if let source { text.member("source", source) }
-            if let movedFrom { text.member("moved_from", movedFrom.description) }
-            text.member("speed", bytesPerSecond)
-            text.member("eta", secondsLeft)
-            text.member("bytes_in_flight", bytesInFlight)
-        }
-        return text.bytes
+    /// Writes `id`, the sidecar's members, `source` if the file belongs to one, and `moved_from` if the file was moved.
+    package func writeAnswer(into text: inout JSONText) {
+        text.member("id", id)
+        write(into: &text)
+        if let source { text.member("source", source) }
+        if let movedFrom { text.member("moved_from", movedFrom.description) }
     }
 
     /// Parts of the sidecar's text that distinguish this outcome from all others.
@@ -40,12 +26,6 @@ extension FileReport {
 
     /// Returns the stable, opaque id of a path.
     package static func id(of path: RelativePath) -> String { Ledger.identifier(of: path) }
-
-    /// Seconds left at the speed of the last seconds; `nil` if speed or size is unknown.
-    package var secondsLeft: UInt64? {
-        guard let speed = bytesPerSecond, speed > 0, let size else { return nil }
-        return UInt64((1 - shareOnItsWay) * Double(size)) / speed
-    }
 
     /// Whether a text is the sidecar of a file. Distinguishes the agent's sidecars from foreign files.
     ///
@@ -73,7 +53,7 @@ extension FileReport {
         text.member("path", path.description)
     }
 
-    private func write(into text: inout JSONText) {
+    package func write(into text: inout JSONText) {
         Self.writeHead(path, into: &text)
         if let bytes = path.base64IfNotUTF8 { text.member("path_bytes", bytes) }
         text.member("key", key?.description)
@@ -111,14 +91,6 @@ extension FileReport {
         text.member("started_at", startedAt.map(Timestamp.text))
         text.member("finished_at", finishedAt.map(Timestamp.text))
         text.member("updated_at", Timestamp.text(updatedAt))
-    }
-
-    /// The progress in sidecars and answers.
-    var shownProgress: Double { Self.shown(progress, isDone: state == .done) }
-
-    /// Rounds down to four decimals. The result stays below 1 until the server has confirmed the content.
-    package static func shown(_ progress: Double, isDone: Bool) -> Double {
-        isDone ? 1 : min((progress * 10_000).rounded(.down) / 10_000, 0.9999)
     }
 }
 

@@ -23,22 +23,6 @@ package struct SourceEntry: Codable, Equatable, Sendable {
         package var url: String?
         /// The reason for the file's state.
         package var error: FileEntry.Problem?
-
-        package init(
-            path: String, path_bytes: String? = nil, name: String, key: String? = nil, kind: String? = nil,
-            state: String, progress: Double, size: UInt64? = nil, url: String? = nil, error: FileEntry.Problem? = nil
-        ) {
-            self.path = path
-            self.path_bytes = path_bytes
-            self.name = name
-            self.key = key
-            self.kind = kind
-            self.state = state
-            self.progress = progress
-            self.size = size
-            self.url = url
-            self.error = error
-        }
     }
 
     /// Stable, opaque id of the source. Renaming the directory keeps the id.

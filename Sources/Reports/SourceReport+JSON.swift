@@ -1,26 +1,8 @@
-import AgentSupport
+package import AgentSupport
 import UploadCore
 
 extension SourceReport {
-    /// The sidecar's text: a JSON object with one member or file per line and a trailing newline (docs/sidecars.md).
-    package func sidecarText() -> [UInt8] {
-        var text = JSONText(layout: .members)
-        text.object { write(into: &$0) }
-        return text.bytes + [UInt8(ascii: "\n")]
-    }
-
-    /// The source as the control interface returns it: the sidecar's members, `speed` (bytes per second), `eta`
-    /// (seconds) and `bytes_in_flight`, on one line.
-    package func controlText() -> [UInt8] {
-        var text = JSONText(layout: .line)
-        text.object { text in
-            write(into: &text)
-            text.member("speed", bytesPerSecond)
-            text.member("eta", secondsLeft)
-            text.member("bytes_in_flight", bytesInFlight)
-        }
-        return text.bytes
-    }
+    package var knownSize: UInt64? { size }
 
     /// Bytes per second over the last seconds, summed over all files; `nil` while no file is uploading.
     package var bytesPerSecond: UInt64? {
@@ -35,17 +17,7 @@ extension SourceReport {
         return bytes.isEmpty ? nil : bytes.reduce(0) { $0.addingReportingOverflow($1).partialValue }
     }
 
-    /// Seconds left at the speed of the last seconds; `nil` if there is no speed.
-    package var secondsLeft: UInt64? {
-        guard let speed = bytesPerSecond, speed > 0 else { return nil }
-        let left = UInt64((1 - min(max(progress, 0), 1)) * Double(size))
-        return (left - min(left, bytesInFlight ?? 0)) / speed
-    }
-
-    /// The progress in sidecars and answers.
-    var shownProgress: Double { FileReport.shown(progress, isDone: state == .file(.done)) }
-
-    private func write(into text: inout JSONText) {
+    package func write(into text: inout JSONText) {
         text.member("version", 1)
         text.member("id", id)
         text.path(directory)

@@ -1,3 +1,4 @@
+package import AgentSupport
 package import UploadCore
 
 /// The states of one kind of subject, with the words for them in JSON.
@@ -28,8 +29,56 @@ package protocol SubjectReport: Equatable, Sendable {
     /// The state of the subject.
     var state: Entry.State { get }
 
-    /// The report as the control interface returns it: JSON on one line.
-    func controlText() -> [UInt8]
+    /// Share of the bytes that the server acknowledged, 0…1; 1 only when done.
+    var progress: Double { get }
+    /// Size in bytes; `nil` if unknown.
+    var knownSize: UInt64? { get }
+    /// Bytes per second over the last seconds; `nil` while nothing is sent.
+    var bytesPerSecond: UInt64? { get }
+    /// Bytes of fragments in flight that the peer acknowledged; `nil` while nothing is sent.
+    var bytesInFlight: UInt64? { get }
+
+    /// Writes the members of the sidecar (docs/sidecars.md).
+    func write(into text: inout JSONText)
+    /// Writes the members of the control interface's answer up to `speed`: those of the sidecar, and others.
+    func writeAnswer(into text: inout JSONText)
+}
+
+extension SubjectReport {
+    /// The sidecar's text: a JSON object with one member or file per line and a trailing newline (docs/sidecars.md).
+    package func sidecarText() -> [UInt8] {
+        var text = JSONText(layout: .members)
+        text.object { write(into: &$0) }
+        return text.bytes + [UInt8(ascii: "\n")]
+    }
+
+    /// The report as the control interface returns it, on one line: the sidecar's members, `speed` (bytes per second),
+    /// `eta` (seconds) and `bytes_in_flight`.
+    package func controlText() -> [UInt8] {
+        var text = JSONText(layout: .line)
+        text.object { text in
+            writeAnswer(into: &text)
+            text.member("speed", bytesPerSecond)
+            text.member("eta", secondsLeft)
+            text.member("bytes_in_flight", bytesInFlight)
+        }
+        return text.bytes
+    }
+
+    package func writeAnswer(into text: inout JSONText) { write(into: &text) }
+
+    /// Seconds left at the speed of the last seconds; `nil` if speed or size is unknown.
+    package var secondsLeft: UInt64? {
+        guard let speed = bytesPerSecond, speed > 0, let size = knownSize else { return nil }
+        let left = UInt64((1 - min(max(progress, 0), 1)) * Double(size))
+        return (left - min(left, bytesInFlight ?? 0)) / speed
+    }
+
+    /// The progress in sidecars and answers: rounded down to four decimals, and below 1 until the server has confirmed
+    /// the content or post.
+    var shownProgress: Double {
+        state.word == FileState.done.word ? 1 : min((progress * 10_000).rounded(.down) / 10_000, 0.9999)
+    }
 }
 
 /// The JSON of a subject's report: a file or a post.

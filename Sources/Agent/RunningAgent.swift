@@ -23,6 +23,7 @@ import UploadCore
 struct RunningAgent: Service {
     let configuration: Configuration
     let uploader: Uploader
+    let backend: AgentBackend
     let watch: FileWatch
     let ledger: Ledger
     let ledgerCare: LedgerCare
@@ -90,7 +91,11 @@ struct RunningAgent: Service {
             configuration, ledger, remote, session, pictures, events, files: files, version: version,
             onChange: { notifier.changed() }, logger)
         troubles.tell(uploader)
-        watch = try Self.makeWatch(configuration, outbox, uploader: uploader, ledger: ledger)
+        let watch = try Self.makeWatch(configuration, outbox, uploader: uploader, ledger: ledger)
+        self.watch = watch
+        backend = AgentBackend(
+            uploader: uploader, ledger: ledger, reader: uploader.reader, session: session, events: events,
+            watchCounters: { watch.counters }, clock: clock)
         network = try Self.makeNetworkWatch(
             uploader: uploader, transport: transport, pictures: pictures, logger: logger)
     }
@@ -98,8 +103,7 @@ struct RunningAgent: Service {
     func run() async throws {
         do {
             defer { isRestored.continuation.finish() }
-            try await uploader.start(
-                reconsider: { [watch] in watch.reconsider($0) }, watchCounters: { [watch] in watch.counters })
+            try await uploader.start(reconsider: { [watch] in watch.reconsider($0) })
         } catch {
             throw AgentFailure.inputOutput(path: configuration.state + "/ledger.lmdb", reason: "\(error)")
         }
@@ -107,7 +111,7 @@ struct RunningAgent: Service {
         network.start()
         let upkeep = Task { await pictures.run() }
         for await _ in controlIsUp.stream {}
-        await notifier.ready { [uploader] in await uploader.statusLine() }
+        await notifier.ready { [backend] in await backend.statusLine() }
         let looks = [Task { await claimOutbox() }, Task { await sayWhetherServerAnswers() }]
         defer { for look in looks { look.cancel() } }
         await end.wait()
@@ -141,7 +145,7 @@ struct RunningAgent: Service {
     func controlServer() -> ControlServer {
         let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
         return ControlServer(
-            socket: socket, backend: uploader, sources: uploader, pictures: pictures.control,
+            socket: socket, backend: backend, sources: backend, pictures: pictures.control,
             readiness: Task { [isRestored] in for await _ in isRestored.stream {} }, logger: logger
         ) { [controlIsUp] in controlIsUp.continuation.finish() }
     }

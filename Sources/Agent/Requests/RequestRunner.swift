@@ -36,8 +36,8 @@ final class RequestRunner {
     private let report: @Sendable (News) -> Void
     private var requests: [RequestID: Task<Void, Never>] = [:]
     private var openFiles: OpenFiles
-    private var speeds: [ContentKey: SpeedMeter] = [:]
-    private var bytesInFlight = BytesInFlight()
+    /// Speeds, and progress of fragments in flight.
+    private(set) var figures = TransferFigures()
 
     init(_ parts: Parts, report: @escaping @Sendable (News) -> Void) {
         self.parts = parts
@@ -45,19 +45,10 @@ final class RequestRunner {
         openFiles = OpenFiles(files: parts.files)
     }
 
-    // MARK: Figures
-
     /// The number of requests in progress.
     var count: Int { requests.count }
 
-    /// Returns the present speed of an upload; `nil` if it sends nothing.
-    func bytesPerSecond(of key: ContentKey) -> UInt64? { speeds[key]?.bytesPerSecond(at: parts.clock.now.monotonic) }
-
-    /// The present speed of all uploads together.
-    var bytesPerSecond: UInt64 { speeds.keys.reduce(0) { $0 + (bytesPerSecond(of: $1) ?? 0) } }
-
-    /// Returns the bytes of an upload's fragments in flight that the peer of the connection acknowledged.
-    func bytesInFlight(of key: ContentKey) -> UInt64 { bytesInFlight.sum(of: key) }
+    private var now: MonotonicTime { parts.clock.now.monotonic }
 
     // MARK: Requests
 
@@ -75,7 +66,7 @@ final class RequestRunner {
         case .cancel(let ids):
             for id in ids {
                 requests.removeValue(forKey: id)?.cancel()
-                bytesInFlight.end(id)
+                figures.end(id)
             }
         case .write, .ended, .takeAgain, .commitEnded, .commitChanged, .changed, .allChanged, .serverTrouble: break
         }
@@ -87,13 +78,13 @@ final class RequestRunner {
     /// - Returns: the size of each fragment that the server acknowledged.
     func end(_ id: RequestID, _ events: [MachineEvent], _ uploads: UploadFacts) -> [Int] {
         requests[id] = nil
-        defer { bytesInFlight.end(id) }
+        defer { figures.end(id) }
         var sizes: [Int] = []
         for case .acknowledged(let id, let key, let fragment, _, _) in events {
             guard let plan = uploads.plan(of: key) else { continue }
             let bytes = UInt64(plan.range(of: fragment).count)
             sizes.append(Int(bytes))
-            measure(bytes - min(bytes, bytesInFlight.measured(by: id)), of: key)
+            figures.acknowledge(bytes, by: id, of: key, at: now)
         }
         return sizes
     }
@@ -102,18 +93,12 @@ final class RequestRunner {
     ///
     /// - Returns: the upload that made progress; `nil` if none did.
     func reach(_ bytes: UInt64, by id: RequestID) -> ContentKey? {
-        guard requests[id] != nil, let (key, gain) = bytesInFlight.reach(bytes, by: id) else { return nil }
-        measure(gain, of: key)
-        return key
+        requests[id] == nil ? nil : figures.reach(bytes, by: id, at: now)
     }
 
     /// Cancels all requests.
     func cancelAll() {
         for request in requests.values { request.cancel() }
-    }
-
-    private func measure(_ bytes: UInt64, of key: ContentKey) {
-        speeds[key, default: SpeedMeter()].add(bytes, at: parts.clock.now.monotonic)
     }
 
     private func start(
@@ -206,8 +191,7 @@ final class RequestRunner {
             openFiles.close(key)
             return [.failed(id, key, .source(error))]
         }
-        bytesInFlight.begin(id, key, of: body.length)
-        if speeds[key] == nil { measure(0, of: key) }
+        figures.begin(id, key, of: body.length, at: now)
         let outgoing = OutgoingFragment(upload: upload, index: fragment, skip: skip, body: body) { [report] bytes in
             report(.reached(id, bytes: bytes))
         }
@@ -262,6 +246,6 @@ final class RequestRunner {
     /// Forgets everything about an upload that ended.
     func forget(_ key: ContentKey) {
         openFiles.close(key)
-        speeds[key] = nil
+        figures.forget(key)
     }
 }

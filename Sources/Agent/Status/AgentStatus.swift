@@ -6,8 +6,7 @@ import Session
 import SystemdService
 import UploadCore
 
-/// What the agent says about itself: problems, counters, health, metrics, the status line, and the log lines of
-/// outcomes.
+/// What the agent says about itself: problems, counters, health, metrics and the status line.
 ///
 /// A value without I/O, except that a changed problem becomes an event. The uploader reports what happened, and passes
 /// in the figures that other components own. Nothing follows from the answers.
@@ -43,10 +42,6 @@ struct AgentStatus: Sendable {
         var ledger: LedgerStatistics?
     }
 
-    /// How long a count of the paths in final states is good enough for `health`. Watching clients ask ten times a
-    /// second.
-    static let countLifetime = Duration.seconds(5)
-
     let version: String
     let processID: Int32
     let startedAt: MonotonicTime
@@ -61,8 +56,6 @@ struct AgentStatus: Sendable {
         }
     }
     var counters = UploadCounters()
-    private var outcomes = OutcomeLog()
-    private var ended: (at: MonotonicTime, counts: [FileState: Int])?
 
     init(version: String, processID: Int32, startedAt: MonotonicTime, events: EventHub) {
         self.version = version
@@ -82,27 +75,6 @@ struct AgentStatus: Sendable {
     mutating func recordLedgerTrouble(_ message: String?) {
         problems[.ledger] = message
         if message != nil { counters.commitTroubles += 1 }
-    }
-
-    /// Returns the log lines for a file in a final state.
-    mutating func logLines(for report: FileReport, at now: MonotonicTime) -> [OutcomeLog.Line] {
-        outcomes.lines(for: report, now: now)
-    }
-
-    // MARK: Counts
-
-    /// Returns the last count of paths in final states; `nil` if it is too old.
-    func recentCounts(at now: MonotonicTime) -> [FileState: Int]? {
-        ended.flatMap { now - $0.at < Self.countLifetime ? $0.counts : nil }
-    }
-
-    /// Stores a count of all paths.
-    ///
-    /// - Returns: the part that concerns final states.
-    mutating func storeCounts(_ counts: [FileState: Int], at now: MonotonicTime) -> [FileState: Int] {
-        let counts = counts.filter(\.key.isFinal)
-        ended = (now, counts)
-        return counts
     }
 
     // MARK: Answers

@@ -49,13 +49,4 @@ extension Uploader {
         if !writes.isEmpty { process([], writes: writes) }
         handle(posts: .signedIn(present))
     }
-
-    /// Adds to a report that the path waits for its owner.
-    func describeParked(_ record: DropRecord, in report: inout FileReport) {
-        if record.state != .paused {
-            report.state = .signedOut
-            report.error = .otherAccount(ownership.absentOwner(record.account) ?? "")
-        }
-        if let entry = parked.entry(for: record.path) { report.describe(entry.record, entry.acknowledged) }
-    }
 }

@@ -146,7 +146,7 @@ extension Uploader {
         }
         if book.drops[old.path] == nil { parts.sidecars.remove(old.path) }
         events.publish(gone: old.path)
-        announce(record)
+        report([record.path])
         retired(old.path)
     }
 

@@ -1,95 +1,58 @@
-import ControlAPI
-import FileWatch
 import Ledger
-import LinuxSystem
-import Logging
+import LedgerCare
 import Reports
-import Session
 import UploadCore
 
-extension Uploader: ControlBackend {
-    func health() async -> AgentHealth {
-        let recent = status.recentCounts(at: now.monotonic)
-        let counts = if let recent { recent } else { status.storeCounts(await countFiles(), at: now.monotonic) }
-        var figures = figures(files: counts)
-        figures.token = parts.session.origin
-        return status.health(figures, at: now.monotonic)
+// The control interface's door: one function for questions, and the users' actions.
+extension Uploader {
+    /// Answers a question about this moment, on the uploader's thread.
+    func ask<Answer: Sendable>(_ question: @Sendable (ReportWorld, AgentStatus) -> Answer) -> Answer {
+        defer { reportLedgerTrouble() }
+        return question(reports, status)
     }
 
-    func metrics() async -> AgentMetrics {
-        var figures = figures(files: await countFiles())
-        figures.watch = watchCounters()
-        figures.ledger = try? parts.ledger.statistics()
-        return status.metrics(figures, at: now.monotonic)
-    }
-
-    /// Returns the agent's state in one line. Runs on the uploader's own thread: if the uploader hangs, no answer
-    /// comes and the watchdog fires.
-    func statusLine() -> String {
-        var counts: [FileState: Int] = [:]
-        for record in book.drops.values {
-            var state = record.state
-            if let key = record.key, let view = machine.view(of: key, from: record.path) { state = view.state }
-            counts[state, default: 0] += 1
+    /// Performs an action on files: pause, resume, cancel, retry, first. The result is durable on return.
+    ///
+    /// - Returns: the outcome for each path, sorted by path; `nil` if no file has this id or key.
+    func perform(_ action: UserAction, on target: ActionTarget) async -> [ActionOutcome<FileReport>]? {
+        let found = ask { [formerNames] world, _ in world.targets(of: action, on: target, formerNames) }
+        guard let found else { return nil }
+        if target == .all {
+            setAll(action)
+            handle(posts: .actOnAll(action))
         }
-        return status.line(figures(files: counts))
-    }
-
-    private func figures(files: [FileState: Int]) -> AgentStatus.Figures {
-        AgentStatus.Figures(
-            files: files, active: book.drops.count, uploads: machine.keys.count, requestsInFlight: runner.count,
-            hashQueue: book.hashCount,
-            bytesPerSecond: runner.bytesPerSecond,
-            isPaused: machine.isPaused, hasScanned: book.hasScanned, account: parts.session.account.name)
-    }
-
-    /// Counts the paths in each state.
-    private func countFiles() async -> [FileState: Int] {
-        var counts: [FileState: Int] = [:]
-        for record in book.drops.values { counts[makeReport(record).state, default: 0] += 1 }
-        let ended = endedDrops
-        return counts.merging(await onReader { ended.counts() }) { $0 + $1 }
-    }
-
-    private var endedDrops: EndedDrops { EndedDrops(parts.ledger, unsaved: unsaved, active: book.drops) }
-
-    func files(in states: Set<FileState>?) async -> [FileReport] {
-        var reports = book.drops.values.map(makeReport)
-        if states?.contains(where: \.isFinal) != false {
-            reports += await onReader { [ended = endedDrops, context = reportContext] in
-                var reports: [FileReport] = []
-                ended.forEach { reports.append(context.report($0)) }
-                return reports
+        let isByName = if case .file = target { true } else { false }
+        let refusals = found.map { path in
+            // The path may be the new name of a file whose upload is under way, and the file may belong to a post.
+            if isByName { handle(posts: .expected(path)) }
+            return handle(.act(action, path, isByName: isByName))
+        }
+        await parts.ledger.commit([])
+        return ask { world, _ in
+            zip(found, refusals).compactMap { path, refusal in
+                world.report(at: path).map { ActionOutcome($0, refusal: refusal) }
             }
         }
-        if let states { reports.removeAll { !states.contains($0.state) } }
-        if !posts.isEmpty {
-            for index in reports.indices {
-                reports[index].source = reports[index].source ?? sourceID(of: reports[index].path)
-            }
-        }
-        return reports.sorted { $0.path < $1.path }
     }
 
-    /// Runs work that only reads the ledger, without blocking the uploader.
-    func onReader<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
-        await withCheckedContinuation { continuation in
-            reader.run { continuation.resume(returning: work()) }
+    private func setAll(_ action: UserAction) {
+        if action == .pause || action == .resume { parts.pauseMark?.set(action == .pause) }
+        switch action {
+        case .pause: process([.setAllPaused(true)], writes: [.setting(LedgerSetting.allPaused, [1])])
+        case .resume: process([.setAllPaused(false)], writes: [.setting(LedgerSetting.allPaused, nil)])
+        case .cancel, .retry, .first, .submit: break
         }
     }
 
-    func file(id: String) async -> FileReport? {
-        guard let record = path(withID: id).flatMap(record) else { return nil }
-        // Somebody asked for the path under which the file was dropped.
-        if case .movedAway(let target) = record.disposal, let moved = report(at: target) { return moved }
-        return makeReport(record)
-    }
-
-    func files(of key: ContentKey) async -> [FileReport] {
-        let stored = (try? parts.ledger.drops(of: key)) ?? []
-        let paths = Set(book.drops.values.filter { $0.key == key }.map(\.path)).union(stored)
-        return paths.compactMap(record).filter { $0.key == key && !$0.isTrace }.map(makeReport).sorted {
-            $0.path < $1.path
+    /// Performs an action on a post. The result is durable on return.
+    ///
+    /// - Returns: the outcome; `nil` if no post has this id.
+    func perform(_ wish: SourceWish, onSource id: String) async -> SourceAnswer? {
+        guard let directory = posts.directory(withID: id) else { return nil }
+        let refusal = handle(posts: .wish(wish, directory))
+        await parts.ledger.commit([])
+        return ask { world, _ in
+            world.report(ofPost: directory).map { SourceAnswer(source: $0, refusal: refusal) }
         }
     }
 }

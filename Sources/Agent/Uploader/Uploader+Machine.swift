@@ -1,12 +1,10 @@
 import AgentSupport
-import ControlAPI
 import Intake
 import Ledger
 import LinuxSystem
 import Logging
 import Portrait
 import Remotes
-import Reports
 import Session
 import SystemPackage
 import UploadCore
@@ -24,7 +22,7 @@ extension Uploader {
             case .ended(let path, let key, _, _): ended(path, key)
             case .takeAgain(let path, let key): takeAgain(path, key)
             case .commitEnded(let id, let revision, let outcome): commitEnded(id, revision: revision, outcome)
-            case .commitChanged(let id): if let directory = posts.directory(withID: id) { reportSoon(directory) }
+            case .commitChanged(let id): if let directory = posts.directory(withID: id) { reportSoon([directory]) }
             case .changed(let key): changed.insert(key)
             case .allChanged:
                 changed.formUnion(machine.keys)
@@ -32,16 +30,14 @@ extension Uploader {
             case .serverTrouble(let error): serverTrouble(error)
             }
         }
-        for key in changed {
-            announce(key)
-            runner.closeIdleFile(of: key, uploads)
-        }
-        for record in paths.compactMap(record) { announce(record) }
+        report(changed.flatMap { machine.waiters(of: $0) })
+        for key in changed { runner.closeIdleFile(of: key, uploads) }
+        report(paths)
         for path in Set(files).sorted() { tellPost(of: path) }
     }
 
     private func ended(_ path: RelativePath, _ key: ContentKey) {
-        if let record = record(of: path) { announce(record) }
+        report([path])
         tellPost(of: path)
         if machine.record(of: key) == nil { runner.forget(key) }
         retire(path)
@@ -55,23 +51,8 @@ extension Uploader {
     private func serverTrouble(_ error: FileError?) {
         status.problems[.server] = error?.message
         parts.portrait?.service.handle(.serverTrouble(error))
-        if error?.code != "signed_out" {
-            parts.session.stopWatching()
-        }
-        guard let error else {
-            parts.logger.notice("the server is back")
-            return
-        }
-        let metadata: Logger.Metadata = ["code": "\(error.code)", "reason": "\(error.message)"]
-        if error.code == "signed_out" {
-            parts.logger.warning(
-                "the server requires another token: run `outbox login`, or write it to remote.token_file; uploads then continue",
-                metadata: metadata)
-            watchForToken()
-        } else {
-            parts.logger.warning(
-                "the server has a problem; uploads continue by themselves once it recovers", metadata: metadata)
-        }
+        reporter.logServer(error)
+        if error?.isSignedOut == true { watchForToken() } else { parts.session.stopWatching() }
     }
 
     // MARK: Requests
@@ -96,9 +77,7 @@ extension Uploader {
             process(events)
         case .reached(let id, let bytes):
             guard let key = runner.reach(bytes, by: id) else { return }
-            for path in machine.waiters(of: key) {
-                if let record = book.drops[path] { events.publish(makeReport(record)) }
-            }
+            reporter.reportProgress(of: machine.waiters(of: key), reports)
         case .ledgerFailed(let error): ledgerFailed(error)
         }
     }

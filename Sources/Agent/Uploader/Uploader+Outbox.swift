@@ -31,30 +31,9 @@ extension Uploader {
     func foundInOutbox(_ findings: any ScanFindings) {
         let descriptions = Set(posts.descriptions)
         book.findElsewhere(findings, isPost: descriptions.contains)
-        writeWithheldSidecars()
+        reporter.writeWithheld(reports)
         guard book.elsewhere.isEmpty, let identity = parts.files.identity, identity != knownOutbox else { return }
         knownOutbox = identity
         process([], writes: [.setting(LedgerSetting.outbox, identity)])
-    }
-
-    /// Whether a sidecar may be written beside a path. Returns false while the file is on an unmounted file system or
-    /// in another outbox, because the sidecar would end up in the empty mount point. The sidecar is then written
-    /// later.
-    func hasPlaceForSidecar(_ path: RelativePath) -> Bool {
-        guard book.isMissing(path), parts.sidecars.standBesideFiles else { return true }
-        withheldSidecars.insert(path)
-        return false
-    }
-
-    private func writeWithheldSidecars() {
-        let paths = withheldSidecars
-        withheldSidecars = []
-        for path in paths where hasPlaceForSidecar(path) {
-            if let directory = posts.directory(describedBy: path), posts[directory] != nil {
-                report(post: directory)
-            } else if let record = record(of: path), !record.isTrace {
-                parts.sidecars.note(makeReport(record))
-            }
-        }
     }
 }

@@ -25,7 +25,7 @@ extension Uploader {
     @discardableResult
     func handle(_ event: PathEvent) -> String? {
         let actions = book.handle(event, now: now, facts: world)
-        if let error = ledgerTrouble.take() { ledgerFailed(error) }
+        reportLedgerTrouble()
         return carryOut(actions)
     }
 
@@ -73,7 +73,7 @@ extension Uploader {
     private func conclude(_ action: PathAction) {
         switch action {
         case .report(let path):
-            if let record = record(of: path) { announce(record) }
+            report([path])
             tellPost(of: path)
         case .settle(let path): reconsider(path)
         case .hash(let path, let identity, let job): hash(path, identity, job)
@@ -111,29 +111,19 @@ extension Uploader {
 
     /// Returns the record of a path.
     func record(of path: RelativePath) -> DropRecord? {
-        book.drops[path] ?? storedRecord(of: path)
-    }
-
-    /// Returns the record of a path from the ledger, or from a commit in progress.
-    func storedRecord(of path: RelativePath) -> DropRecord? {
-        defer { if let error = ledgerTrouble.take() { ledgerFailed(error) } }
+        if let record = book.drops[path] { return record }
+        defer { reportLedgerTrouble() }
         return world.storedRecord(of: path)
     }
 
     /// Returns the server's confirmation of a content.
     func confirmation(of key: ContentKey) -> Confirmation? {
-        defer { if let error = ledgerTrouble.take() { ledgerFailed(error) } }
+        defer { reportLedgerTrouble() }
         return world.confirmation(of: key)
     }
 
-    /// Calls `body` with the current record of every drop.
-    func forEachDrop(_ body: (DropRecord) -> Void) {
-        for record in book.drops.values { body(record) }
-        forEachStoredDrop { if book.drops[$0.path] == nil { body($0) } }
-    }
-
     func forEachStoredDrop(_ body: (DropRecord) -> Void) {
-        defer { if let error = ledgerTrouble.take() { ledgerFailed(error) } }
+        defer { reportLedgerTrouble() }
         world.forEachStoredRecord(within: .root, body)
     }
 }

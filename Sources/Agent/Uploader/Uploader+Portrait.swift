@@ -89,13 +89,4 @@ extension Uploader {
             metadata: ["reason": "\(error.message)"])
         watchForToken()
     }
-
-    /// Copies the last report of the service into a file report.
-    func describe(_ told: PortraitReport, in report: inout FileReport) {
-        report.state = told.state
-        report.error = told.error
-        report.attempts = told.attempts
-        report.nextAttemptAt = told.nextAttemptAt
-        report.startedAt = told.startedAt
-    }
 }

@@ -25,7 +25,7 @@ extension Uploader {
     @discardableResult
     func handle(posts event: PostsEvent) -> String? {
         let actions = posts.handle(event, now: now, facts: postWorld)
-        if let error = ledgerTrouble.take() { ledgerFailed(error) }
+        reportLedgerTrouble()
         if !actions.isEmpty { carryOut(actions) }
         if posts.nextDeadline != nil { setAlarm() }
         for case .refuse(let reason) in actions { return reason }
@@ -61,11 +61,11 @@ extension Uploader {
         switch action {
         case .settle(let path): reconsider(path)
         case .readDescription(let directory): readDescription(of: directory)
-        case .reportFile(let path): if let record = record(of: path) { announce(record) }
-        case .report(let directory): report(post: directory)
+        case .reportFile(let path): report([path])
+        case .report(let directory): reporter.report(post: directory, reports)
         case .reportWhenDurable(let directory, let files):
-            for record in files.compactMap(record) { announce(record) }
-            report(post: directory)
+            report(files)
+            reporter.report(post: directory, reports)
         case .retireFiles(let directory): for path in posts.retirableFiles(of: directory) { retire(path) }
         case .retire(let directory): retire(post: directory)
         case .write, .path, .upload, .announceGone, .removeSidecar, .refuse: break
@@ -74,10 +74,7 @@ extension Uploader {
 
     private func readDescription(of directory: RelativePath) {
         let result = SourceDescriptionReader(files: parts.files).read(directory)
-        if case .failure(let error) = result, !error.retryable {
-            parts.logger.warning(
-                "a post is rejected", metadata: ["source": "\(directory)", "reason": "\(error.message)"])
-        }
+        if case .failure(let error) = result, !error.retryable { reporter.logRejection(ofPost: directory, error) }
         handle(posts: .read(directory, result))
     }
 
@@ -92,22 +89,13 @@ extension Uploader {
     ///
     /// - Returns: whether the event concerns only a post: the path is the post's `source.toml`.
     func tellPosts(_ event: WatchEvent) -> Bool {
-        switch event {
-        case .seen(let path): tellPosts(.seen(path), about: path)
-        case .ready(let path, let status): tellPosts(.ready(path, FileIdentity(status)), about: path)
-        case .odd(let path, _), .unreadable(let path, _): tellPosts(.odd(path), about: path)
-        case .gone(let path): tellPosts(.gone(path), about: path)
-        case .renamed(let old, let new, let isDirectory):
-            tellPosts(.renamed(old, to: new, isDirectory: isDirectory), about: new) && !isDirectory
-        default: false
-        }
-    }
-
-    private func tellPosts(_ event: PostsEvent, about path: RelativePath) -> Bool {
         // Without posts, only a `source.toml` matters.
-        guard !posts.isEmpty || PostPlaces.directory(of: path) != nil else { return false }
+        guard let (news, path) = event.forPosts, !posts.isEmpty || PostPlaces.directory(of: path) != nil else {
+            return false
+        }
         let isDescription = posts.directory(describedBy: path) != nil
-        handle(posts: event)
+        handle(posts: news)
+        if case .renamed(_, _, true) = event { return false }
         return isDescription
     }
 
@@ -132,28 +120,14 @@ extension Uploader {
     /// Passes all files to their posts after a restart, and brings the sidecars of posts in line.
     func startPosts() {
         handle(posts: .started)
-        for directory in posts.directories {
-            guard let report = sourceReport(directory), hasPlaceForSidecar(PostPlaces.description(of: directory))
-            else { continue }
-            if report.state.isFinal {
-                parts.sidecars.repair(source: report)
-            } else {
-                parts.sidecars.note(source: report)
-            }
-        }
+        reporter.restorePosts(reports)
     }
 
     // MARK: Commits
 
     func commitEnded(_ id: String, revision: Int, _ outcome: CommitOutcome) {
         guard let directory = posts.directory(withID: id) else { return }
-        switch outcome {
-        case .done(let url):
-            parts.logger.info("a post is committed", metadata: ["source": "\(directory)", "url": "\(url ?? "-")"])
-        case .refused(let error), .forgotten(let error):
-            parts.logger.warning(
-                "a post was not committed", metadata: ["source": "\(directory)", "reason": "\(error.message)"])
-        }
+        reporter.logCommit(ofPost: directory, outcome)
         handle(posts: .commitEnded(id: id, revision: revision, outcome))
     }
 
@@ -177,14 +151,9 @@ extension Uploader {
     }
 
     private func moveOut(_ directory: RelativePath) throws(Errno) {
-        guard var report = sourceReport(directory) else { return }
         let description = PostPlaces.description(of: directory)
         let target = try parts.holding.freeName(for: parts.moveTo.appending(description.bytes))
-        report.directory = target.parent
-        report.files = report.files.map { file in
-            guard case .movedAway(let target)? = record(of: file.path)?.disposal else { return file }
-            return self.report(at: target) ?? file
-        }
+        guard let report = reports.report(ofPost: directory, movedTo: target.parent) else { return }
         try parts.holding.move(description, to: target)
         handle(posts: .retired(directory))
         let sidecar = RelativePath.root.appending(SourceReport.sidecarName.utf8)
@@ -208,19 +177,5 @@ extension PostsAction {
             .retire, .refuse:
             false
         }
-    }
-}
-
-// What users ask and wish.
-extension Uploader: SourceBackend {
-    func sources() async -> [SourceReport] { posts.directories.compactMap(sourceReport) }
-
-    func source(id: String) async -> SourceReport? { posts.directory(withID: id).flatMap(sourceReport) }
-
-    func perform(_ wish: SourceWish, onSource id: String) async -> SourceAnswer? {
-        guard let directory = posts.directory(withID: id) else { return nil }
-        let refusal = handle(posts: .wish(wish, directory))
-        await parts.ledger.commit([])
-        return sourceReport(directory).map { SourceAnswer(source: $0, refusal: refusal) }
     }
 }

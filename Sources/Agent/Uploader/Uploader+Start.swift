@@ -16,15 +16,9 @@ extension Uploader {
     ///
     /// All changes are durable on return, because the watch asks the ledger which files are known.
     ///
-    /// - Parameters:
-    ///   - reconsider: asks the watch to let a path settle again.
-    ///   - watchCounters: what the watch has done so far.
-    func start(
-        reconsider: @escaping @Sendable (RelativePath) -> Void,
-        watchCounters: @escaping @Sendable () -> WatchCounters = { WatchCounters() }
-    ) async throws(LedgerError) {
+    /// - Parameter reconsider: asks the watch to let a path settle again.
+    func start(reconsider: @escaping @Sendable (RelativePath) -> Void) async throws(LedgerError) {
         self.reconsider = reconsider
-        self.watchCounters = watchCounters
         recoverHeldFiles()
         let ledger = parts.ledger
         let lastRun = try LastRun(ledger, account: parts.session.account, server: parts.remote.scope.server)
@@ -51,10 +45,8 @@ extension Uploader {
         if isSignedOut { saySignedOut() }
         startPosts()
         if !isSignedOut { takeOverNobodys() }
-        for record in book.drops.values {
-            announce(record)
-            examine(record)
-        }
+        report(book.drops.keys)
+        for record in book.drops.values { examine(record) }
         await ledger.commit([])
         startPortrait()
         parts.acknowledgements.clear()
@@ -78,7 +70,7 @@ extension Uploader {
             case .underWay: break
             case .forgotten: forgotten.append(.forgetDrop(record.path))
             case .ended:
-                if !record.isTrace, !isOtherOutbox { parts.sidecars.repair(makeReport(record)) }
+                if !record.isTrace, !isOtherOutbox { parts.sidecars.repair(reportContext.report(record)) }
                 examine(record)
                 // A kill may have left the sidecar at the file's old place.
                 if case .moved(let old) = record.disposal, self.record(of: old) == nil { parts.sidecars.remove(old) }

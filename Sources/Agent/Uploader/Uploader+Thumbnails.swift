@@ -38,15 +38,15 @@ extension Uploader {
 
     func learn(_ facts: MediaFacts, of key: ContentKey, isAll: Bool) {
         var writes: [LedgerWrite] = []
-        var told: [DropRecord] = []
+        var changed: [RelativePath] = []
         for var record in (try? records(of: key)) ?? [] where record.facts != facts || record.isExamined != isAll {
-            if record.facts != facts && !record.isTrace { told.append(record) }
+            if record.facts != facts && !record.isTrace { changed.append(record.path) }
             record.facts = facts
             record.isExamined = isAll
             writes.append(book.keep(record))
         }
         commitAside(writes)
-        for record in told.compactMap({ self.record(of: $0.path) }) { announce(record) }
+        report(changed)
     }
 
     /// Returns the records of all paths that hold a content.

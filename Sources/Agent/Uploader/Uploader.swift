@@ -64,7 +64,7 @@ package actor Uploader {
     let parts: Parts
     nonisolated var events: EventHub { parts.events }
     /// Thread that walks through the ledger for queries.
-    let reader = SerialThread(name: "ledger-reader")
+    nonisolated let reader = SerialThread(name: "ledger-reader")
     var machine: UploadMachine
     /// The state of the paths under way.
     var book: PathBook
@@ -89,11 +89,10 @@ package actor Uploader {
             secret: parts.secret, clock: parts.clock)
     ) { [weak self] news in self?.run { $0.handle(news) } }
     var reconsider: @Sendable (RelativePath) -> Void = { _ in }
-    var watchCounters: @Sendable () -> WatchCounters = { WatchCounters() }
     var commits = CommitOrder()
     var alarm = Alarm()
-    /// Paths whose sidecars are written once their files are back.
-    var withheldSidecars: Set<RelativePath> = []
+    /// Reports files and posts.
+    var reporter: Reporter
     var knownOutbox: [UInt8]?
     var unsaved = Unsaved()
     var status: AgentStatus
@@ -116,6 +115,7 @@ package actor Uploader {
         posts = Posts(
             rules: Posts.Rules(
                 paths: rules, deletesFiles: parts.afterUpload == .delete, scope: parts.remote.scope))
+        reporter = Reporter(sidecars: parts.sidecars, events: parts.events, logger: parts.logger)
         machine = UploadMachine(limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed)
         status = AgentStatus(
             version: parts.version, processID: parts.processID, startedAt: parts.clock.now.monotonic,
@@ -214,6 +214,11 @@ package actor Uploader {
         status.problems[.ledger] = reason
     }
 
+    /// Handles a ledger error that occurred while a view of this moment answered.
+    func reportLedgerTrouble() {
+        if let error = ledgerTrouble.take() { ledgerFailed(error) }
+    }
+
     private func end(
         _ path: RelativePath, _ key: ContentKey, _ outcome: DropOutcome, attempts: Int, now: Now,
         writes: inout [LedgerWrite]
@@ -221,6 +226,35 @@ package actor Uploader {
         guard let record = record(of: path), record.key == key else { return }
         status.counters.ended(outcome)
         writes.append(book.end(record, outcome, attempts: attempts, at: now.wall))
+    }
+
+    // MARK: Reports
+
+    /// Makes reports from ledger records alone.
+    var reportContext: ReportContext {
+        ReportContext(traits: parts.remote.traits, remoteProtocol: parts.remoteProtocol, now: now.wall)
+    }
+
+    /// What reports say at this moment.
+    var reports: ReportWorld {
+        ReportWorld(
+            paths: world, book: book, posts: posts, parked: parked, portraits: portraits, transfers: runner.figures,
+            requestCount: runner.count, context: reportContext, now: now.monotonic)
+    }
+
+    /// Reports paths, and soon their posts. Nothing else follows from a report.
+    func report(_ paths: some Collection<RelativePath>) {
+        if paths.isEmpty { return }
+        // The view must be gone before posts change.
+        let directories = reporter.report(paths, reports)
+        reportSoon(directories)
+        reportLedgerTrouble()
+    }
+
+    /// Reports posts soon. Changes within a short interval share one report.
+    func reportSoon(_ directories: some Sequence<RelativePath>) {
+        let now = self.now.monotonic
+        for directory in directories where posts.noteProgress(of: directory, now: now) { setAlarm() }
     }
 
     // MARK: Time

@@ -190,7 +190,7 @@ extension PortraitMachine {
 
     mutating func serverTrouble(_ error: FileError?, now: Now) {
         if let error {
-            if error.code == "signed_out" { sessionRefused(error, now: now) }
+            if error.isSignedOut { sessionRefused(error, now: now) }
         } else {
             refusal = nil
             hurry()

@@ -57,6 +57,9 @@ extension FileError {
         FileError(code: "removed", message: "the file was removed before it was uploaded", retryable: false)
     }
 
+    /// Whether the server refused the credentials, or nobody is signed in.
+    package var isSignedOut: Bool { code == "signed_out" }
+
     /// The error of a file that the user cancelled.
     package static var cancelledByUser: FileError {
         FileError(code: "cancelled", message: "cancelled by the user", retryable: false)

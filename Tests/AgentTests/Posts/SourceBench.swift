@@ -31,7 +31,7 @@ extension Bench {
     }
 
     func source(_ directory: String) async -> SourceReport? {
-        await uploader.sources().first { $0.directory.description == directory }
+        await backend.sources().first { $0.directory.description == directory }
     }
 
     /// Waits until a post is in a state.

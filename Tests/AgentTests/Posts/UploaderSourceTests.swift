@@ -311,7 +311,7 @@ struct UploaderSourceTests {
         await bench.passQuiet()
         try await bench.until(name, .file(.done))
         #expect(remote.commits.map(\.fileIDs.count) == [2])
-        #expect(await bench.uploader.sources().count == 1)
+        #expect(await bench.backend.sources().count == 1)
     }
 
     @Test("a paused post is still paused when its directory is back")

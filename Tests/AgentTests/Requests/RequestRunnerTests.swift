@@ -110,10 +110,11 @@ struct RequestRunnerTests {
         let end: [MachineEvent] = [.acknowledged(1, key, fragment: 0, receipt: nil, took: .seconds(1))]
         #expect(runner.end(1, end, uploads) == [3])
         clock.advance(by: .seconds(1))
-        #expect(runner.bytesPerSecond(of: key) == 3)
-        #expect(runner.bytesPerSecond == 3)
+        let now = clock.now.monotonic
+        #expect(runner.figures.bytesPerSecond(of: key, at: now) == 3)
+        #expect(runner.figures.bytesPerSecond(at: now) == 3)
         runner.forget(key)
-        #expect(runner.bytesPerSecond(of: key) == nil)
+        #expect(runner.figures.bytesPerSecond(of: key, at: now) == nil)
     }
 
     @Test("ignores progress of a request that ended")

@@ -46,14 +46,18 @@ struct AgentStatusTests {
         return news.map(\.content)
     }
 
-    @Test("counts only paths in final states in its health, and keeps the count for 5 s")
-    mutating func counts() {
-        #expect(status.recentCounts(at: at(1)) == nil)
-        let ended = status.storeCounts([.done: 3, .queued: 9], at: at(1))
-        #expect(ended == [.done: 3])
-        #expect(status.recentCounts(at: at(5)) == [.done: 3])
-        #expect(status.recentCounts(at: at(6)) == nil)
+    @Test("counts only paths in final states in its health")
+    func counts() {
         #expect(status.health(.init(files: [.done: 3, .queued: 9]), at: at(6)).files == ["done": 3])
+    }
+
+    @Test("keeps a count of paths for 5 s")
+    func recentCounts() {
+        var recent = RecentCounts()
+        #expect(recent.counts(at: at(1)) == nil)
+        recent.store([.done: 3], at: at(1))
+        #expect(recent.counts(at: at(5)) == [.done: 3])
+        #expect(recent.counts(at: at(6)) == nil)
     }
 
     @Test("counts the ledger's troubles, but not their end")

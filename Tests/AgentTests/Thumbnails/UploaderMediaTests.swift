@@ -190,7 +190,7 @@ struct UploaderMediaTests {
         _ = await bench.uploader.perform(.pause, on: .all)
         try await bench.drop("a.jpg", picture(1))
         let id = FileReport.id(of: try bench.path("a.jpg"))
-        try await Poll.until("the size") { await bench.uploader.file(id: id)?.facts == facts }
+        try await Poll.until("the size") { await bench.backend.file(id: id)?.facts == facts }
         #expect(bench.remote.descriptions.isEmpty)
         _ = await bench.uploader.perform(.resume, on: .all)
         try await bench.ends("a.jpg", .done)

@@ -33,7 +33,7 @@ struct AccountTests {
         try await Poll.until("one of two fragments") { anna.sent.count == 1 && anna.isWaiting(at: .send) }
         let id = FileReport.id(of: try first.path("a"))
         try await Poll.until("its acknowledgement") {
-            await first.uploader.file(id: id)?.fragments?.finished == 1
+            await first.backend.file(id: id)?.fragments?.finished == 1
         }
         await end(first)
         anna.release()
@@ -62,7 +62,7 @@ struct AccountTests {
         let first = try await halfSent(anna)
         let second = try await bench("ben", after: first, ben)
         let id = FileReport.id(of: try second.path("a"))
-        let report = await second.uploader.file(id: id)
+        let report = await second.backend.file(id: id)
         #expect(report?.state == .signedOut)
         #expect(report?.error?.code == "other_account")
         #expect(report?.fragments == .init(total: 2, finished: 1))

@@ -33,10 +33,10 @@ struct AfterUploadTests {
         let moved = try Data(contentsOf: URL(fileURLWithPath: "\(bench.outbox)/Sent/trip/a.jpg"))
         #expect(Array(moved) == content(1))
         // The id of the original path leads to the file at its new path.
-        let report = await bench.uploader.file(id: FileReport.id(of: try bench.path("trip/a.jpg")))
+        let report = await bench.backend.file(id: FileReport.id(of: try bench.path("trip/a.jpg")))
         #expect(report?.path == (try bench.path("Sent/trip/a.jpg")))
         #expect(report?.movedFrom == (try bench.path("trip/a.jpg")))
-        #expect(await bench.uploader.files(in: nil).count == 1)
+        #expect(await bench.backend.files(in: nil).count == 1)
         try await Poll.until("nothing to be held any more") { !isHeld(bench) }
     }
 
@@ -57,7 +57,7 @@ struct AfterUploadTests {
         await bench.uploader.take([.seen(path), .gone(path)])
         try await bench.ends("Sent/a.jpg", .done)
         #expect(await bench.uploader.book.drops[path] == nil)
-        let report = await bench.uploader.file(id: FileReport.id(of: path))
+        let report = await bench.backend.file(id: FileReport.id(of: path))
         #expect(report?.path == (try bench.path("Sent/a.jpg")))
         #expect(report?.state == .done)
     }

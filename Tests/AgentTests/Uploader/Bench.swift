@@ -26,6 +26,7 @@ final class Bench: Sendable {
     let clock: HandClock
     let ledger: Ledger
     let uploader: Uploader
+    let backend: AgentBackend
     private let sidecars: SidecarWriter
     /// The paths that the uploader sent back to settle.
     let reconsidered = Mutex<[RelativePath]>([])
@@ -73,6 +74,9 @@ final class Bench: Sendable {
             remoteProtocol: "test", version: "0", processID: 1, clock: clock, logger: logger)
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
         uploader = Uploader(parts: parts, limits: limits, seed: 1)
+        backend = AgentBackend(
+            uploader: uploader, ledger: ledger, reader: uploader.reader, session: parts.session, events: parts.events,
+            watchCounters: { WatchCounters() }, clock: clock)
         try await uploader.start(reconsider: { [weak self] in self?.reconsider($0) })
     }
 
@@ -153,7 +157,7 @@ final class Bench: Sendable {
     /// Waits until the uploader reports a state for a path.
     func until(_ name: String, is state: FileState) async throws {
         let id = FileReport.id(of: try path(name))
-        try await Poll.until("\(name) is \(state)") { await uploader.file(id: id)?.state == state }
+        try await Poll.until("\(name) is \(state)") { await backend.file(id: id)?.state == state }
     }
 
     /// Waits until record and sidecar of a path both show a final state.

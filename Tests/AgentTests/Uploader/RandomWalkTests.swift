@@ -87,7 +87,7 @@ private struct Walk {
 
     func checkLeftovers() async throws {
         let present = Set(try files())
-        for report in await bench.uploader.files(in: nil) where !present.contains("\(report.path)") {
+        for report in await bench.backend.files(in: nil) where !present.contains("\(report.path)") {
             #expect(report.state == .cancelled, "\(report.path)")
         }
     }

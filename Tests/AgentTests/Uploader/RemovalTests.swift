@@ -92,7 +92,7 @@ struct UploaderRemovalTests {
         #expect(Foundation.rename(bench.outbox, bench.place.path("away")) == 0)
         await bench.uploader.take([.gone(try bench.path("a")), .rootLost(reason: "test")])
         await bench.passGrace()
-        #expect(await bench.uploader.health().problems.count == 1)
+        #expect(await bench.backend.health().problems.count == 1)
         #expect(Foundation.rename(bench.place.path("away"), bench.outbox) == 0)
         await bench.uploader.take([.rootBack(isSame: true)])
         bench.remote.release()

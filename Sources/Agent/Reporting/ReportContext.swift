@@ -1,0 +1,44 @@
+import Reports
+import UploadCore
+
+/// Makes reports from ledger records alone.
+struct ReportContext: Sendable {
+    let traits: RemoteTraits
+    let remoteProtocol: String
+    let now: WallTime
+
+    /// Returns a report with everything a record holds. The upload machine knows more about uploads under way.
+    func report(_ record: DropRecord) -> FileReport {
+        var report = FileReport(
+            path: record.path, state: record.state, remoteProtocol: remoteProtocol, acceptedAt: record.acceptedAt,
+            updatedAt: now)
+        report.key = record.key
+        report.type = record.type
+        report.size = record.identity?.size
+        report.facts = record.facts ?? MediaFacts()
+        report.deduplicated = record.deduplicated
+        report.attempts = record.attempts
+        report.error = record.error
+        report.startedAt = record.startedAt
+        report.finishedAt = record.finishedAt
+        if case .moved(let old) = record.disposal { report.movedFrom = old }
+        if record.state == .done, let size = report.size {
+            let count = traits.plan(for: size).count
+            report.fragments = .init(total: count, finished: count)
+            report.progress = 1
+            report.remote = record.remote ?? RemoteObject(id: nil, url: nil)
+        }
+        return report
+    }
+}
+
+extension FileReport {
+    /// Fills in the progress of an upload that the upload machine does not hold, from its ledger record.
+    mutating func describe(_ upload: UploadRecord, _ acknowledged: FragmentSet) {
+        fragments = .init(total: upload.plan.count, finished: acknowledged.count)
+        let bytes = UInt64(acknowledged.count) * UInt64(upload.plan.fragmentSize)
+        progress = min(1, Double(bytes) / Double(max(1, upload.plan.size)))
+        attempts = upload.attempts
+        remote.id = upload.remoteID
+    }
+}

@@ -1,0 +1,111 @@
+import Ledger
+import Reports
+import UploadCore
+
+// Look-ups for queries and actions.
+extension ReportWorld {
+    // MARK: Paths
+
+    /// Returns the path with an id; `nil` if no path has it.
+    func path(withID id: String) -> RelativePath? {
+        if let path = (try? paths.ledger.drop(withIdentifier: id))?.path, let record = record(of: path) {
+            return record.path
+        }
+        // The ledger does not know paths that are still being written or hashed.
+        let fresh = book.drops.values.lazy.filter { $0.key == nil }.map(\.path)
+        return (Array(fresh) + paths.unsaved.records.map(\.path)).first { FileReport.id(of: $0) == id }
+    }
+
+    /// Returns the paths that an action changes, sorted; `nil` if no file has the id or key.
+    ///
+    /// - Parameter formerNames: leads to the present path of a renamed file.
+    func targets(of action: UserAction, on target: ActionTarget, _ formerNames: FormerNames) -> [RelativePath]? {
+        switch target {
+        case .file(let id):
+            let path = path(withID: id) ?? formerNames.path(withFormerID: id) { record(of: $0) != nil }
+            return path.map { [$0] }
+        case .upload(let key):
+            let paths = records(of: key).map(\.path).sorted()
+            return paths.isEmpty ? nil : paths
+        case .all: return allPaths(for: action).sorted()
+        }
+    }
+
+    /// Returns the paths that an action on everything changes. All other paths are in the wanted state already.
+    private func allPaths(for action: UserAction) -> [RelativePath] {
+        switch action {
+        case .cancel: return book.drops.values.filter { !posts.isInDraft($0) }.map(\.path)
+        case .resume: return book.drops.values.filter { book.isPaused($0) }.map(\.path)
+        case .retry:
+            var found = book.drops.values.filter { report(of: $0).state == .waiting }.map(\.path)
+            paths.forEachStoredRecord(within: .root) { record in
+                // Retrying an old portrait would replace the newest one.
+                guard record.state == .failed, book.drops[record.path] == nil, !book.isPortrait(record.path) else {
+                    return
+                }
+                found.append(record.path)
+            }
+            return found
+        // Pausing everything is a separate setting. Moving everything to the head of the queue changes no order.
+        case .pause, .first, .submit: return []
+        }
+    }
+
+    /// Returns the records of the files with a content, in no particular order.
+    private func records(of key: ContentKey) -> [DropRecord] {
+        let stored = (try? paths.ledger.drops(of: key)) ?? []
+        let all = Set(book.drops.values.filter { $0.key == key }.map(\.path)).union(stored)
+        return all.compactMap(record).filter { $0.key == key && !$0.isTrace }
+    }
+
+    // MARK: Reports
+
+    /// Returns the report of the file with an id; `nil` if there is none.
+    func report(withID id: String) -> FileReport? {
+        guard let record = path(withID: id).flatMap(record) else { return nil }
+        // The client asks for the path under which the file was dropped.
+        if case .movedAway(let target) = record.disposal, let moved = report(at: target) { return moved }
+        return report(of: record)
+    }
+
+    /// Returns the reports of the files with a content, sorted by path.
+    func reports(of key: ContentKey) -> [FileReport] {
+        records(of: key).map(report(of:)).sorted { $0.path < $1.path }
+    }
+
+    /// Returns the reports of all paths that are in no final state, in no particular order.
+    func activeReports() -> [FileReport] { book.drops.values.map(report(of:)) }
+
+    /// The paths in final states.
+    var ended: EndedDrops { EndedDrops(paths.ledger, unsaved: paths.unsaved, active: book.drops) }
+
+    // MARK: Figures
+
+    /// Returns the figures of this moment.
+    ///
+    /// - Parameter files: number of paths by state.
+    func figures(files: [FileState: Int] = [:]) -> AgentStatus.Figures {
+        AgentStatus.Figures(
+            files: files, active: book.drops.count, uploads: paths.machine.keys.count, requestsInFlight: requestCount,
+            hashQueue: book.hashCount, bytesPerSecond: transfers.bytesPerSecond(at: now),
+            isPaused: paths.machine.isPaused, hasScanned: book.hasScanned)
+    }
+
+    /// Counts the paths that are in no final state by the state in their reports.
+    func activeCounts() -> [FileState: Int] {
+        var counts: [FileState: Int] = [:]
+        for record in book.drops.values { counts[report(of: record).state, default: 0] += 1 }
+        return counts
+    }
+
+    /// Counts the paths that are in no final state by the state in record and upload machine. Cheaper than
+    /// `activeCounts`.
+    func roughCounts() -> [FileState: Int] {
+        var counts: [FileState: Int] = [:]
+        for record in book.drops.values {
+            let view = record.key.flatMap { paths.machine.view(of: $0, from: record.path) }
+            counts[view?.state ?? record.state, default: 0] += 1
+        }
+        return counts
+    }
+}

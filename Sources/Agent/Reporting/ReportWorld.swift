@@ -1,0 +1,89 @@
+import Reports
+import UploadCore
+
+/// What the agent knows of files and posts at one moment, for reports and queries.
+///
+/// A read-only view. Never stored: while a view exists, a change of path book or upload machine copies their tables.
+struct ReportWorld: Sendable {
+    let paths: PathWorld
+    let book: PathBook
+    let posts: Posts
+    let parked: ParkedUploads
+    /// The last report of each profile picture under way.
+    let portraits: [RelativePath: PortraitReport]
+    let transfers: TransferFigures
+    /// The number of requests in progress.
+    let requestCount: Int
+    let context: ReportContext
+    let now: MonotonicTime
+
+    /// Returns the record of a path: the path book's, else the ledger's, including pending changes.
+    func record(of path: RelativePath) -> DropRecord? { book.drops[path] ?? paths.storedRecord(of: path) }
+
+    /// Returns the full report of a path; `nil` if the path is unknown.
+    func report(at path: RelativePath) -> FileReport? { record(of: path).map(report(of:)) }
+
+    /// Returns the full report of a path.
+    func report(of record: DropRecord) -> FileReport {
+        var report = context.report(record)
+        if !record.state.isFinal { describeProgress(of: record, in: &report) }
+        if !posts.isEmpty { describeHold(of: record, in: &report) }
+        return report
+    }
+
+    private func describeProgress(of record: DropRecord, in report: inout FileReport) {
+        if record.key != nil, book.ownership.isParked(record.account) {
+            describeParked(record, in: &report)
+        } else if record.state == .settling || record.state == .hashing {
+            if book.isPaused(record) { report.state = .paused }
+            if record.state == .hashing { report.hashed = book.bytesHashed(of: record.path) }
+        } else if let portrait = portraits[record.path] {
+            report.describe(portrait)
+        } else if let key = record.key, let view = paths.machine.view(of: key, from: record.path) {
+            report.describe(view)
+            guard view.state == .uploading else { return }
+            report.bytesPerSecond = transfers.bytesPerSecond(of: key, at: now)
+            report.bytesInFlight = transfers.bytesInFlight(of: key)
+        }
+    }
+
+    /// Adds to a report that the path waits for its owner.
+    private func describeParked(_ record: DropRecord, in report: inout FileReport) {
+        if record.state != .paused {
+            report.state = .signedOut
+            report.error = .otherAccount(book.ownership.absentOwner(record.account) ?? "")
+        }
+        if let entry = parked.entry(for: record.path) { report.describe(entry.record, entry.acknowledged) }
+    }
+}
+
+extension FileReport {
+    /// Fills in the state of an upload that the upload machine holds.
+    fileprivate mutating func describe(_ view: UploadView) {
+        state = view.state
+        fragments = .init(total: view.fragmentsTotal, finished: view.fragmentsFinished)
+        if let size, size > 0 { progress = min(Double(view.acknowledgedBytes) / Double(size), 1) }
+        remote.id = view.remoteID
+        attempts = view.attempts
+        nextAttemptAt = view.nextAttemptAt
+        error = view.error
+        deduplicated = view.joinedLater
+    }
+
+    /// Fills in the state of a profile picture that the portrait's service sends.
+    fileprivate mutating func describe(_ portrait: PortraitReport) {
+        state = portrait.state
+        error = portrait.error
+        attempts = portrait.attempts
+        nextAttemptAt = portrait.nextAttemptAt
+        startedAt = portrait.startedAt
+    }
+}
+
+extension FileError {
+    /// The error of a file or source that waits until its account signs in.
+    static func otherAccount(_ account: String) -> FileError {
+        let message = "it belongs to \(account), and continues once \(account) signs in: outbox login --user \(account)"
+        return FileError(code: "other_account", message: message, retryable: true)
+    }
+}

@@ -1,0 +1,124 @@
+import AgentConfiguration
+import ControlAPI
+import Logging
+import Reports
+import Sidecars
+import UploadCore
+
+/// Reports files and posts: sidecar, event and log. Nothing follows from a report, except that posts of reported files
+/// are reported soon.
+struct Reporter {
+    private let sidecars: SidecarWriter
+    private let events: EventHub
+    private let logger: Logger
+    private var outcomes = OutcomeLog()
+    /// Files, and descriptions of posts, whose sidecars are written once they are back.
+    private var withheld: Set<RelativePath> = []
+
+    init(sidecars: SidecarWriter, events: EventHub, logger: Logger) {
+        self.sidecars = sidecars
+        self.events = events
+        self.logger = logger
+    }
+
+    // MARK: Reports
+
+    /// Reports paths. Ignores unknown paths.
+    ///
+    /// - Returns: the directories of the posts that these files belong to.
+    mutating func report(_ paths: some Sequence<RelativePath>, _ world: ReportWorld) -> Set<RelativePath> {
+        var posts: Set<RelativePath> = []
+        for path in paths {
+            guard let record = world.record(of: path) else { continue }
+            let report = world.report(of: record)
+            if hasPlaceForSidecar(path, world) { sidecars.note(report) }
+            if events.publish(report) { log(report, world.now) }
+            if let directory = world.posts.directory(of: record) { posts.insert(directory) }
+        }
+        return posts
+    }
+
+    /// Publishes the progress of paths within a fragment. Sidecars show only whole fragments.
+    func reportProgress(of paths: some Sequence<RelativePath>, _ world: ReportWorld) {
+        for path in paths {
+            if let record = world.book.drops[path] { events.publish(world.report(of: record)) }
+        }
+    }
+
+    /// Reports a post. Ignores directories that are not posts.
+    mutating func report(post directory: RelativePath, _ world: ReportWorld) {
+        guard let report = world.report(ofPost: directory) else { return }
+        if hasPlaceForSidecar(PostPlaces.description(of: directory), world) { sidecars.note(source: report) }
+        events.publish(source: report)
+    }
+
+    /// Brings the sidecars of posts in line with the ledger at the start.
+    mutating func restorePosts(_ world: ReportWorld) {
+        for directory in world.posts.directories {
+            guard let report = world.report(ofPost: directory),
+                hasPlaceForSidecar(PostPlaces.description(of: directory), world)
+            else { continue }
+            if report.state.isFinal { sidecars.repair(source: report) } else { sidecars.note(source: report) }
+        }
+    }
+
+    private mutating func log(_ report: FileReport, _ now: MonotonicTime) {
+        for line in outcomes.lines(for: report, now: now) {
+            logger.log(
+                level: Logger.Level(rawValue: line.level.rawValue) ?? .info, "\(line.message)",
+                metadata: line.metadata.mapValues { .string($0) })
+        }
+    }
+
+    // MARK: Log
+
+    /// Logs that a `source.toml` can't be used.
+    func logRejection(ofPost directory: RelativePath, _ error: FileError) {
+        logger.warning("a post is rejected", metadata: ["source": "\(directory)", "reason": "\(error.message)"])
+    }
+
+    /// Logs the end of a post's commit.
+    func logCommit(ofPost directory: RelativePath, _ outcome: CommitOutcome) {
+        switch outcome {
+        case .done(let url):
+            logger.info("a post is committed", metadata: ["source": "\(directory)", "url": "\(url ?? "-")"])
+        case .refused(let error), .forgotten(let error):
+            logger.warning(
+                "a post was not committed", metadata: ["source": "\(directory)", "reason": "\(error.message)"])
+        }
+    }
+
+    /// Logs that the server has a problem, or works again (`nil`).
+    func logServer(_ error: FileError?) {
+        guard let error else { return logger.notice("the server is back") }
+        let message: Logger.Message =
+            error.isSignedOut
+            ? "the server requires another token: run `outbox login`, or write it to remote.token_file; uploads then continue"
+            : "the server has a problem; uploads continue by themselves once it recovers"
+        logger.warning(message, metadata: ["code": "\(error.code)", "reason": "\(error.message)"])
+    }
+
+    // MARK: Sidecars of absent files
+
+    /// Whether a sidecar may be written beside a path. Returns false while the file is on an unmounted file system or
+    /// in another outbox, because the sidecar would end up in the empty mount point. `writeWithheld` then writes the
+    /// sidecar.
+    private mutating func hasPlaceForSidecar(_ path: RelativePath, _ world: ReportWorld) -> Bool {
+        guard world.book.isMissing(path), sidecars.standBesideFiles else { return true }
+        withheld.insert(path)
+        return false
+    }
+
+    /// Writes the sidecars of files that are back.
+    mutating func writeWithheld(_ world: ReportWorld) {
+        let paths = withheld
+        withheld = []
+        for path in paths where hasPlaceForSidecar(path, world) {
+            if let directory = world.posts.directory(describedBy: path), world.posts[directory] != nil {
+                report(post: directory, world)
+            } else if let record = world.record(of: path), !record.isTrace {
+                sidecars.note(world.report(of: record))
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import UploadCore
+
+/// How fast uploads are sent, and how far their fragments in flight are. For display only.
+struct TransferFigures: Sendable {
+    private var speeds: [ContentKey: SpeedMeter] = [:]
+    private var bytesInFlight = BytesInFlight()
+
+    // MARK: Figures
+
+    /// Returns the speed of an upload; `nil` if it sends nothing.
+    func bytesPerSecond(of key: ContentKey, at now: MonotonicTime) -> UInt64? { speeds[key]?.bytesPerSecond(at: now) }
+
+    /// Returns the speed of all uploads together.
+    func bytesPerSecond(at now: MonotonicTime) -> UInt64 {
+        speeds.values.reduce(0) { $0 + ($1.bytesPerSecond(at: now) ?? 0) }
+    }
+
+    /// Returns the bytes of an upload's fragments in flight that the peer of the connection acknowledged.
+    func bytesInFlight(of key: ContentKey) -> UInt64 { bytesInFlight.sum(of: key) }
+
+    // MARK: Measuring
+
+    /// Starts measuring a fragment.
+    ///
+    /// - Parameter length: size of the fragment in bytes.
+    mutating func begin(_ id: RequestID, _ key: ContentKey, of length: UInt64, at now: MonotonicTime) {
+        bytesInFlight.begin(id, key, of: length)
+        if speeds[key] == nil { measure(0, of: key, at: now) }
+    }
+
+    /// Records how many bytes of a fragment the peer acknowledged.
+    ///
+    /// - Returns: the upload that made progress; `nil` if none did.
+    mutating func reach(_ bytes: UInt64, by id: RequestID, at now: MonotonicTime) -> ContentKey? {
+        guard let (key, gain) = bytesInFlight.reach(bytes, by: id) else { return nil }
+        measure(gain, of: key, at: now)
+        return key
+    }
+
+    /// Records that the server acknowledged a whole fragment.
+    mutating func acknowledge(_ bytes: UInt64, by id: RequestID, of key: ContentKey, at now: MonotonicTime) {
+        measure(bytes - min(bytes, bytesInFlight.measured(by: id)), of: key, at: now)
+    }
+
+    /// Stops measuring a fragment, because the server answered or the request was given up.
+    mutating func end(_ id: RequestID) { bytesInFlight.end(id) }
+
+    /// Forgets the speed of an upload that ended.
+    mutating func forget(_ key: ContentKey) { speeds[key] = nil }
+
+    private mutating func measure(_ bytes: UInt64, of key: ContentKey, at now: MonotonicTime) {
+        speeds[key, default: SpeedMeter()].add(bytes, at: now)
+    }
+}

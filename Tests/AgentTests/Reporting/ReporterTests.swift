@@ -1,0 +1,55 @@
+import AgentTestSupport
+import ControlAPI
+import Foundation
+import Sidecars
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Agent
+
+@Suite("Reporter")
+struct ReporterTests {
+    private var stage: ReportStage
+
+    init() throws { stage = try ReportStage() }
+
+    /// Whether a file of the outbox exists, once all sidecars are written.
+    private func exists(_ name: String) async -> Bool {
+        await stage.sidecars.flush()
+        return FileManager.default.fileExists(atPath: stage.place.path("outbox/\(name)"))
+    }
+
+    @Test("writes a sidecar, publishes an event, and names the posts of the files")
+    mutating func report() async throws {
+        let directory = try stage.addPost(.collecting)
+        let paths = try ["a", "sea/a.jpg"].map { try stage.add($0).path }
+        var reporter = stage.reporter
+        let unknown = try #require(RelativePath("unknown"))
+        let posts = reporter.report(paths + [unknown], stage.world)
+        #expect(posts == [directory])
+        #expect(stage.events.lastNumber == 2)
+        #expect(await exists("a.outbox.json"))
+        #expect(await exists("sea/a.jpg.outbox.json"))
+        #expect(await !exists("unknown.outbox.json"))
+    }
+
+    @Test("keeps back the sidecars of files and posts on an unmounted file system until they are back")
+    mutating func withheld() async throws {
+        let directory = try stage.addPost(.collecting)
+        let path = try stage.add("sea/a.jpg").path
+        _ = stage.book.handle(.mountLost(directory), now: stage.clock.now, facts: stage.paths)
+        var reporter = stage.reporter
+        _ = reporter.report([path], stage.world)
+        reporter.report(post: directory, stage.world)
+        reporter.writeWithheld(stage.world)
+        #expect(stage.events.lastNumber == 2)
+        #expect(await !exists("sea/a.jpg.outbox.json"))
+        #expect(await !exists("sea/source.outbox.json"))
+        _ = stage.book.handle(
+            .mounted(directory, isSame: true, descriptions: []), now: stage.clock.now, facts: stage.paths)
+        reporter.writeWithheld(stage.world)
+        #expect(await exists("sea/a.jpg.outbox.json"))
+        #expect(await exists("sea/source.outbox.json"))
+    }
+}

@@ -53,25 +53,14 @@ struct DirectoryIndex {
 
     /// Adds every drop of the ledger.
     func build(in transaction: borrowing WriteTransaction) throws(LMDBError) {
-        var start: [UInt8] = []
-        while true {
-            // Collected first: a value is valid only until the next change.
-            var found: [(path: RelativePath, slot: [UInt8])] = []
-            var last: [UInt8]?
-            var count = 0
-            try transaction.reading.scan(LedgerTable.drops.table, from: start) { key, value in
-                let slot = Array(key)
-                last = slot
-                // A damaged record enters the index when it is replaced.
-                if let path = DropRecord.path(in: value, key: slot).flatMap({ RelativePath($0) }) {
-                    found.append((path, slot))
-                }
-                count += 1
-                return count < Self.entriesPerPage
+        var next: [UInt8]? = []
+        while let start = next {
+            let page = try transaction.reading.page(of: LedgerTable.drops.table, from: start) { slot, value in
+                (path: DropRecord.path(in: value, key: slot).flatMap { RelativePath($0) }, slot: slot)
             }
-            for drop in found { try add(drop.path, drop.slot, in: transaction) }
-            guard let last, count == Self.entriesPerPage else { return }
-            start = last + [0]
+            // A damaged record enters the index when it is replaced.
+            for case (let path?, let slot) in page.entries { try add(path, slot, in: transaction) }
+            next = page.next
         }
     }
 

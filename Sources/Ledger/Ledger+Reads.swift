@@ -196,7 +196,7 @@ extension Ledger {
         }
     }
 
-    private func read<Value>(
+    func read<Value>(
         _ body: (borrowing ReadTransaction) throws(LMDBError) -> Result<Value, LedgerError>?
     ) throws(LedgerError) -> Value? {
         let outcome: Result<Value, LedgerError>?

@@ -7,7 +7,7 @@ extension LedgerChanges {
         let stored = try transaction.reading.get(LedgerTable.uploads.table, slot) { UploadRecord.decode($0, key: slot) }
         guard let stored else { return }
         let pages = try transaction.reading.fragmentPages(of: key).compactMap { try? $0.get() }
-        try transaction.remove(LedgerTable.uploads.table, slot)
+        try removeUpload(key, in: transaction)
         try removeAll(.fragments, of: key, in: transaction)
         // A damaged record's account is unreadable; the next upload of the content must not inherit its fragments.
         guard case .success(let upload) = stored else { return try removeDigests(of: key, in: transaction) }
@@ -26,7 +26,7 @@ extension LedgerChanges {
         guard parked.upload.scope == scope else { return }
         try transaction.remove(LedgerTable.parked.table, slot)
         try removeAll(.fragments, of: key, in: transaction)
-        try put(parked.upload, LedgerKeys.content(key), in: transaction)
+        try store(parked.upload, in: transaction)
         for page in parked.pages { try put(page, LedgerKeys.page(key, page.index), in: transaction) }
     }
 

@@ -16,13 +16,13 @@ struct LedgerChanges {
         case .forgetDrop(let path):
             try drops.remove(path, in: transaction)
         case .upload(let record):
-            try put(record, LedgerKeys.content(record.key), in: transaction)
+            try store(record, in: transaction)
         case .fragments(let key, let page):
             try put(page, LedgerKeys.page(key, page.index), in: transaction)
         case .forgetFragments(let key):
             try removeAll(.fragments, of: key, in: transaction)
         case .forgetUpload(let key):
-            try transaction.remove(LedgerTable.uploads.table, LedgerKeys.content(key))
+            try removeUpload(key, in: transaction)
             try removeAll(.fragments, of: key, in: transaction)
             try removeDigests(of: key, in: transaction)
         case .digests(let key, let digests):
@@ -48,6 +48,18 @@ struct LedgerChanges {
         case .setting(let name, nil):
             try transaction.remove(LedgerTable.settings.table, Array(name.utf8))
         }
+    }
+
+    /// Stores an upload and its place in the queue.
+    mutating func store(_ record: UploadRecord, in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        try QueueIndex.move(record.key, to: record.place, in: transaction)
+        try put(record, LedgerKeys.content(record.key), in: transaction)
+    }
+
+    /// Removes an upload's record and its place in the queue.
+    func removeUpload(_ key: ContentKey, in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        try QueueIndex.move(key, to: nil, in: transaction)
+        try transaction.remove(LedgerTable.uploads.table, LedgerKeys.content(key))
     }
 
     private mutating func put(

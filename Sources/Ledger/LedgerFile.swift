@@ -64,9 +64,8 @@ private struct Inspection {
     private var hasSecret = false
     private var isEmpty = true
     private var damage: String?
-    /// Sums over the stored index of contents, and over the index expected from the drops; independent of order.
-    private var index: UInt64 = 0
-    private var drops: UInt64 = 0
+    private var contents = IndexComparison(table: .contents)
+    private var queue = IndexComparison(table: .queue)
 
     func fault(missing: [LedgerTable]) -> String? {
         if let damage { return damage }
@@ -75,21 +74,29 @@ private struct Inspection {
         if let table = missing.first(where: { LedgerSchema.version(introducing: $0) <= version }) {
             return "table \(table.rawValue) is missing"
         }
-        return index == drops ? nil : "the index of contents does not match the paths"
+        if !contents.isEqual { return "the index of contents does not match the paths" }
+        // Older versions have no queue, or an empty one that a migration left before its end.
+        if version >= LedgerSchema.version(introducing: .queue), !queue.isEqual {
+            return "the queue does not match the uploads"
+        }
+        return nil
     }
 
     mutating func note(_ table: LedgerTable, _ key: [UInt8], _ value: [UInt8]) {
         isEmpty = false
         if table == .contents {
-            index &+= recordChecksum(of: UnsafeRawBufferPointer(start: nil, count: 0), table: .contents, key: key)
+            contents.addStored(key)
             if !value.isEmpty { noteDamage(table, key) }
             return
         }
         value.withUnsafeBytes { bytes in
             switch table {
             case .drops: noteDrop(bytes, key)
+            case .uploads: noteUpload(bytes, key)
             case .meta: noteMeta(bytes, key)
-            default: if RecordDecoder(bytes, table: table, key: key) == nil { noteDamage(table, key) }
+            default:
+                if RecordDecoder(bytes, table: table, key: key) == nil { noteDamage(table, key) }
+                if table == .queue { queue.addStored(key) }
             }
         }
     }
@@ -97,8 +104,12 @@ private struct Inspection {
     private mutating func noteDrop(_ bytes: UnsafeRawBufferPointer, _ key: [UInt8]) {
         guard case .success(let drop) = DropRecord.decode(bytes, key: key) else { return noteDamage(.drops, key) }
         guard let content = drop.key else { return }
-        let entry = LedgerKeys.content(content) + key
-        drops &+= recordChecksum(of: UnsafeRawBufferPointer(start: nil, count: 0), table: .contents, key: entry)
+        contents.addExpected(LedgerKeys.content(content) + key)
+    }
+
+    private mutating func noteUpload(_ bytes: UnsafeRawBufferPointer, _ key: [UInt8]) {
+        guard case .success(let upload) = UploadRecord.decode(bytes, key: key) else { return noteDamage(.uploads, key) }
+        queue.addExpected(LedgerKeys.place(upload.place))
     }
 
     private mutating func noteMeta(_ bytes: UnsafeRawBufferPointer, _ key: [UInt8]) {
@@ -109,5 +120,25 @@ private struct Inspection {
 
     private mutating func noteDamage(_ table: LedgerTable, _ key: [UInt8]) {
         if damage == nil { damage = "\(LedgerError.damagedRecord(table: table, key: key))" }
+    }
+}
+
+/// Compares the keys of a stored index with those that the records require, by a sum that is independent of order.
+private struct IndexComparison {
+    let table: LedgerTable
+    private var difference: UInt64 = 0
+
+    init(table: LedgerTable) {
+        self.table = table
+    }
+
+    var isEqual: Bool { difference == 0 }
+
+    mutating func addStored(_ key: [UInt8]) { difference &+= checksum(key) }
+
+    mutating func addExpected(_ key: [UInt8]) { difference &-= checksum(key) }
+
+    private func checksum(_ key: [UInt8]) -> UInt64 {
+        recordChecksum(of: UnsafeRawBufferPointer(start: nil, count: 0), table: table, key: key)
     }
 }

@@ -13,6 +13,23 @@ enum LedgerKeys {
         bigEndian(key.high, key.low)
     }
 
+    /// Bytes of a content's key.
+    static let contentSize = 16
+    /// Bytes of a place in the queue.
+    static let placeSize = 24
+
+    /// Returns the key of a place in the queue: the order, then the content's key.
+    static func place(_ place: QueuePlace) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(placeSize + 1)
+        // With the sign bit flipped, the byte order of negative numbers is below that of positive ones.
+        let order = UInt64(bitPattern: place.order) ^ (1 << 63)
+        for number in [order, place.key.high, place.key.low] {
+            withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+        }
+        return bytes
+    }
+
     static func page(_ key: ContentKey, _ index: Int) -> [UInt8] {
         var bytes = bigEndian(key.high, key.low)
         withUnsafeBytes(of: UInt32(truncatingIfNeeded: index).bigEndian) { bytes.append(contentsOf: $0) }

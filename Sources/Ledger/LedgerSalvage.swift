@@ -138,7 +138,7 @@ private struct SalvageImport {
             let value = record.value.withUnsafeBytes { try? MetaRecord.decode($0, key: record.key).get().value }
             if record.key == LedgerSchema.secretKey, value?.count == LedgerSchema.secretSize { secret = value }
             return false
-        case .contents, .directories:
+        case .contents, .directories, .queue:
             return false
         case .fragments:
             // Fragment states without their upload would count for the next upload of the same content.
@@ -152,7 +152,11 @@ private struct SalvageImport {
                 try transaction.put(LedgerTable.contents.table, LedgerKeys.content(key) + record.key, [])
             }
             try DirectoryIndex().add(drop.path, record.key, in: transaction)
-        case .uploads, .confirmations, .settings, .sources, .parked: break
+        case .uploads:
+            let upload = record.value.withUnsafeBytes { try? UploadRecord.decode($0, key: record.key).get() }
+            guard let upload else { return false }
+            try QueueIndex.move(upload.key, to: upload.place, in: transaction)
+        case .confirmations, .settings, .sources, .parked: break
         }
         try transaction.put(record.table.table, record.key, record.value)
         return true

@@ -11,7 +11,8 @@ enum LedgerSchema {
     /// - 4: drops may hold an account; new tables of sources and of parked uploads.
     /// - 5: new index of directories; drops may hold flags; uploads may hold a SHA-256; confirmations may be marked
     ///   as given by MD5 alone.
-    static let current: UInt32 = 5
+    /// - 6: new index of the queue.
+    static let current: UInt32 = 6
     /// Bytes in the secret that keys the block digests: XXH3's default size (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192
 
@@ -24,6 +25,7 @@ enum LedgerSchema {
         // Opening the file creates missing tables.
         3: { _ throws(LMDBError) in },
         4: { transaction throws(LMDBError) in try DirectoryIndex().build(in: transaction) },
+        5: { transaction throws(LMDBError) in try QueueIndex.build(in: transaction) },
     ]
 
     /// Returns the first version with a table.
@@ -31,6 +33,7 @@ enum LedgerSchema {
         switch table {
         case .sources, .parked: 4
         case .directories: 5
+        case .queue: 6
         default: 1
         }
     }

@@ -23,11 +23,8 @@ struct LedgerTests {
 
     @Test func whatWasAwaitedIsThereAfterAKill() async throws {
         await ledger.commit([.drop(fullDrop(try path("a.jpg"))), .upload(sampleUpload())])
-        // A copy of the open ledger's file equals the file that a kill leaves behind.
-        try FileManager.default.createDirectory(atPath: directory.path("killed"), withIntermediateDirectories: false)
-        try FileManager.default.copyItem(
-            atPath: directory.path("state/ledger.lmdb"), toPath: directory.path("killed/ledger.lmdb"))
-        let again = try openLedger(directory.path("killed"))
+        let killed = try copyOfLedger(in: directory.path("state"))
+        let again = try openLedger(killed.path)
         #expect(try again.drop(at: path("a.jpg")) == fullDrop(path("a.jpg")))
         #expect(try again.upload(sampleKey) == sampleUpload())
         #expect(try again.digestSecret() == ledger.digestSecret())

@@ -8,6 +8,8 @@ import UploadCore
 struct MigrationTests {
     private let directory: TemporaryDirectory
     private let secret = (0..<192).map { UInt8($0) }
+    /// The tables that version 3 lacks.
+    private static let tablesSinceFour: Set<LedgerTable> = [.sources, .parked, .directories, .queue]
 
     init() throws {
         directory = try TemporaryDirectory()
@@ -17,7 +19,7 @@ struct MigrationTests {
     ///
     /// - Parameter fields: encodes the drop's fields in the format of that version.
     private func write(
-        version: UInt8, _ drop: DropRecord, leavingOut missing: Set<LedgerTable> = [.sources, .parked, .directories],
+        version: UInt8, _ drop: DropRecord, leavingOut missing: Set<LedgerTable> = Self.tablesSinceFour,
         fields: (inout RecordEncoder) -> Void
     ) throws {
         // The name of another table takes the place of each omitted table, so that later tables keep their positions.
@@ -54,7 +56,7 @@ struct MigrationTests {
     /// Version 3: a drop's last field holds the facts about a picture.
     private func writeVersionThree(
         _ drop: DropRecord, as version: UInt8 = 3,
-        leavingOut missing: Set<LedgerTable> = [.sources, .parked, .directories]
+        leavingOut missing: Set<LedgerTable> = Self.tablesSinceFour
     ) throws {
         try write(version: version, drop, leavingOut: missing) { encoder in
             encoder.append(bytes: drop.path.bytes)
@@ -70,6 +72,59 @@ struct MigrationTests {
             encoder.append(Int64(480))
             encoder.append(UInt8(0))
         }
+    }
+
+    /// Version 5: there is no queue.
+    private func writeVersionFive(
+        _ drops: [DropRecord], _ uploads: [UploadRecord], leavingOut missing: Set<LedgerTable> = [.queue]
+    ) throws {
+        let tables = LedgerTable.allCases.map { missing.contains($0) ? LedgerTable.meta.rawValue : $0.rawValue }
+        let environment = try Environment(path: directory.path("ledger.lmdb"), tables: tables, mapSize: 64 << 20)
+        var encoder = RecordEncoder()
+        try environment.write { transaction throws(LMDBError) in
+            try LedgerSchema.put([5, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
+            try LedgerSchema.put(secret, LedgerSchema.secretKey, in: transaction)
+            for drop in drops { _ = try DropTable().store(drop, in: transaction, encoder: &encoder) }
+            for upload in uploads {
+                let key = LedgerKeys.content(upload.key)
+                upload.encode(into: &encoder, key: key)
+                try transaction.put(LedgerTable.uploads.table, key, encoder.bytes)
+            }
+        }
+        environment.close()
+    }
+
+    /// A migration that ends before its commit leaves the tables, without entries.
+    @Test(arguments: [[LedgerTable.queue], []]) func aLedgerOfVersionFiveGetsAQueue(
+        without missing: [LedgerTable]
+    ) async throws {
+        let orders: [Int64] = [7, -3, .max, 0, .min]
+        let uploads = (0..<1200).map { number in
+            numberedUpload(
+                UInt64(number) &* 0x9E37_79B9_7F4A_7C15, order: number < 5 ? orders[number] : Int64(number))
+        }
+        try writeVersionFive([try sample()], uploads, leavingOut: Set(missing))
+        #expect(try LedgerFile(directory: directory.path).inspect() == .sound)
+        let ledger = try openLedger(directory.path)
+        #expect(try queue(of: ledger, pageSize: 100) == uploads.sorted { $0.place < $1.place })
+        #expect(try ledger.drop(at: sample().path) == sample())
+        ledger.close()
+        #expect(try LedgerFile(directory: directory.path).inspect() == .sound)
+    }
+
+    @Test func aDamagedUploadOfVersionFiveEntersTheQueueWhenItIsReplaced() async throws {
+        let uploads = [1, 2, 3].map { numberedUpload(UInt64($0), order: $0) }
+        try writeVersionFive([], uploads)
+        let environment = try Environment(
+            path: directory.path("ledger.lmdb"), tables: LedgerTable.allCases.map(\.rawValue), mapSize: 64 << 20)
+        try environment.write { transaction throws(LMDBError) in
+            try transaction.put(LedgerTable.uploads.table, LedgerKeys.content(uploads[1].key), [1, 2, 3])
+        }
+        environment.close()
+        let ledger = try openLedger(directory.path)
+        #expect(try ledger.uploads(after: nil, atMost: 9) == [uploads[0], uploads[2]])
+        await ledger.commit([.upload(uploads[1])])
+        #expect(try ledger.uploads(after: nil, atMost: 9) == uploads)
     }
 
     private func sample() throws -> DropRecord {
@@ -114,16 +169,17 @@ struct MigrationTests {
         #expect(try allParked(in: again) == [ParkedUpload(upload: sampleUpload(), pages: [])])
     }
 
-    @Test(arguments: [LedgerTable.sources, .parked, .directories]) func aTableThatThePresentVersionHasMustBeThere(
+    @Test(arguments: [LedgerTable.sources, .parked, .directories, .queue])
+    func aTableThatThePresentVersionHasMustBeThere(
         table: LedgerTable
     ) throws {
-        try writeVersionThree(try sample(), as: 5, leavingOut: [table])
+        try writeVersionThree(try sample(), as: 6, leavingOut: [table])
         #expect(
             try LedgerFile(directory: directory.path).inspect() == .damaged("table \(table.rawValue) is missing"))
     }
 
     @Test func aTableThatEveryVersionHasMustBeThereInAnOlderOneToo() throws {
-        try writeVersionThree(try sample(), leavingOut: [.sources, .parked, .directories, .settings])
+        try writeVersionThree(try sample(), leavingOut: Self.tablesSinceFour.union([.settings]))
         #expect(try LedgerFile(directory: directory.path).inspect() == .damaged("table settings is missing"))
     }
 
@@ -143,7 +199,7 @@ struct MigrationTests {
         let stored = try environment.read { transaction throws(LMDBError) in
             try LedgerSchema.value(LedgerSchema.versionKey, in: transaction)
         }
-        #expect(try stored?.get() == [5, 0, 0, 0])
+        #expect(try stored?.get() == [6, 0, 0, 0])
     }
 
     @Test func anOlderLedgerFindsItsDropsByTheirDirectories() throws {
@@ -152,7 +208,7 @@ struct MigrationTests {
         drop.attempts = 2
         drop.facts = MediaFacts(width: 640, height: 480)
         drop.isExamined = true
-        try writeVersionThree(drop, as: 4, leavingOut: [.directories])
+        try writeVersionThree(drop, as: 4, leavingOut: [.directories, .queue])
         let ledger = try openLedger(directory.path)
         for name in ["trip", "trip/day"] {
             var found: [DropRecord] = []
@@ -180,7 +236,7 @@ struct MigrationTests {
             try transaction.put(LedgerTable.drops.table, [1], [1, 2, 3])
         }
         environment.close()
-        #expect(throws: LedgerError.newerSchema(found: 9, supported: 5)) {
+        #expect(throws: LedgerError.newerSchema(found: 9, supported: 6)) {
             try LedgerFile(directory: directory.path).inspect()
         }
     }

@@ -1,4 +1,6 @@
+import Foundation
 import Logging
+import TestSupport
 import Testing
 import UploadCore
 
@@ -41,6 +43,30 @@ func sampleUpload() -> UploadRecord {
     upload.assemblyFailures = 2
     upload.attempts = 5
     return upload
+}
+
+/// An upload of a content of its own.
+func numberedUpload(_ number: UInt64, order: Int64) -> UploadRecord {
+    UploadRecord(
+        key: ContentKey(high: number, low: 5), seal: sampleSeal, plan: FragmentPlan(size: 5_000_000),
+        scope: sampleScope, order: order)
+}
+
+/// Reads the whole queue page by page.
+func queue(of ledger: Ledger, pageSize: Int) throws -> [UploadRecord] {
+    var found: [UploadRecord] = []
+    while true {
+        let page = try ledger.uploads(after: found.last?.place, atMost: pageSize)
+        found += page
+        if page.count < pageSize { return found }
+    }
+}
+
+/// Copies the file of an open ledger while nothing is being written: the file that a kill leaves behind.
+func copyOfLedger(in directory: String) throws -> TemporaryDirectory {
+    let copy = try TemporaryDirectory()
+    try FileManager.default.copyItem(atPath: "\(directory)/ledger.lmdb", toPath: copy.path("ledger.lmdb"))
+    return copy
 }
 
 func sampleConfirmation() -> UploadCore.Confirmation {

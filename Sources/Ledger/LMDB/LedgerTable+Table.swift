@@ -15,6 +15,7 @@ extension LedgerTable {
         case .sources: 8
         case .parked: 9
         case .directories: 10
+        case .queue: 11
         }
     }
 }

@@ -44,6 +44,26 @@ struct ReadTransaction: ~Copyable {
 }
 
 extension ReadTransaction {
+    /// Copies some entries of a table, for callers that change tables or leave the transaction between pages.
+    ///
+    /// - Parameter start: the first key to read.
+    /// - Returns: the entries, and the key to read next; nil at the end of the table.
+    func page<Entry>(
+        of table: Table, from start: [UInt8], atMost count: Int = 512,
+        _ copy: (_ key: [UInt8], _ value: UnsafeRawBufferPointer) -> Entry
+    ) throws(LMDBError) -> (entries: [Entry], next: [UInt8]?) {
+        var entries: [Entry] = []
+        var next: [UInt8]?
+        try scan(table, from: start) { key, value in
+            let key = Array(key)
+            entries.append(copy(key, value))
+            // The smallest key above this one.
+            if entries.count == count { next = key + [0] }
+            return entries.count < count
+        }
+        return (entries, next)
+    }
+
     /// Whether all tables are empty.
     var isEmpty: Bool {
         get throws(LMDBError) {

@@ -23,4 +23,6 @@ public enum LedgerTable: String, CaseIterable, Sendable {
     /// The children of each directory: by a 128-bit hash of the directory's path, and a child's key in `drops` or the
     /// hash of a subdirectory. The values hold only a checksum.
     case directories
+    /// The places of all uploads in the queue: by order and content key. The values hold only a checksum.
+    case queue
 }

@@ -89,6 +89,14 @@ extension DropRecord: StoredRecord {
         guard var decoder = RecordDecoder(bytes, table: table, key: key) else { return nil }
         return decoder.readBytes()
     }
+
+    /// Decodes only the state, enough to count drops.
+    static func state(in bytes: UnsafeRawBufferPointer, key: [UInt8]) -> FileState? {
+        guard var decoder = RecordDecoder(bytes, table: table, key: key) else { return nil }
+        _ = decoder.readBytes()
+        _ = decoder.read(UInt16.self)
+        return FileState(code: decoder.read(UInt8.self))
+    }
 }
 
 extension FileState {

@@ -29,10 +29,12 @@ struct DropTable: Sendable {
         return found ?? Slot(key: prefix + [free], record: nil)
     }
 
-    /// Stores a drop and updates the index of contents.
+    /// Stores a drop and updates the indexes of contents and directories.
+    ///
+    /// - Returns: the drop's former state; nil if the drop is new, a failure if its record was damaged.
     func store(
         _ record: DropRecord, in transaction: borrowing WriteTransaction, encoder: inout RecordEncoder
-    ) throws(LMDBError) {
+    ) throws(LMDBError) -> Result<FileState, LedgerError>? {
         let slot = try slot(of: record.path, in: transaction.reading)
         let known = try? slot.record?.get()
         if known == nil { try directories.add(record.path, slot.key, in: transaction) }
@@ -45,17 +47,23 @@ struct DropTable: Sendable {
         }
         record.encode(into: &encoder, key: slot.key)
         try transaction.put(LedgerTable.drops.table, slot.key, encoder.bytes)
+        return slot.record?.map(\.state)
     }
 
     /// Removes a drop.
-    func remove(_ path: RelativePath, in transaction: borrowing WriteTransaction) throws(LMDBError) {
+    ///
+    /// - Returns: the drop's former state; nil if there was no drop, a failure if its record was damaged.
+    func remove(
+        _ path: RelativePath, in transaction: borrowing WriteTransaction
+    ) throws(LMDBError) -> Result<FileState, LedgerError>? {
         let slot = try slot(of: path, in: transaction.reading)
-        guard let record = slot.record else { return }
+        guard let record = slot.record else { return nil }
         if let key = (try? record.get())?.key {
             try transaction.remove(LedgerTable.contents.table, LedgerKeys.content(key) + slot.key)
         }
         try transaction.remove(LedgerTable.drops.table, slot.key)
         try directories.remove(path, slot.key, in: transaction)
+        return record.map(\.state)
     }
 
     private var directories: DirectoryIndex { DirectoryIndex(hash: hash) }

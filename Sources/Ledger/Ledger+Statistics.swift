@@ -1,3 +1,5 @@
+public import UploadCore
+
 /// A ledger's number of entries and its size.
 public struct LedgerStatistics: Hashable, Sendable {
     /// Number of entries in each table.
@@ -13,6 +15,20 @@ public struct LedgerStatistics: Hashable, Sendable {
 }
 
 extension Ledger {
+    /// Returns the number of drops in each state that has any; the duration does not grow with the ledger. A drop whose
+    /// record becomes damaged counts until the record is replaced.
+    public func counts() throws(LedgerError) -> [FileState: Int] {
+        let stored = try read { transaction throws(LMDBError) in try StateCounts.stored(in: transaction) }
+        if let stored { return stored.byState }
+        // The next change of a drop replaces the damaged numbers.
+        var counts = StateCounts()
+        try forEachDrop { drop in
+            counts[drop.state] += 1
+            return true
+        }
+        return counts.byState
+    }
+
     /// Reads a few numbers of each table; the duration does not grow with the ledger.
     ///
     /// - Throws: `storage` or `closed`.

@@ -4,6 +4,7 @@ import UploadCore
 struct LedgerChanges {
     let drops: DropTable
     var encoder = RecordEncoder()
+    private var states = StateChange()
 
     init(drops: DropTable) {
         self.drops = drops
@@ -12,9 +13,10 @@ struct LedgerChanges {
     mutating func apply(_ write: LedgerWrite, in transaction: borrowing WriteTransaction) throws(LMDBError) {
         switch write {
         case .drop(let record):
-            try drops.store(record, in: transaction, encoder: &encoder)
+            let former = try drops.store(record, in: transaction, encoder: &encoder)
+            states.add(from: former, to: record.state)
         case .forgetDrop(let path):
-            try drops.remove(path, in: transaction)
+            states.add(from: try drops.remove(path, in: transaction), to: nil)
         case .upload(let record):
             try store(record, in: transaction)
         case .fragments(let key, let page):
@@ -48,6 +50,11 @@ struct LedgerChanges {
         case .setting(let name, nil):
             try transaction.remove(LedgerTable.settings.table, Array(name.utf8))
         }
+    }
+
+    /// Stores totals over all changes. Must be called once, after the last change of the transaction.
+    func finish(in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        try states.store(in: transaction)
     }
 
     /// Stores an upload and its place in the queue.

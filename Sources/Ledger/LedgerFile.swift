@@ -66,6 +66,8 @@ private struct Inspection {
     private var damage: String?
     private var contents = IndexComparison(table: .contents)
     private var queue = IndexComparison(table: .queue)
+    private var states = StateCounts()
+    private var storedStates: StateCounts?
 
     func fault(missing: [LedgerTable]) -> String? {
         if let damage { return damage }
@@ -75,11 +77,10 @@ private struct Inspection {
             return "table \(table.rawValue) is missing"
         }
         if !contents.isEqual { return "the index of contents does not match the paths" }
-        // Older versions have no queue, or an empty one that a migration left before its end.
-        if version >= LedgerSchema.version(introducing: .queue), !queue.isEqual {
-            return "the queue does not match the uploads"
-        }
-        return nil
+        // Older versions have neither queue nor counts, or an empty queue that a migration left before its end.
+        guard version >= LedgerSchema.version(introducing: .queue) else { return nil }
+        if !queue.isEqual { return "the queue does not match the uploads" }
+        return states == storedStates ? nil : "the number of paths in each state does not match the paths"
     }
 
     mutating func note(_ table: LedgerTable, _ key: [UInt8], _ value: [UInt8]) {
@@ -103,6 +104,7 @@ private struct Inspection {
 
     private mutating func noteDrop(_ bytes: UnsafeRawBufferPointer, _ key: [UInt8]) {
         guard case .success(let drop) = DropRecord.decode(bytes, key: key) else { return noteDamage(.drops, key) }
+        states[drop.state] += 1
         guard let content = drop.key else { return }
         contents.addExpected(LedgerKeys.content(content) + key)
     }
@@ -114,6 +116,7 @@ private struct Inspection {
 
     private mutating func noteMeta(_ bytes: UnsafeRawBufferPointer, _ key: [UInt8]) {
         guard let value = try? MetaRecord.decode(bytes, key: key).get().value else { return noteDamage(.meta, key) }
+        if key == StateCounts.key { storedStates = StateCounts(value) }
         if key == LedgerSchema.versionKey { version = LedgerSchema.version(value) }
         if key == LedgerSchema.secretKey { hasSecret = value.count == LedgerSchema.secretSize }
     }

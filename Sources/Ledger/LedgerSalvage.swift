@@ -77,6 +77,7 @@ private struct SalvageImport {
         try environment.write { transaction throws(LMDBError) in
             try LedgerSchema.put(secret, LedgerSchema.secretKey, in: transaction)
             try LedgerSchema.putVersion(in: transaction)
+            try StateCounts.count(in: transaction.reading).store(in: transaction)
             var encoder = RecordEncoder()
             for (name, value) in settings {
                 let key = Array(name.utf8)

@@ -11,7 +11,7 @@ enum LedgerSchema {
     /// - 4: drops may hold an account; new tables of sources and of parked uploads.
     /// - 5: new index of directories; drops may hold flags; uploads may hold a SHA-256; confirmations may be marked
     ///   as given by MD5 alone.
-    /// - 6: new index of the queue.
+    /// - 6: new index of the queue; the number of drops in each state.
     static let current: UInt32 = 6
     /// Bytes in the secret that keys the block digests: XXH3's default size (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192
@@ -25,7 +25,10 @@ enum LedgerSchema {
         // Opening the file creates missing tables.
         3: { _ throws(LMDBError) in },
         4: { transaction throws(LMDBError) in try DirectoryIndex().build(in: transaction) },
-        5: { transaction throws(LMDBError) in try QueueIndex.build(in: transaction) },
+        5: { transaction throws(LMDBError) in
+            try QueueIndex.build(in: transaction)
+            try StateCounts.count(in: transaction.reading).store(in: transaction)
+        },
     ]
 
     /// Returns the first version with a table.
@@ -71,6 +74,7 @@ enum LedgerSchema {
                     return .failure(.damagedRecord(table: .meta, key: versionKey))
                 }
                 try put(newSecret, secretKey, in: transaction)
+                try StateCounts().store(in: transaction)
                 try putVersion(in: transaction)
                 stored = current
             case .success(let bytes): stored = version(bytes)

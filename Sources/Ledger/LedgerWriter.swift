@@ -134,6 +134,7 @@ final class LedgerWriter: Sendable {
                     current = index
                     for write in batch[index].writes { try changes.apply(write, in: transaction) }
                 }
+                try changes.finish(in: transaction)
             }
             return .stored
         } catch {

@@ -174,6 +174,7 @@ struct LedgerContents {
         })
         self.drops = drops
         self.uploads = uploads
+        #expect(try ledger.counts() == numbers(of: drops.values))
         #expect(try queue(of: ledger, pageSize: 7) == uploads.values.sorted { $0.place < $1.place })
         for (key, upload) in uploads {
             acknowledged[key] = try ledger.fragments(of: key, plan: upload.plan).acknowledged

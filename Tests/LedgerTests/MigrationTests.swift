@@ -95,7 +95,7 @@ struct MigrationTests {
     }
 
     /// A migration that ends before its commit leaves the tables, without entries.
-    @Test(arguments: [[LedgerTable.queue], []]) func aLedgerOfVersionFiveGetsAQueue(
+    @Test(arguments: [[LedgerTable.queue], []]) func aLedgerOfVersionFiveGetsAQueueAndCounts(
         without missing: [LedgerTable]
     ) async throws {
         let orders: [Int64] = [7, -3, .max, 0, .min]
@@ -103,11 +103,17 @@ struct MigrationTests {
             numberedUpload(
                 UInt64(number) &* 0x9E37_79B9_7F4A_7C15, order: number < 5 ? orders[number] : Int64(number))
         }
-        try writeVersionFive([try sample()], uploads, leavingOut: Set(missing))
+        let drops = try (0..<1300).map { number in
+            var drop = fullDrop(try path("day \(number % 7)/\(number)"), state: FileState.allCases[number % 12])
+            drop.key = ContentKey(high: UInt64(number), low: 1)
+            return drop
+        }
+        try writeVersionFive(drops, uploads, leavingOut: Set(missing))
         #expect(try LedgerFile(directory: directory.path).inspect() == .sound)
         let ledger = try openLedger(directory.path)
         #expect(try queue(of: ledger, pageSize: 100) == uploads.sorted { $0.place < $1.place })
-        #expect(try ledger.drop(at: sample().path) == sample())
+        #expect(try ledger.drop(at: drops[1299].path) == drops[1299])
+        #expect(try ledger.counts() == numbers(of: drops))
         ledger.close()
         #expect(try LedgerFile(directory: directory.path).inspect() == .sound)
     }

@@ -14,7 +14,7 @@ public enum LedgerTable: String, CaseIterable, Sendable {
     case confirmations
     /// Settings, by name.
     case settings
-    /// The ledger's own data: schema version and digest secret.
+    /// The ledger's own data: schema version, digest secret, and the number of drops in each state.
     case meta
     /// Sources, by id.
     case sources

@@ -53,7 +53,7 @@ package struct AgentMetrics: Equatable, Sendable {
     package var lastScan: Duration?
 
     /// The mirror of the server's pictures; `nil` without a mirror.
-    package var avatars: AvatarFigures?
+    var avatars: AvatarFigures?
 
     /// Problems that need a person's attention, by code.
     package var problems: Set<String> = []

@@ -28,11 +28,11 @@ package protocol AvatarBackend: Sendable {
 /// A picture that is available.
 package struct ServedPicture: Equatable, Sendable {
     /// The content of the file.
-    package var bytes: [UInt8]
+    var bytes: [UInt8]
     /// The media type.
-    package var type: String
+    var type: String
     /// Absolute path in the mirror; `nil` if the picture exists only in memory.
-    package var path: String?
+    var path: String?
 
     package init(bytes: [UInt8], type: String, path: String? = nil) {
         self.bytes = bytes

@@ -29,7 +29,7 @@ package struct AvatarFigures: Equatable, Sendable {
         self.failures = failures
     }
 
-    package func write(into text: inout PrometheusText) {
+    func write(into text: inout PrometheusText) {
         text.add(.gauge, "avatars", kept, "Mirrored pictures.")
         text.add(.gauge, "avatars_size_bytes", keptBytes, "Size of the mirrored pictures, styled ones included.")
         text.add(.gauge, "avatars_blacklisted", blacklisted, "URLs that failed and are not asked again for now.")

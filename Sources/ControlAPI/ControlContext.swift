@@ -1,5 +1,4 @@
 import Hummingbird
-import Logging
 import NIOCore
 
 /// Information about a request beyond the request itself.

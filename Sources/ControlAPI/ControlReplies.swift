@@ -4,7 +4,6 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Reports
-import UploadCore
 
 /// Builds the replies of the control interface.
 enum ControlReply {

@@ -2,7 +2,6 @@ package import AgentSupport
 import Glibc
 import Hummingbird
 import HummingbirdCore
-import LinuxSystem
 package import Logging
 import NIOCore
 import NIOPosix
@@ -22,11 +21,11 @@ package struct ControlServer: Service {
     /// The providers of pictures.
     package struct Pictures: Sendable {
         /// The mirror of the server's pictures; `nil` if the mirror's directory can't be used.
-        package var avatars: (any AvatarBackend)?
+        var avatars: (any AvatarBackend)?
         /// The user's own picture; `nil` if nothing handles it.
-        package var profile: (any ProfileBackend)?
+        var profile: (any ProfileBackend)?
         /// Served in place of a missing picture.
-        package var placeholder = PlaceholderPicture.builtIn
+        var placeholder = PlaceholderPicture.builtIn
 
         package init(
             avatars: (any AvatarBackend)? = nil, profile: (any ProfileBackend)? = nil,

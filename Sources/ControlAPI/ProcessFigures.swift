@@ -1,6 +1,5 @@
 import Glibc
 import LinuxSystem
-import SystemPackage
 
 /// Measurements of this process (man 5 proc).
 struct ProcessFigures: Equatable, Sendable {

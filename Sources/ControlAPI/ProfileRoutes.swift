@@ -2,7 +2,7 @@ import Hummingbird
 
 /// Provides the state of the user's picture.
 package protocol ProfileBackend: Sendable {
-    /// Returns the current state as one line of JSON, which `ProfileReport` can read.
+    /// Returns the current state as one line of JSON (docs/control.md).
     func profileText() async -> [UInt8]
 }
 

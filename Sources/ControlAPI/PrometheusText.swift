@@ -1,5 +1,5 @@
 /// Writes metrics in the text format of Prometheus 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
-package struct PrometheusText: Sendable {
+struct PrometheusText: Sendable {
     /// The type of a metric.
     enum Kind: String, Sendable {
         /// Starts at 0 with the process and only grows.

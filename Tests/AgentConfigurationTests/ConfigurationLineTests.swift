@@ -1,7 +1,7 @@
-@testable import AgentSupport
 import Testing
 
 @testable import AgentConfiguration
+@testable import AgentSupport
 
 @Suite struct ConfigurationLineTests {
     @Test(arguments: [

@@ -1,10 +1,10 @@
-@testable import AgentConfiguration
 import Foundation
 import Reports
 import TestSupport
 import Testing
 import UploadCore
 
+@testable import AgentConfiguration
 @testable import Console
 
 @Suite("Names on the command line")

@@ -2,7 +2,6 @@ import AgentTestSupport
 import Reports
 import Session
 import Synchronization
-import TestSupport
 import Testing
 import UploadCore
 

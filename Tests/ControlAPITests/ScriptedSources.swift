@@ -2,8 +2,6 @@ import Reports
 import Synchronization
 import UploadCore
 
-@testable import ControlAPI
-
 /// A backend with posts set by the test. Records the actions that clients request.
 final class ScriptedSources: SourceBackend {
     struct State {

@@ -1,6 +1,5 @@
 import AgentTestSupport
 import Reports
-import TestSupport
 import Testing
 import UploadCore
 

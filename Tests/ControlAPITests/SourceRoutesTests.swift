@@ -1,7 +1,6 @@
 import AgentTestSupport
 import Reports
 import Synchronization
-import TestSupport
 import Testing
 import UploadCore
 

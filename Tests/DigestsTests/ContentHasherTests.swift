@@ -1,6 +1,7 @@
-@testable import Digests
 import Testing
 import UploadCore
+
+@testable import Digests
 
 @Suite("Content hasher")
 struct ContentHasherTests {

@@ -1,9 +1,9 @@
-@testable import AgentConfiguration
 import AgentSupport
 import Glibc
 import TestSupport
 import Testing
 
+@testable import AgentConfiguration
 @testable import Doctor
 
 struct ProbeTests {

@@ -1,9 +1,10 @@
-@testable import FileWatch
 import Foundation
 import Glibc
 import TestSupport
 import Testing
 import UploadCore
+
+@testable import FileWatch
 
 /// Directories appear, move and vanish.
 @Suite struct DirectoryTests {

@@ -1,4 +1,3 @@
-@testable import FileWatch
 import Foundation
 import Glibc
 import LinuxSystem
@@ -6,6 +5,8 @@ import SystemPackage
 import TestSupport
 import Testing
 import UploadCore
+
+@testable import FileWatch
 
 /// What scans find, and how they make up for missing events.
 @Suite struct ScanTests {

@@ -1,10 +1,11 @@
-@testable import FileWatch
 import Foundation
 import Glibc
 import LinuxSystem
 import TestSupport
 import Testing
 import UploadCore
+
+@testable import FileWatch
 
 /// Files appear, change and vanish while the outbox is watched.
 @Suite struct WatchingTests {

@@ -1,11 +1,11 @@
 import AgentTestSupport
-@testable import Digests
 import Foundation
 import LinuxSystem
 import TestSupport
 import Testing
 import UploadCore
 
+@testable import Digests
 @testable import Intake
 
 @Suite("File hasher")

@@ -1,4 +1,3 @@
-@testable import Digests
 import Foundation
 import Glibc
 import LinuxSystem
@@ -7,6 +6,7 @@ import TestSupport
 import Testing
 import UploadCore
 
+@testable import Digests
 @testable import Intake
 
 @Suite("Checkpoints of hashing")

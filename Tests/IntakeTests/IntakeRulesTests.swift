@@ -1,9 +1,9 @@
-@testable import AgentConfiguration
 import LinuxSystem
 import TestSupport
 import Testing
 import UploadCore
 
+@testable import AgentConfiguration
 @testable import Intake
 
 @Suite("Intake rules")

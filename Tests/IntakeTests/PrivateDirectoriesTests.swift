@@ -1,10 +1,10 @@
-@testable import AgentConfiguration
 import Foundation
 import Glibc
 import LinuxSystem
 import TestSupport
 import Testing
 
+@testable import AgentConfiguration
 @testable import Intake
 
 @Suite("The agent's private directories")

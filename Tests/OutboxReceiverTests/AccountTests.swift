@@ -1,8 +1,9 @@
 import Foundation
 import Logging
-@testable import OutboxReceiver
 import TestSupport
 import Testing
+
+@testable import OutboxReceiver
 
 @Suite struct AccountTests {
     private static let tokens = "alice-token alice, bob-token bob"

@@ -1,8 +1,9 @@
 import CCrypto
 import Foundation
 import Logging
-@testable import OutboxReceiver
 import Testing
+
+@testable import OutboxReceiver
 
 /// A receiver running inside the test process on a free port, with a temporary directory as its root.
 final class TestServer: Sendable {

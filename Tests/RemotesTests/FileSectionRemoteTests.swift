@@ -1,8 +1,9 @@
 import Foundation
-@testable import Remotes
 import Testing
 import Transport
 import UploadCore
+
+@testable import Remotes
 
 @Suite("The fileSection protocol")
 struct FileSectionRemoteTests {

@@ -1,10 +1,11 @@
-@testable import Digests
 import Foundation
 import LinuxSystem
 import Remotes
 import SystemPackage
 import TestSupport
 import UploadCore
+
+@testable import Digests
 
 /// A file of random bytes on disk, with a made-up key, and with the digests and the plan of these bytes.
 struct TestContent: Sendable {

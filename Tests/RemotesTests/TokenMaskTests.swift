@@ -1,9 +1,10 @@
 import Foundation
 import HTTPTypes
-@testable import Remotes
 import Testing
 import Transport
 import UploadCore
+
+@testable import Remotes
 
 @Suite("The agent's token in text from outside")
 struct TokenMaskTests {

@@ -1,9 +1,9 @@
-@testable import AgentConfiguration
 import Glibc
 import LinuxSystem
 import TestSupport
 import Testing
 
+@testable import AgentConfiguration
 @testable import Session
 
 @Suite("The stored session")

@@ -1,4 +1,3 @@
-@testable import AgentConfiguration
 import AgentSupport
 import Foundation
 import Processes
@@ -6,6 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import AgentConfiguration
 @testable import SystemdService
 
 @Suite("Installing the service")

@@ -1,6 +1,6 @@
-@testable import AgentSupport
 import Testing
 
+@testable import AgentSupport
 @testable import SystemdService
 
 @Suite("The name of a service")

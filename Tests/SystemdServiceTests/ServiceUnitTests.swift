@@ -1,9 +1,9 @@
-@testable import AgentConfiguration
-@testable import AgentSupport
 import Foundation
 import TestSupport
 import Testing
 
+@testable import AgentConfiguration
+@testable import AgentSupport
 @testable import SystemdService
 
 @Suite("The unit")

@@ -1,11 +1,11 @@
 /// Why there is no picture.
 package struct AvatarTrouble: Error, Equatable, Sendable, CustomStringConvertible {
     /// A short snake_case word (docs/errors.md).
-    package var code: String
+    var code: String
     /// One line for people: what failed, about which URL, why, and what to do.
     package var description: String
     /// Until when the URL is not retried, RFC 3339; `nil` if a retry is possible at once.
-    package var until: String?
+    var until: String?
 
     /// Creates a trouble.
     package init(_ code: String, _ description: String, until: String? = nil) {
@@ -47,7 +47,7 @@ package struct AvatarTrouble: Error, Equatable, Sendable, CustomStringConvertibl
     /// The style does not exist.
     package static let unknownStyle = "unknown_style"
     /// The host or its address may not be mirrored.
-    package static let notAllowed = "not_allowed"
+    private static let notAllowed = "not_allowed"
     /// The download is in progress.
     package static let pending = "pending"
     /// The mirror can't be read or written.

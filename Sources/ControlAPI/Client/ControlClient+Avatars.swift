@@ -44,11 +44,6 @@ extension ControlClient {
         try await ask("/v1/avatars" + (age.map { "?older_than=\(Units.spell($0))" } ?? ""), method: "DELETE")
     }
 
-    /// Returns the state of the user's picture.
-    package func profile() async throws(ControlError) -> ProfileReport {
-        try await get("/v1/profile")
-    }
-
     private func ask<Value: Decodable>(_ target: String, method: String = "GET", wait: Int32 = 0) async throws -> Value
     {
         do {
@@ -60,7 +55,7 @@ extension ControlClient {
     }
 
     /// Percent-encodes everything except unreserved characters (RFC 3986, section 2.3).
-    package static func escaped(_ text: String) -> String {
+    private static func escaped(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {
             switch byte {

@@ -151,14 +151,14 @@ package struct ControlClient: Sendable {
 
     // MARK: Requests
 
-    package func get<Value: Decodable>(
+    func get<Value: Decodable>(
         _ target: String, method: String = "GET", wait: Int32 = 0, as type: Value.Type = Value.self
     ) async throws(ControlError) -> Value {
         try Self.decode(try await answer(target, method: method, wait: wait), from: target)
     }
 
     /// Like `get`, but returns `nil` if the requested object does not exist.
-    package func find<Value: Decodable>(_ target: String, method: String = "GET") async throws(ControlError) -> Value? {
+    private func find<Value: Decodable>(_ target: String, method: String = "GET") async throws(ControlError) -> Value? {
         do {
             return try Self.decode(try await answer(target, method: method), from: target)
         } catch {

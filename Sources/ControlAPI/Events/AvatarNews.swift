@@ -11,15 +11,15 @@ package struct AvatarNews: Equatable, Sendable {
     }
 
     /// The URL of the picture.
-    package var url: String
+    var url: String
     /// The kind of change.
-    package var state: State
+    var state: State
     /// The reason for the failure, a short snake_case word.
-    package var code: String?
+    var code: String?
     /// The reason for people, one line.
-    package var message: String?
+    var message: String?
     /// Until when the URL is not retried, RFC 3339; `nil` if a retry is possible at once.
-    package var until: String?
+    var until: String?
 
     package init(url: String, state: State, code: String? = nil, message: String? = nil, until: String? = nil) {
         self.url = url

@@ -4,7 +4,7 @@ import UploadCore
 
 extension EventHub.Content {
     /// The event's type.
-    package var name: String {
+    var name: String {
         switch self {
         case .state: "state"
         case .progress: "progress"
@@ -18,7 +18,7 @@ extension EventHub.Content {
     }
 
     /// The event's data as one line of JSON.
-    package func controlText() -> [UInt8] {
+    func controlText() -> [UInt8] {
         switch self {
         case .state(let report), .progress(let report): return report.controlText()
         case .source(let report): return report.controlText()

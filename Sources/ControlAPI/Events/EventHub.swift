@@ -9,7 +9,7 @@ package import UploadCore
 /// nothing: when the ring has overtaken a reader, the reader must start over.
 package final class EventHub: Sendable {
     /// The content of an event.
-    package enum Content: Equatable, Sendable {
+    enum Content: Equatable, Sendable {
         /// A path's state, or details of the state, changed.
         case state(FileReport)
         /// A path made progress.
@@ -29,13 +29,13 @@ package final class EventHub: Sendable {
     }
 
     /// An event with its sequence number.
-    package struct Event: Equatable, Sendable {
-        package var number: UInt64
-        package var content: Content
+    struct Event: Equatable, Sendable {
+        var number: UInt64
+        var content: Content
     }
 
     /// The events since a reader's last visit.
-    package enum News: Equatable, Sendable {
+    enum News: Equatable, Sendable {
         /// The new events; empty if there are none.
         case events([Event])
         /// The ring has lost some of the events, so the reader's knowledge is void. The reader continues after this
@@ -53,7 +53,7 @@ package final class EventHub: Sendable {
     }
 
     /// Identifies this run in event ids.
-    package let run: String
+    let run: String
     private let clock: any Clocks
     private let state: Mutex<State>
 
@@ -161,10 +161,10 @@ package final class EventHub: Sendable {
     // MARK: Reading
 
     /// The number of the last event; 0 before the first.
-    package var lastNumber: UInt64 { state.withLock(\.ring.lastNumber) }
+    var lastNumber: UInt64 { state.withLock(\.ring.lastNumber) }
 
     /// Returns the events after a number.
-    package func news(after number: UInt64) -> News {
+    func news(after number: UInt64) -> News {
         state.withLock { $0.ring.news(after: number) }
     }
 

@@ -2,7 +2,6 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import ServiceLifecycle
-import UploadCore
 
 /// `GET /v1/events`: server-sent events (html.spec.whatwg.org, section 9.2).
 ///

@@ -9,10 +9,10 @@ package struct PlaceholderPicture: Equatable, Sendable {
     /// The content of the file.
     package let bytes: [UInt8]
     /// The media type.
-    package let type: String
+    let type: String
 
     /// Maximum size of the file. The picture stays in memory while the agent runs.
-    package static let longest: UInt64 = 1 << 20
+    static let longest: UInt64 = 1 << 20
     /// Media types that browsers show.
     private static let types: Set<String> = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/avif"]
 

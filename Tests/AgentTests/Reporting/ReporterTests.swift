@@ -1,5 +1,4 @@
 import AgentTestSupport
-import ControlAPI
 import Foundation
 import Sidecars
 import TestSupport
@@ -7,6 +6,7 @@ import Testing
 import UploadCore
 
 @testable import Agent
+@testable import ControlAPI
 
 @Suite("Reporter")
 struct ReporterTests {

@@ -5,13 +5,13 @@ import Intake
 import Ledger
 import LinuxSystem
 import Logging
-@testable import Remotes
 import Synchronization
 import TestSupport
 import Testing
 import UploadCore
 
 @testable import Agent
+@testable import Remotes
 
 @Suite("Request runner")
 struct RequestRunnerTests {

@@ -1,10 +1,10 @@
 import AgentTestSupport
-import ControlAPI
 import Reports
 import Testing
 import UploadCore
 
 @testable import Agent
+@testable import ControlAPI
 
 @Suite("Agent status")
 struct AgentStatusTests {

@@ -4,7 +4,6 @@ import ControlAPI
 import Digests
 import FileWatch
 import Foundation
-@testable import Intake
 import Ledger
 import LinuxSystem
 import Logging
@@ -15,9 +14,10 @@ import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
-@testable import UploadCore
 
 @testable import Agent
+@testable import Intake
+@testable import UploadCore
 
 /// An uploader with a ledger and an outbox of its own, but no watch: the test sends the events.
 final class Bench: Sendable {

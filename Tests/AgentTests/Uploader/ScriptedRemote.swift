@@ -1,8 +1,9 @@
 import AgentTestSupport
-@testable import Remotes
 import Synchronization
 import Transport
 import UploadCore
+
+@testable import Remotes
 
 /// A server in memory: stores received fragments, and answers a step only while the test does not hold that step.
 final class ScriptedRemote: Remote, SourceRemote {

@@ -31,16 +31,22 @@ package struct FilesSummary: Equatable, Sendable {
         for file in files {
             counts[file.state, default: 0] += 1
             guard !file.isFinal, seen.insert(file.key ?? "path " + file.path).inserted else { continue }
-            speed = speed.addingReportingOverflow(file.speed ?? 0).partialValue
-            bytesLeft = bytesLeft.addingReportingOverflow(Self.left(of: file)).partialValue
+            addPace(of: file)
         }
         for source in sources { self.sources[source.state, default: 0] += 1 }
         if let known { counts.merge(known) { $1 } }
     }
 
-    private static func left(of file: FileEntry) -> UInt64 {
-        let share = 1 - min(max(file.shareOnItsWay, 0), 1)
-        return UInt64(exactly: (share * Double(file.size ?? 0)).rounded(.down)) ?? 0
+    /// Adds speed and remaining bytes of sources whose files are not among the summed files.
+    mutating func addPace(of sources: [SourceEntry]) {
+        for source in sources where !source.isFinal { addPace(of: source) }
+    }
+
+    private mutating func addPace(of entry: some SubjectEntry) {
+        let share = 1 - min(max(entry.shareOnItsWay, 0), 1)
+        let left = UInt64(exactly: (share * Double(entry.knownSize ?? 0)).rounded(.down)) ?? 0
+        speed = speed.addingReportingOverflow(entry.speed ?? 0).partialValue
+        bytesLeft = bytesLeft.addingReportingOverflow(left).partialValue
     }
 
     /// Remaining seconds at the current speed; nil if unknown.

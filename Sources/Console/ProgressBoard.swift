@@ -49,39 +49,48 @@ package struct ProgressBoard: Sendable {
 
     /// A line, and the files that may follow below.
     private struct Row {
+        var rank: Int
         var head: String
-        var below: [FileEntry] = []
+        var below: [FileEntry]
+
+        init(_ rank: Int, _ head: String, below: [FileEntry] = []) {
+            self.rank = rank
+            self.head = head
+            self.below = below
+        }
     }
 
     private func rows(_ files: [FileEntry], _ sources: [SourceEntry], _ layout: Layout) -> [Row] {
         let split = SourceGroups(sources).split(files.filter { !$0.isFinal })
-        let loose = (split[""] ?? []).map { (file: $0, row: Row(head: line($0, names: [$0.shownPath], layout))) }
+        let loose = (split[""] ?? []).map { Row(Self.rank($0), line($0, names: [$0.shownPath], layout)) }
         let posts = sources.filter { !$0.isFinal }.map { source in
             let below = (split[source.id] ?? []).filter { Self.inFlight.contains($0.state) }
-            return (
-                file: source.asFile, row: Row(head: line(source.asFile, names: names(of: source), layout), below: below)
-            )
+            return Row(Self.rank(source), line(source, names: names(of: source), layout), below: below)
         }
         return (posts + loose).enumerated()
-            .sorted { (Self.rank($0.element.file), $0.offset) < (Self.rank($1.element.file), $1.offset) }
-            .map(\.element.row)
+            .sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
+            .map(\.element)
     }
 
-    /// One line for the total of all waited-for files, final or not.
-    package func total(_ files: [FileEntry]) -> String {
-        let sizes = files.reduce(into: (all: 0.0, sent: 0.0)) { sums, file in
-            let size = Double(file.size ?? 0)
+    /// One line for the total of all waited-for files and sources, final or not.
+    package func total(_ files: [FileEntry], sources: [SourceEntry] = []) -> String {
+        // The bytes of a source are the bytes of its files, and must count once.
+        let loose = SourceGroups(sources).loose(files)
+        let entries: [any SubjectEntry] = loose + sources
+        let sizes = entries.reduce(into: (all: 0.0, sent: 0.0)) { sums, entry in
+            let size = Double(entry.knownSize ?? 0)
             sums.all += size
-            sums.sent += file.isFinal ? size : size * min(max(file.shareOnItsWay, 0), 1)
+            sums.sent += entry.isFinal ? size : size * min(max(entry.shareOnItsWay, 0), 1)
         }
         let share = sizes.all > 0 ? sizes.sent / sizes.all : 0
-        let summary = FilesSummary(files)
+        var summary = FilesSummary(loose)
+        summary.addPace(of: sources)
         let sent = "\(Quantity.size(UInt64(sizes.sent))) of \(Quantity.size(UInt64(sizes.all)))"
         let pace = self.pace(speed: summary.speed, seconds: summary.secondsLeft)
-        let ended = "\(files.count { $0.isFinal }) of \(files.count)"
+        let ended = "\(entries.count { $0.isFinal }) of \(entries.count)"
         return row(
             names: [ended + " through", ended], share: share, size: "", infos: pace.map { sent + "  " + $0 } + pace,
-            layout(files, []))
+            layout(files, sources))
     }
 
     private func names(of source: SourceEntry) -> [String] {
@@ -112,19 +121,19 @@ package struct ProgressBoard: Sendable {
         return Layout(name: name, bar: bar, info: max(info, room - name - bar))
     }
 
-    private func line(_ file: FileEntry, names: [String], _ layout: Layout) -> String {
-        var infos = pace(speed: file.speed ?? 0, seconds: file.eta)
-        if file.speed == nil || file.error != nil {
-            let code = file.error?.code ?? file.state
-            let reason = code == file.state ? "" : " (\(DisplayText.escaped(code)))"
-            let retry = file.retryText(now: wallTimeMilliseconds()).map { ", " + $0 } ?? ""
-            infos = [file.state + reason + retry, file.state + retry, file.state + reason, file.state].map {
-                look.paint($0, file.colour)
+    private func line(_ entry: some SubjectEntry, names: [String], _ layout: Layout) -> String {
+        var infos = pace(speed: entry.speed ?? 0, seconds: entry.eta)
+        if entry.speed == nil || entry.error != nil {
+            let code = entry.error?.code ?? entry.state
+            let reason = code == entry.state ? "" : " (\(DisplayText.escaped(code)))"
+            let retry = entry.retryText(now: wallTimeMilliseconds()).map { ", " + $0 } ?? ""
+            infos = [entry.state + reason + retry, entry.state + retry, entry.state + reason, entry.state].map {
+                look.paint($0, entry.colour)
             }
         }
         // An empty bar adds nothing to the state beside it.
-        let share = file.shownShare > 0 || file.speed != nil ? file.shownShare : nil
-        return row(names: names, share: share, size: file.size.map(Quantity.size) ?? "", infos: infos, layout)
+        let share = entry.shownShare > 0 || entry.speed != nil ? entry.shownShare : nil
+        return row(names: names, share: share, size: entry.knownSize.map(Quantity.size) ?? "", infos: infos, layout)
     }
 
     /// Speed and remaining time, from the longest form to the shortest.
@@ -159,8 +168,8 @@ package struct ProgressBoard: Sendable {
 
     private static let inFlight: Set<String> = ["uploading", "verifying", "hashing"]
 
-    /// Order of display: uploading files first, waiting files last.
-    private static func rank(_ file: FileEntry) -> Int {
-        ["uploading", "verifying", "hashing", "settling", "queued", "waiting"].firstIndex(of: file.state) ?? 6
+    /// Order of display: uploading entries first, waiting ones last.
+    private static func rank(_ entry: some SubjectEntry) -> Int {
+        ["uploading", "verifying", "hashing", "settling", "queued", "waiting"].firstIndex(of: entry.state) ?? 6
     }
 }

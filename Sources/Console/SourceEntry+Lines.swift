@@ -3,12 +3,6 @@ import Reports
 import UploadCore
 
 extension SourceEntry {
-    /// The outcome, with the post's URL: `done sea 4.8 MB https://…`, or `failed sea: why`.
-    package func outcomeLine(_ look: ConsoleLook) -> String {
-        let place = isDone ? url.map { " " + DisplayText.escaped($0) } ?? "" : ""
-        return asFile.outcomeLine(look) + place
-    }
-
     /// What happens next to the post after it was submitted.
     var prospect: String {
         let path = typedPath

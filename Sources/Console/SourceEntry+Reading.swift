@@ -1,7 +1,4 @@
-import AgentSupport
-import FoundationEssentials
-package import Reports
-import UploadCore
+import Reports
 
 extension SourceEntry {
     /// Whether the source is a draft, which is not uploaded until it is submitted.

@@ -26,12 +26,13 @@ package struct StatusSelection: Sendable {
     package init(_ files: [FileEntry], sources: [SourceEntry], ended: Int?) {
         let groups = SourceGroups(sources)
         var split = groups.split(files)
-        let byID = Dictionary(sources.map { ($0.id, $0) }) { $1 }
-        let heads = ((split.removeValue(forKey: "") ?? []) + sources.map(\.asFile))
-            .sorted { ($0.attention ?? .max, $0.path) < ($1.attention ?? .max, $1.path) }
-        let selection = FileSelection(of: heads, ended: ended ?? .max)
-        items = selection.shown.map { head in
-            guard let source = byID[head.id] else { return .file(head) }
+        let loose = split.removeValue(forKey: "") ?? []
+        let heads: [any SubjectEntry] = loose + sources
+        let ordered = heads.sorted { ($0.attention ?? .max, $0.path) < ($1.attention ?? .max, $1.path) }
+        let selection = FileSelection(of: ordered, ended: ended ?? .max)
+        items = selection.shown.compactMap { head in
+            if let file = head as? FileEntry { return .file(file) }
+            guard let source = head as? SourceEntry else { return nil }
             let own = split[source.id] ?? []
             return .source(source, files: ended == nil ? own : own.filter { !$0.isDone })
         }

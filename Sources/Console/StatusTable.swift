@@ -50,18 +50,17 @@ package struct StatusTable: Sendable {
     }
 
     private static func row(_ source: SourceEntry, _ look: ConsoleLook, _ now: Int64) -> Row {
-        let file = source.asFile
-        return Row(
-            colour: file.colour, cells: cells(file, now), path: source.shownPath + "/", remark: source.remark(look),
-            details: source.details)
+        Row(
+            colour: source.colour, cells: cells(source, now), path: source.shownPath + "/",
+            remark: source.remark(look), details: source.details)
     }
 
-    private static func cells(_ file: FileEntry, _ now: Int64) -> [String] {
+    private static func cells(_ entry: some SubjectEntry, _ now: Int64) -> [String] {
         [
-            file.state, Quantity.percent(file.isFinal ? file.progress : min(file.shownShare, 0.99)),
-            file.size.map(Quantity.size) ?? "",
-            file.speed.map(Quantity.speed) ?? "",
-            file.eta.map { Quantity.duration(seconds: $0) } ?? file.retryText(now: now) ?? "",
+            entry.state, Quantity.percent(entry.isFinal ? entry.progress : min(entry.shownShare, 0.99)),
+            entry.knownSize.map(Quantity.size) ?? "",
+            entry.speed.map(Quantity.speed) ?? "",
+            entry.eta.map { Quantity.duration(seconds: $0) } ?? entry.retryText(now: now) ?? "",
         ]
     }
 

@@ -7,7 +7,7 @@ package enum WaitTarget: Hashable, Sendable {
     case file(RelativePath)
     /// Every file below a directory; `.root` means all files.
     case below(RelativePath)
-    /// A source, by its directory. The source's entry is looked up like a file with that path.
+    /// A source, by its directory.
     case source(RelativePath)
 
     /// Whether the target includes a file, or a source by its directory.
@@ -19,17 +19,17 @@ package enum WaitTarget: Hashable, Sendable {
     }
 }
 
-/// Follows the waited-for files from one poll of the agent to the next, and decides when the wait is over.
+/// Follows the waited-for files and sources from one poll of the agent to the next, and decides when the wait is over.
 ///
 /// An outcome that was already there at the first poll counts only after it has been stable for ``calm``. The agent
 /// may not have noticed yet that a file was dropped or overwritten just before the wait began.
 package struct WaitCourse: Sendable {
     /// The result of one poll.
     package struct Look: Sendable {
-        /// Files whose state changed since the last poll, and is not final.
-        package internal(set) var moved: [FileEntry] = []
-        /// Files that became final. At the first poll, also named files that are already final.
-        package internal(set) var ended: [FileEntry] = []
+        /// Entries whose state changed since the last poll, and is not final.
+        package internal(set) var moved: [any SubjectEntry] = []
+        /// Entries that became final. At the first poll, also named entries that are already final.
+        package internal(set) var ended: [any SubjectEntry] = []
         /// Whether the wait is over.
         package internal(set) var isOver = false
     }
@@ -43,7 +43,7 @@ package struct WaitCourse: Sendable {
     /// Files that changed since the wait began.
     private var followed: Set<RelativePath> = []
     private var calmSince: Duration?
-    private var current: [RelativePath: FileEntry] = [:]
+    private var current: [RelativePath: any SubjectEntry] = [:]
     private var absent: Set<RelativePath> = []
     private var hasLooked = false
     private let passesOverOldRejections: Bool
@@ -73,12 +73,12 @@ package struct WaitCourse: Sendable {
     /// Evaluates the agent's current answer.
     ///
     /// - Parameters:
-    ///   - entries: Every file the agent knows, and the sources as file entries.
+    ///   - entries: Every file and every source the agent knows.
     ///   - hasScanned: Whether the agent has scanned the whole outbox since its start.
     ///   - exists: Whether an object exists at a path that the agent does not know.
     ///   - now: Time since the wait began.
     package mutating func look(
-        at entries: [FileEntry], hasScanned: Bool, exists: (RelativePath) -> Bool, now: Duration
+        at entries: [any SubjectEntry], hasScanned: Bool, exists: (RelativePath) -> Bool, now: Duration
     ) -> Look {
         var look = Look()
         current = [:]
@@ -102,7 +102,7 @@ package struct WaitCourse: Sendable {
     }
 
     /// Whether the file was rejected before the wait began. A file that is examined again counts.
-    private mutating func isPassedOver(_ entry: FileEntry, at path: RelativePath) -> Bool {
+    private mutating func isPassedOver(_ entry: any SubjectEntry, at path: RelativePath) -> Bool {
         guard passesOverOldRejections else { return false }
         let isRejected = entry.state == FileState.rejected.rawValue
         if !hasLooked, isRejected { oldRejections[path] = .some(entry.finished_at) }
@@ -112,7 +112,7 @@ package struct WaitCourse: Sendable {
         return false
     }
 
-    private mutating func note(_ entry: FileEntry, at path: RelativePath, in look: inout Look) {
+    private mutating func note(_ entry: any SubjectEntry, at path: RelativePath, in look: inout Look) {
         if !entry.isFinal { followed.insert(path) }
         guard states.updateValue(entry.state, forKey: path) != entry.state else { return }
         if !entry.isFinal {
@@ -141,13 +141,13 @@ package struct WaitCourse: Sendable {
     /// Whether everything is final and only ``calm`` has to pass.
     package var isCalming: Bool { calmSince != nil }
 
-    /// The named files, and all files that changed during the wait: the files a progress display shows.
-    package var shown: [FileEntry] {
+    /// The named entries, and all entries that changed during the wait: those a progress display shows.
+    package var shown: [any SubjectEntry] {
         current.filter { followed.contains($0.key) || files.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// All waited-for files that the agent knows, ordered by path.
-    package var known: [FileEntry] {
+    /// All waited-for entries that the agent knows, ordered by path.
+    package var known: [any SubjectEntry] {
         current.sorted { $0.key < $1.key }.map(\.value)
     }
 

@@ -39,15 +39,6 @@ extension SourceEntry {
             accepted_at: Timestamp.text(report.acceptedAt), finished_at: report.finishedAt.map(Timestamp.text),
             speed: report.bytesPerSecond, eta: report.secondsLeft, bytes_in_flight: report.bytesInFlight)
     }
-
-    /// The source as a file entry at the directory's path. Bars, outcomes and `wait` treat both alike.
-    package var asFile: FileEntry {
-        FileEntry(
-            id: id, path: path, path_bytes: path_bytes, state: state, size: size, progress: progress,
-            remote: .init(protocol: "", url: url), deduplicated: false, attempts: 0, next_attempt_at: next_attempt_at,
-            error: error, accepted_at: accepted_at, finished_at: finished_at, speed: speed, eta: eta,
-            bytes_in_flight: bytes_in_flight)
-    }
 }
 
 extension SourceEntry.File {

@@ -1,17 +1,5 @@
 package import UploadCore
 
-/// An action on a source.
-package typealias SourceWish = UserAction
-
-/// The outcome of an action on a source.
-package typealias SourceAnswer = ActionOutcome<SourceReport>
-
-extension ActionOutcome<SourceReport> {
-    package init(source: SourceReport, refusal: String? = nil) {
-        self.init(source, refusal: refusal)
-    }
-}
-
 /// Access of the control interface to sources.
 package protocol SourceBackend: Sendable {
     /// Every source, ordered by directory.
@@ -23,5 +11,5 @@ package protocol SourceBackend: Sendable {
     /// Performs an action on a source. The result is durable on return.
     ///
     /// - Returns: the outcome; `nil` if no source has this id.
-    func perform(_ wish: SourceWish, onSource id: String) async -> SourceAnswer?
+    func perform(_ action: UserAction, onSource id: String) async -> ActionOutcome<SourceReport>?
 }

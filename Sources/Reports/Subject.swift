@@ -98,6 +98,30 @@ package protocol SubjectEntry: Codable, Equatable, Sendable {
     var path_bytes: String? { get }
     /// The word for the state. A newer agent may know more states.
     var state: String { get }
+    /// Size in bytes, of a post the total of its files; nil if unknown.
+    var knownSize: UInt64? { get }
+    /// Share of the acknowledged bytes, 0…1; 1 only when done.
+    var progress: Double { get }
+    /// Bytes hashed so far, while a large file is being hashed.
+    var hashed: UInt64? { get }
+    /// When the next attempt is due, RFC 3339.
+    var next_attempt_at: String? { get }
+    /// The reason for the state.
+    var error: FileEntry.Problem? { get }
+    /// When the subject was first seen, RFC 3339.
+    var accepted_at: String { get }
+    /// When the subject reached a final state, RFC 3339.
+    var finished_at: String? { get }
+    /// Bytes per second over the last seconds.
+    var speed: UInt64? { get }
+    /// Seconds left at this speed.
+    var eta: UInt64? { get }
+    /// Bytes of fragments in flight that the peer acknowledged. Not part of `progress`.
+    var bytes_in_flight: UInt64? { get }
+    /// The path under which a file was dropped, if `intake.after_upload` moved it.
+    var moved_from: String? { get }
+    /// URL of a post's page.
+    var page: String? { get }
 }
 
 extension FileReport: SubjectReport {
@@ -113,6 +137,9 @@ extension FileEntry: SubjectEntry {
 
     package static var noun: String { "file" }
     package static var shownNoun: String { "file" }
+
+    package var knownSize: UInt64? { size }
+    package var page: String? { nil }
 }
 
 extension SourceEntry: SubjectEntry {
@@ -120,4 +147,9 @@ extension SourceEntry: SubjectEntry {
 
     package static var noun: String { "source" }
     package static var shownNoun: String { "post" }
+
+    package var knownSize: UInt64? { size }
+    package var hashed: UInt64? { nil }
+    package var moved_from: String? { nil }
+    package var page: String? { url }
 }

@@ -34,9 +34,9 @@ struct ActionOptions: ParsableArguments {
             try await actOnAll(action, link, &report)
         } else {
             // Resolve all words before acting, so that a typing error does not leave the action half done.
-            var finder = FileFinder(link)
-            var targets: [FileFinder.Found] = []
-            for name in names { targets.append(try await known(name, &finder, link)) }
+            var finder = TargetFinder(link)
+            var targets: [TargetFinder.Found] = []
+            for name in names { targets.append(try await finder.findKnown(name)) }
             var done: Set<String> = []
             // Each `first` goes ahead of the ones before, so act in reverse order: the target named first ends up
             // first.
@@ -45,25 +45,6 @@ struct ActionOptions: ParsableArguments {
             }
         }
         try tell(action, report, link)
-    }
-
-    /// How long to wait until the agent knows a new file. An idle machine needs 100 ms.
-    private static let patience = Duration.seconds(2)
-
-    /// Resolves a name. Waits for a file that was dropped or renamed a moment ago.
-    private func known(
-        _ name: String, _ finder: inout FileFinder, _ link: AgentLink
-    ) async throws -> FileFinder.Found {
-        var pace = PollPace()
-        while true {
-            pace.ask()
-            let found = try await finder.find(name)
-            switch found {
-            case .file, .content, .below, .source: return found
-            case .unseen where pace.elapsed < Self.patience: try await pace.rest()
-            case .unseen, .unseenSource: throw link.notSeenYet(name)
-            }
-        }
     }
 
     private func actOnAll(_ action: UserAction, _ link: AgentLink, _ report: inout ActionReport) async throws {
@@ -76,7 +57,7 @@ struct ActionOptions: ParsableArguments {
     }
 
     private func act(
-        _ action: UserAction, on target: FileFinder.Found, _ finder: inout FileFinder, _ link: AgentLink,
+        _ action: UserAction, on target: TargetFinder.Found, _ finder: inout TargetFinder, _ link: AgentLink,
         _ done: inout Set<String>, _ report: inout ActionReport
     ) async throws {
         switch target {

@@ -27,12 +27,13 @@ struct ProgressDisplay {
     /// - Parameters:
     ///   - files: The files to draw bars for, and to sum up in the last line.
     ///   - sources: The sources to draw one bar each for, with some of their files below.
-    ///   - moved: Files with a new state that is not final.
+    ///   - moved: Files and sources with a new state that is not final.
     ///   - ended: Lines that stay on the screen.
     ///   - notes: Problems that need attention; shown below the bars.
     ///   - last: Composes the line below the bars.
     mutating func show(
-        _ files: [FileEntry], sources: [SourceEntry] = [], moved: [FileEntry], ended: [String], notes: [String] = [],
+        _ files: [FileEntry], sources: [SourceEntry] = [], moved: [any SubjectEntry], ended: [String],
+        notes: [String] = [],
         last: (ConsoleLook, ProgressBoard) -> String
     ) throws {
         guard let output else { return }

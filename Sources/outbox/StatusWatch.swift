@@ -78,11 +78,11 @@ struct StatusWatch {
     }
 
     private mutating func lookAtNamed() async throws {
-        var finder = FileFinder(link)
+        var finder = TargetFinder(link)
         let (files, sources) = try await finder.entries(named: names)
         let problems = try await link.client.health().problems
         let look = display.look
-        let ended = changed(files + sources.map(\.asFile)).filter(\.isFinal).map { $0.outcomeLine(look) }
+        let ended = changed(files + sources as [any SubjectEntry]).filter(\.isFinal).map { $0.outcomeLine(look) }
         try show(
             files, sources, ended: ended, problems: problems, summary: FilesSummary(files, sources: sources))
     }
@@ -96,14 +96,14 @@ struct StatusWatch {
         lastReport = report
     }
 
-    private func changed(_ files: [FileEntry]) -> [FileEntry] {
-        files.filter { states?[$0.id] != $0.state }
+    private func changed(_ entries: [any SubjectEntry]) -> [any SubjectEntry] {
+        entries.filter { states?[$0.id] != $0.state }
     }
 
     private mutating func show(
         _ files: [FileEntry], _ sources: [SourceEntry], ended: [String], problems: [String], summary: FilesSummary
     ) throws {
-        let all = files + sources.map(\.asFile)
+        let all: [any SubjectEntry] = files + sources
         let moved = changed(all).filter { !$0.isFinal }
         states = Dictionary(all.map { ($0.id, $0.state) }) { $1 }
         try display.show(

@@ -37,10 +37,10 @@ struct SubmitCommand: AsyncParsableCommand {
 
     func run() async throws {
         let link = try AgentLink(common)
-        let finder = SourceFinder(link)
+        var finder = TargetFinder(link)
         // Resolve all words before acting, so that a typing error does not leave the action half done.
         var sources: [SourceEntry] = []
-        for directory in directories { sources.append(try await finder.source(named: directory)) }
+        for directory in directories { sources.append(try await finder.findSource(directory)) }
         var report = ActionReport(.submit)
         var done: Set<String> = []
         for source in sources where done.insert(source.id).inserted {

@@ -76,7 +76,7 @@ struct WaitCommand: AsyncParsableCommand {
     /// - Throws: `CommandFailure.noSuchFile` for a word that names nothing to wait for.
     private func targets(_ link: AgentLink) async throws -> Set<WaitTarget> {
         guard !names.isEmpty else { return [.below(.root)] }
-        var finder = FileFinder(link)
+        var finder = TargetFinder(link)
         var targets: Set<WaitTarget> = []
         for name in names {
             switch try await finder.find(name) {

@@ -75,19 +75,19 @@ struct Waiting {
     ///
     /// - Returns: Whether the wait is over.
     private mutating func look(hasScanned: Bool, now: Duration) async throws -> Bool {
-        try look(at: try await readFiles(), hasScanned: hasScanned, now: now)
+        try look(at: try await readEntries(), hasScanned: hasScanned, now: now)
     }
 
-    private mutating func look(at files: [FileEntry], hasScanned: Bool, now: Duration) throws -> Bool {
+    private mutating func look(at entries: [any SubjectEntry], hasScanned: Bool, now: Duration) throws -> Bool {
         let place = link.place
         let look = course.look(
-            at: files, hasScanned: hasScanned, exists: { place.kind(of: $0) != .missing }, now: now)
+            at: entries, hasScanned: hasScanned, exists: { place.kind(of: $0) != .missing }, now: now)
         try show(look)
         return look.isOver
     }
 
     /// All relevant files and sources: everything at the first poll, then only possible changes.
-    private mutating func readFiles() async throws -> [FileEntry] {
+    private mutating func readEntries() async throws -> [any SubjectEntry] {
         if let named { return try await readNamed(named) }
         guard hasReadAll else {
             try await readAll()
@@ -101,15 +101,14 @@ struct Waiting {
         return everything
     }
 
-    private mutating func readNamed(_ named: [RelativePath]) async throws -> [FileEntry] {
-        var files: [FileEntry] = []
+    private mutating func readNamed(_ named: [RelativePath]) async throws -> [any SubjectEntry] {
+        var entries: [any SubjectEntry] = []
         for path in named {
-            if let file = try await link.client.file(at: path) { files.append(file) }
+            if let file = try await link.client.file(at: path) { entries.append(file) }
         }
-        guard !namedSources.isEmpty else { return files }
+        guard !namedSources.isEmpty else { return entries }
         try await postFollower.readAll()
-        return files
-            + postFollower.mirror.entries.filter { $0.relativePath.map(namedSources.contains) ?? false }.map(\.asFile)
+        return entries + postFollower.mirror.entries.filter { $0.relativePath.map(namedSources.contains) ?? false }
     }
 
     private mutating func readAll() async throws {
@@ -121,18 +120,18 @@ struct Waiting {
 
     /// Waited-for files and sources. Excludes drafts unless the user named them, all files of drafts, and unfinished
     /// files of sources that are final themselves.
-    private var everything: [FileEntry] {
+    private var everything: [any SubjectEntry] {
         let groups = SourceGroups(postFollower.mirror.entries)
         let isWaitedFor = { (source: SourceEntry) in
             !source.isDraft || source.relativePath.map(namedSources.contains) ?? false
         }
         let atRest = Set(groups.sources.filter { $0.isDraft || $0.isFinal }.map(\.id))
         let drafts = Set(groups.sources.filter(\.isDraft).map(\.id))
-        return fileFollower.mirror.entries.filter { file in
+        let files = fileFollower.mirror.entries.filter { file in
             guard let owner = groups.owner(of: file) else { return true }
             return file.isFinal ? !drafts.contains(owner) : !atRest.contains(owner)
         }
-            + groups.sources.filter(isWaitedFor).map(\.asFile)
+        return files + groups.sources.filter(isWaitedFor)
     }
 
     /// Number of files and sources by outcome.
@@ -141,33 +140,28 @@ struct Waiting {
         return FilesSummary(files, sources: sources)
     }
 
-    /// Separates files from sources that were converted to file entries.
-    private func split(_ entries: [FileEntry]) -> (files: [FileEntry], sources: [SourceEntry]) {
-        let byID = Dictionary(postFollower.mirror.entries.map { ($0.id, $0) }) { $1 }
-        return (entries.filter { byID[$0.id] == nil }, entries.compactMap { byID[$0.id] })
+    /// Separates files from sources.
+    private func split(_ entries: [any SubjectEntry]) -> (files: [FileEntry], sources: [SourceEntry]) {
+        (entries.compactMap { $0 as? FileEntry }, entries.compactMap { $0 as? SourceEntry })
     }
 
     private mutating func show(_ look: WaitCourse.Look) throws {
         let outputLook = display.look
         tell(look.ended.filter { !$0.isDone })
         let (files, sources) = split(course.shown)
-        let done = split(look.ended.filter(\.isDone))
-        // The bytes of a source are the bytes of its files, and must count once.
-        let counted = SourceGroups(sources).loose(files) + sources.map(\.asFile)
         try display.show(
             files, sources: sources, moved: look.moved,
-
-            ended: done.files.map { $0.outcomeLine(outputLook) } + done.sources.map { $0.outcomeLine(outputLook) },
-            last: { _, board in board.total(counted) })
+            ended: look.ended.filter(\.isDone).map { $0.outcomeLine(outputLook) },
+            last: { _, board in board.total(files, sources: sources) })
     }
 
-    /// Prints to stderr the files with another outcome than done.
-    private mutating func tell(_ files: [FileEntry]) {
-        let new = files.filter { told.insert($0.path + $0.state).inserted }
+    /// Prints to stderr the files and sources with another outcome than done.
+    private mutating func tell(_ entries: [any SubjectEntry]) {
+        let new = entries.filter { told.insert($0.path + $0.state).inserted }
         guard !new.isEmpty else { return }
         display.clear()
         let look = Output.error.look(link.surroundings.environment)
-        for file in new { Output.error.attempt(file.outcomeLine(look)) }
+        for entry in new { Output.error.attempt(entry.outcomeLine(look)) }
     }
 
     /// Prints the failures from before the wait, and the files that vanished.

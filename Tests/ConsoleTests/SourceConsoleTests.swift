@@ -111,6 +111,22 @@ struct SourceConsoleTests {
         #expect(low[1].hasPrefix("a.jpg "))
     }
 
+    @Test("The total counts the bytes of a source once, and its bar stands below the others")
+    func total() throws {
+        let sea = try source("sea", "uploading", files: [("b.jpg", "uploading")], progress: 0.5)
+        let files = [
+            try entry("a.jpg", "done", size: 1000, progress: 1),
+            try entry("sea/b.jpg", "uploading", size: 3000, progress: 0.5),
+        ]
+        let board = ProgressBoard(look: .terminal(120))
+        let total = board.total(files, sources: [sea])
+        #expect(total.hasPrefix("1 of 2 through "), "\(total)")
+        #expect(total.contains(" 62%  2.5 kB of 4.0 kB"), "\(total)")
+        let bars = board.lines(files, sources: [sea], last: total).map { line in line.prefix { !"█░".contains($0) } }
+        #expect(bars.count == 3)
+        #expect(bars[0].count == bars[2].count, "\(bars)")
+    }
+
     // MARK: submit and the like
 
     private func outcome(_ source: SourceEntry, refusal: String? = nil) -> ActionOutcome<SourceEntry> {
@@ -165,20 +181,21 @@ struct SourceConsoleTests {
         let path = try #require(RelativePath("sea"))
         var course = WaitCourse(for: [.source(path)])
         let file = try entry("sea/b.jpg", "done")
-        let busy = [file, try source("sea", "verifying").asFile]
+        let busy: [any SubjectEntry] = [file, try source("sea", "verifying")]
         let first = course.look(at: busy, hasScanned: true, exists: { _ in true }, now: .zero)
         #expect(!first.isOver)
-        let done = [file, try source("sea", "done").asFile]
+        let done: [any SubjectEntry] = [file, try source("sea", "done", url: "https://example.org/sea")]
         let last = course.look(at: done, hasScanned: true, exists: { _ in true }, now: .seconds(1))
         #expect(last.isOver)
         #expect(WaitReport(course, isOver: true).done == ["sea"])
+        #expect(last.ended.map { $0.outcomeLine(.plain) } == ["done sea 3.0 kB https://example.org/sea"])
     }
 
     @Test("A wait for a named draft does not end")
     func draft() throws {
         let path = try #require(RelativePath("sea"))
         var course = WaitCourse(for: [.source(path)])
-        let draft = [try source("sea", "draft").asFile]
+        let draft = [try source("sea", "draft")]
         let look = course.look(at: draft, hasScanned: true, exists: { _ in true }, now: .seconds(9))
         #expect(!look.isOver)
     }

@@ -128,8 +128,8 @@ final class AgentBackend: ControlBackend, SourceBackend {
         await uploader.perform(action, on: target)
     }
 
-    func perform(_ wish: SourceWish, onSource id: String) async -> SourceAnswer? {
-        await uploader.perform(wish, onSource: id)
+    func perform(_ action: UserAction, onSource id: String) async -> ActionOutcome<SourceReport>? {
+        await uploader.perform(action, onSource: id)
     }
 
     func prune() async -> PruneReport { await uploader.prune() }

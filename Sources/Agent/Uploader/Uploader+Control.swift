@@ -47,12 +47,12 @@ extension Uploader {
     /// Performs an action on a post. The result is durable on return.
     ///
     /// - Returns: the outcome; `nil` if no post has this id.
-    func perform(_ wish: SourceWish, onSource id: String) async -> SourceAnswer? {
+    func perform(_ action: UserAction, onSource id: String) async -> ActionOutcome<SourceReport>? {
         guard let directory = posts.directory(withID: id) else { return nil }
-        let refusal = handle(posts: .wish(wish, directory))
+        let refusal = handle(posts: .wish(action, directory))
         await parts.ledger.commit([])
         return ask { world, _ in
-            world.report(ofPost: directory).map { SourceAnswer(source: $0, refusal: refusal) }
+            world.report(ofPost: directory).map { ActionOutcome($0, refusal: refusal) }
         }
     }
 }

@@ -1,12 +1,13 @@
 import AgentSupport
-import Reports
+package import Reports
 
-extension FileEntry {
-    /// The outcome: `done beach.jpg 4.8 MB`, or `failed beach.jpg: why`.
+extension SubjectEntry {
+    /// The outcome: `done beach.jpg 4.8 MB`, for a post `done sea 4.8 MB https://…`, or `failed beach.jpg: why`.
     package func outcomeLine(_ look: ConsoleLook) -> String {
         guard isDone else { return stateLine(look) }
-        let size = size.map { " " + Quantity.size($0) } ?? ""
-        return look.paint(state, colour) + " " + shownPath + size
+        let size = knownSize.map { " " + Quantity.size($0) } ?? ""
+        let page = page.map { " " + DisplayText.escaped($0) } ?? ""
+        return look.paint(state, colour) + " " + shownPath + size + page
     }
 
     /// The current state: `uploading beach.jpg`, or with an error `waiting beach.jpg: why`.

@@ -35,6 +35,39 @@ package protocol PostFacts: Sendable {
     func newID() -> String
 }
 
+/// Post facts with a path book. Path book and path facts answer most questions.
+package protocol BookedPostFacts: PostFacts {
+    associatedtype Paths: PathFacts
+
+    var book: PathBook { get }
+    var paths: Paths { get }
+}
+
+extension BookedPostFacts {
+    package func look(at path: RelativePath) -> FileLook { paths.look(at: path) }
+
+    package func record(of path: RelativePath) -> DropRecord? { book.drops[path] ?? paths.storedRecord(of: path) }
+
+    package func isOnItsWay(_ path: RelativePath) -> Bool { book.drops[path] != nil }
+
+    package func onTheirWay(within directory: RelativePath) -> [RelativePath] { book.drops.paths(within: directory) }
+
+    package func forEachRecord(_ body: (DropRecord) -> Void) {
+        for record in book.drops.values { body(record) }
+        paths.forEachStoredRecord(within: .root) { if book.drops[$0.path] == nil { body($0) } }
+    }
+
+    package func isPausedByUser(_ record: DropRecord) -> Bool { book.isPaused(record) }
+
+    package func isLeaving(_ description: RelativePath) -> Bool { book.isLeaving(description) }
+
+    package func isRetiring(_ path: RelativePath) -> Bool { book.retiring[path] != nil }
+
+    package var isAllPaused: Bool { paths.isAllPaused }
+
+    package var isSignedOut: Bool { paths.isSignedOut }
+}
+
 /// A user's wish for a post that only the post's sidecar still states.
 package enum RecoveredWish: Equatable, Sendable {
     case cancelled, paused

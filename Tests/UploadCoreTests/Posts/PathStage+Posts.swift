@@ -141,36 +141,23 @@ extension PathStage {
 }
 
 /// A snapshot of the stage for posts.
-struct PostStageFacts: PostFacts {
+struct PostStageFacts: BookedPostFacts {
     var paths: PathStageFacts
     var book: PathBook
     var waiters: [ContentKey: [RelativePath: Bool]]
     var ids: PostIDs
 
-    func look(at path: RelativePath) -> FileLook { paths.look(at: path) }
     func names(below directory: RelativePath) -> [RelativePath] {
         paths.files.keys.filter { $0 != directory && $0.isWithin(directory) }.sorted()
     }
     func isIgnored(_ path: RelativePath) -> Bool { false }
-    func record(of path: RelativePath) -> DropRecord? { book.drops[path] ?? paths.storedRecord(of: path) }
-    func isOnItsWay(_ path: RelativePath) -> Bool { book.drops[path] != nil }
-    func onTheirWay(within directory: RelativePath) -> [RelativePath] { book.drops.paths(within: directory) }
-    func forEachRecord(_ body: (DropRecord) -> Void) {
-        for record in book.drops.values { body(record) }
-        paths.forEachStoredRecord(within: .root) { if book.drops[$0.path] == nil { body($0) } }
-    }
     func records(of key: ContentKey) -> [DropRecord]? {
         var records: [DropRecord] = []
         forEachRecord { if $0.key == key { records.append($0) } }
         return records
     }
-    func isPausedByUser(_ record: DropRecord) -> Bool { book.isPaused(record) }
     func isPaused(_ path: RelativePath, for key: ContentKey) -> Bool? { waiters[key]?[path] }
-    func isLeaving(_ description: RelativePath) -> Bool { book.isLeaving(description) }
-    func isRetiring(_ path: RelativePath) -> Bool { false }
     func recoveredWish(ofPost directory: RelativePath) -> RecoveredWish? { nil }
-    var isAllPaused: Bool { false }
-    var isSignedOut: Bool { false }
     func newID() -> String { ids.next() }
 }
 

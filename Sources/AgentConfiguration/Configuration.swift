@@ -160,7 +160,7 @@ extension Configuration {
         package var maxPixels = 50_000_000
         /// Whether hosts on private or loopback addresses may be mirrored.
         package var allowPrivate = false
-        /// Host names in lower case; empty allows any host.
+        /// Hosts in canonical form (`HostPattern`); empty allows any host.
         package var allowedHosts: [String] = []
         /// The picture to serve while the real one is missing.
         package var placeholder: String?

@@ -101,16 +101,14 @@ extension SettingType<[GlobPattern]> {
 }
 
 extension SettingType<[String]> {
-    /// Host names or addresses, lower-case.
+    /// Host names, names with `*.` in front for all hosts below, or addresses; in canonical form.
     static let hosts = SettingType(list: "array of host names", separators: [",", " "]) { text throws(Objection) in
-        let bytes = text.utf8
-        guard !bytes.isEmpty, bytes.count <= 253,
-            bytes.allSatisfy({ KeyLines.isBareKeyByte($0) || $0 == 0x2E || $0 == 0x3A })
-        else {
+        guard let pattern = try? HostPattern(text) else {
             throw Objection(
-                "\(text.shortened.quoted) is not a host: write a name such as \"img.example.org\", no scheme or path")
+                "\(text.shortened.quoted) is not a host: write a name such as \"img.example.org\", "
+                    + "\"*.example.org\" for all names below, or an address, without scheme, port or path")
         }
-        return text.lowercased()
+        return pattern.text
     } show: {
         $0
     }

@@ -16,7 +16,7 @@ import Testing
             bandwidth_limit = "2MiB"
             file_timeout = "1h"
             [avatar_cache]
-            allowed_hosts = ["IMG.example.org"]
+            allowed_hosts = ["IMG.example.org", "*.Example.org", "2001:DB8::1", "[::1]"]
             max_size = 1000
             [avatar_styles]
             list = ["rect:96x96", "round:96x96,r=48,b=2"]
@@ -32,7 +32,9 @@ import Testing
         #expect(configuration.upload.filesInFlight == 64)
         #expect(configuration.upload.bandwidthLimit == 2 << 20)
         #expect(configuration.upload.fileTimeout == .seconds(3600))
-        #expect(configuration.avatarCache.allowedHosts == ["img.example.org"])
+        #expect(
+            configuration.avatarCache.allowedHosts
+                == ["img.example.org", "*.example.org", "[2001:db8::1]", "[::1]"])
         #expect(configuration.avatarCache.maxSize == 1000)
         #expect(
             configuration.avatarStyles["list"]
@@ -86,6 +88,7 @@ import Testing
         ("remote.url = \"http://a b\"", "1: remote.url: holds characters that a URL cannot"),
         ("remote.url = \"http://a/?b\"", "1: remote.url: must end before any ? or #"),
         ("avatar_cache.allowed_hosts = [\"http://a\"]", "1: avatar_cache.allowed_hosts[0]: \"http://a\" is not a host"),
+        ("avatar_cache.allowed_hosts = [\"127.1\"]", "1: avatar_cache.allowed_hosts[0]: \"127.1\" is not a host"),
         ("avatar_styles.list = [\"oval:1x1\"]", "1: avatar_styles.list[0]: \"oval:1x1\" is not a step"),
         ("avatar_styles.list = []", "1: avatar_styles.list: must have 1 … 16 steps"),
         ("avatar_styles.\"a/b\" = [\"original\"]", "1: avatar_styles.\"a/b\": cannot be the name of a style"),

@@ -11,7 +11,8 @@ public struct CurlFetcher: AvatarFetching {
 
     private let transport: any HTTPTransport
     private let policy: AddressPolicy
-    private let allowedHosts: [String]
+    /// nil allows any host.
+    private let allowedHosts: [HostPattern]?
     private let timeouts: TransportRequest.Timeouts
 
     /// Creates a fetcher.
@@ -19,8 +20,8 @@ public struct CurlFetcher: AvatarFetching {
     /// - Parameters:
     ///   - transport: Preferably a separate one, whose connections nothing else uses.
     ///   - policy: The addresses that may be contacted.
-    ///   - allowedHosts: Host names, with `*.` in front for all hosts below; empty: any host. Applies to redirects
-    ///     too.
+    ///   - allowedHosts: Host names and addresses; names with `*.` in front for all hosts below; empty: any host.
+    ///     Applies to redirects too.
     ///   - timeouts: `reply` is the time for a whole picture.
     public init(
         transport: any HTTPTransport, policy: AddressPolicy, allowedHosts: [String] = [],
@@ -28,7 +29,8 @@ public struct CurlFetcher: AvatarFetching {
     ) {
         self.transport = transport
         self.policy = policy
-        self.allowedHosts = allowedHosts.map { $0.lowercased() }
+        // A text that is no pattern allows no host.
+        self.allowedHosts = allowedHosts.isEmpty ? nil : allowedHosts.compactMap { try? HostPattern($0) }
         self.timeouts = timeouts
     }
 
@@ -63,13 +65,9 @@ public struct CurlFetcher: AvatarFetching {
         guard policy.allows(host: hop.host) else {
             throw .notAllowed("\(hop.host) is a private address; set avatar_cache.allow_private to allow it")
         }
-        guard allowedHosts.isEmpty || allowedHosts.contains(where: { Self.matches(hop.host, $0) }) else {
+        guard allowedHosts?.contains(where: { $0.matches(hop) }) ?? true else {
             throw .notAllowed("\(hop.host) is not one of avatar_cache.allowed_hosts; add it there to allow it")
         }
-    }
-
-    private static func matches(_ host: String, _ pattern: String) -> Bool {
-        pattern.hasPrefix("*.") ? host.hasSuffix(pattern.dropFirst()) : host == pattern
     }
 
     private func ask(_ hop: CanonicalURL, _ request: AvatarRequest, _ sink: DraftSink) async throws(AvatarFetchError)

@@ -177,12 +177,26 @@ struct CurlFetcherTests {
     }
 
     @Test(arguments: [
-        (["127.0.0.1"], true), (["*.0.0.1"], true), (["example.org"], false), (["*.127.0.0.1"], false), ([], true),
+        (["127.0.0.1"], true), (["example.org"], false), (["*.127.0.0.1"], false), (["127.1"], false), ([], true),
     ])
     func `only allowed hosts are asked`(hosts: [String], isAllowed: Bool) async throws {
         let server = try ScriptedServer { _ in .response(status: 200, body: png()) }
         defer { server.stop() }
         #expect((failure(try await fetch(server.url, hosts: hosts)) == nil) == isAllowed)
+    }
+
+    @Test(
+        arguments: [
+            ("http://[2001:DB8::1]/a", "2001:db8::1", true), ("http://[2001:db8:0::1]/a", "[2001:DB8::1]", true),
+            ("http://[2001:db8::2]/a", "2001:db8::1", false), ("https://img.example.org/a", "*.Example.org", true),
+            ("https://example.org/a", "*.example.org", false),
+        ] as [(String, String, Bool)])
+    func `a host may be listed in any spelling`(url: String, pattern: String, isAllowed: Bool) async throws {
+        let transport = RedirectingTransport(to: "ftp://example.org/")
+        let fetcher = CurlFetcher(transport: transport, policy: Self.open, allowedHosts: [pattern])
+        let draft = try MemoryAvatarStore().makeDraft()
+        _ = try? await fetcher.fetch(AvatarRequest(url: url, maximumLength: 1), into: draft.file)
+        #expect(transport.urls.count == (isAllowed ? 1 : 0))
     }
 
     @Test(arguments: [

@@ -5,9 +5,9 @@ import Testing
 
 @Suite("Credentials", .agents)
 struct CredentialTests {
-    private func agent(for server: FaultServer, token: String, _ settings: Settings = [:]) throws -> Agent {
+    private func agent(for server: FaultServer, token: String?, _ settings: Settings = [:]) throws -> Agent {
         let agent = try Agent(remote: server.url, settings.merging(["remote.token_file": "token"]) { $1 })
-        try write(token, for: agent)
+        if let token { try write(token, for: agent) }
         return agent
     }
 
@@ -37,10 +37,13 @@ struct CredentialTests {
         try await agent.reached("a.jpg", .done)
     }
 
-    @Test("that are refused make all files signed_out, and new ones in token_file resume them at once")
-    func refused() async throws {
+    @Test(
+        "that are missing or refused make all files signed_out, and new ones in token_file resume them at once",
+        arguments: [nil, "old"])
+    func refused(old: String?) async throws {
         let server = try FaultServer(token: "new")
-        let agent = try agent(for: server, token: "old")
+        // The agent would try again only after the deadline of this test.
+        let agent = try agent(for: server, token: old, ["upload.retry_interval": "10m"])
         try await agent.start()
         let keys = [try agent.drop("a.jpg", .jpeg, size: 2000), try agent.drop("b.jpg", .jpeg, size: 700_000)]
 

@@ -223,8 +223,23 @@ struct CommandLineTests {
         let output = try await Program.run(
             "outbox", ["run", "--config", "/no/such/agent.toml"], environment: ["HOME": agent.directory.path],
             directory: agent.directory.path)
-        #expect([66, 78].contains(output.code), "\(output)")
+        #expect(output.code == 78, "\(output)")
         #expect(output.standardError.contains("/no/such/agent.toml"))
+    }
+
+    @Test("a missing outbox is created, and one that can't be created is reported with its path")
+    func missingOutbox() async throws {
+        let agent = try Agent(remote: Self.nowhere, ["outbox": "new/outbox"])
+        try await agent.start()
+        var status = stat()
+        #expect(stat(agent.directory.path("new/outbox"), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR)
+        try await agent.stop()
+
+        try agent.configure(["outbox": "agent.toml/outbox"])
+        let output = try await agent.command("run")
+        #expect(output.code == 73, "\(output)")
+        #expect(output.standardError.hasPrefix("outbox: cannot create \(agent.config)/outbox: "), "\(output)")
+        #expect(output.standardError.split(separator: "\n").count == 1, "\(output)")
     }
 
     @Test(
@@ -251,15 +266,26 @@ struct CommandLineTests {
         #expect(server.store.repeated <= 2, "at most the fragments in flight are repeated")
     }
 
-    @Test("state directory and control socket are accessible to the owner only")
+    @Test("the state directory, the control socket and all files in the directory are accessible to the owner only")
     func modes() async throws {
-        let agent = try Agent(remote: Self.nowhere)
+        let server = try FaultServer(faults: FaultServer.keepsAssembling)
+        let agent = try Agent(remote: server.url)
         try await agent.start()
-        var status = stat()
-        #expect(stat(agent.state, &status) == 0)
-        #expect(status.st_mode & 0o777 == 0o700)
-        #expect(stat("\(agent.state)/control.sock", &status) == 0)
-        #expect(status.st_mode & 0o777 == 0o600)
+        try agent.drop("a.jpg", .jpeg, size: 600_000)
+        try await agent.reached("a.jpg", .verifying)
+        #expect(try await agent.command("pause", "--all").code == 0)
+
+        var modes: [String: mode_t] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: agent.state) + ["."] {
+            var status = stat()
+            let exists = lstat("\(agent.state)/\(name)", &status) == 0
+            // Directories in a directory of mode 0700 may have any mode.
+            if exists, name == "." || status.st_mode & S_IFMT != S_IFDIR { modes[name] = status.st_mode & 0o777 }
+        }
+        #expect(modes["."] == 0o700)
+        #expect(modes["control.sock"] == 0o600)
+        #expect(modes["ledger.lmdb"] == 0o600)
+        #expect(modes.filter { $0.value & 0o077 != 0 } == [:])
     }
 
     @Test("with --log-format json, every line of the log is an object")

@@ -68,7 +68,7 @@ struct RejectionTests {
         expectClean(server, finished: [key])
     }
 
-    @Test("with media_only = false, any file is accepted unless it is empty")
+    @Test("with media_only = false, any regular file is accepted unless it is empty, and no link")
     func anyFile() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.media_only": false])
@@ -76,9 +76,14 @@ struct RejectionTests {
         let words = Array("These are words.\n".utf8)
         try agent.drop("words.txt", words)
         try agent.drop("empty.txt", [])
+        try Files.write(Array("These words are elsewhere.\n".utf8), to: agent.directory.path("elsewhere.txt"))
+        #expect(symlink(agent.directory.path("elsewhere.txt"), agent.path("link.txt")) == 0)
+        #expect(mkfifo(agent.path("fifo"), 0o644) == 0)
 
         #expect(try await agent.reached("words.txt", .done).kind == "other")
-        try await agent.reached("empty.txt", .rejected)
+        #expect(try await agent.reached("empty.txt", .rejected).error?.code == "empty")
+        #expect(try await agent.reached("link.txt", .rejected).error?.code == "symlink")
+        #expect(try await agent.reached("fifo", .rejected).error?.code == "not_regular_file")
         expectClean(server, finished: [Digest.md5(words)])
     }
 

@@ -149,19 +149,23 @@ struct ReceiverTests {
         #expect(program.standardOutput.contains("http://[::1]:"))
     }
 
-    @Test("SIGTERM ends it during an upload, which can continue after a restart")
+    @Test("SIGTERM ends it in the middle of a request, and the upload can continue after a restart")
     func termination() async throws {
         let receiver = try await Receiver.started()
         let content = SeededContent.bytes(600_000, seed: 1)
         let client = try ReceiverClient(port: receiver.port)
         let id = try #require(try client.preLoad(content, name: "a.jpg").id)
         #expect(try client.sendBlock(1, of: content, id: id) == 200)
+        try client.beginBlock(2, of: content, id: id)
         receiver.program?.kill(SIGTERM)
         #expect(try await receiver.program?.wait() == .exited(0))
         try await receiver.start()
         let next = try ReceiverClient(port: receiver.port)
+        #expect(try next.finishStatus(id) == 0, "the block that was cut off does not count")
         #expect(try next.sendBlock(2, of: content, id: id) == 200)
         #expect(try next.finishStatus(id) == 1)
+        let file = try #require(Files.regularFiles(receiver.root + "/files").first { $0.hasSuffix("a.jpg") })
+        #expect(FileManager.default.contents(atPath: "\(receiver.root)/files/\(file)") == Data(content))
     }
 
     // MARK: A full disk

@@ -58,16 +58,24 @@ final class ReceiverClient {
 
     /// Sends block `number`, from 1, and returns the status.
     func sendBlock(_ number: Int, of content: [UInt8], id: String) throws -> Int {
+        try reply(to: block(number, of: content, id: id)).status
+    }
+
+    /// Sends block `number`, from 1, without its last 1000 bytes.
+    func beginBlock(_ number: Int, of content: [UInt8], id: String) throws {
+        try send(block(number, of: content, id: id).dropLast(1000))
+    }
+
+    private func block(_ number: Int, of content: [UInt8], id: String) -> Data {
         let bytes = content.dropFirst((number - 1) * 524_288).prefix(524_288)
         let head =
             "--\(Self.boundary)\r\nContent-Disposition: form-data; name=\"sectionFile\"; filename=\"\(id)-\(number - 1).jpg\"\r\n"
             + "Content-Type: image/jpg\r\n\r\n"
         let block =
             "[{\"id\":\"\(id)\",\"totalSize\":\(content.count),\"blockTotal\":\(Self.blocks(content)),\"blockNo\":\(number)}]"
-        return try request(
+        return request(
             "upload.do", ["file_block": block, "Content-Type": "multipart/form-data; boundary=\(Self.boundary)"],
-            body: Data(head.utf8) + Data(bytes) + Data("\r\n--\(Self.boundary)--\r\n".utf8)
-        ).status
+            body: Data(head.utf8) + Data(bytes) + Data("\r\n--\(Self.boundary)--\r\n".utf8))
     }
 
     /// Returns 0, 1 or 2, or nil if the receiver does not know the id.
@@ -81,18 +89,23 @@ final class ReceiverClient {
     }
 
     private func post(_ path: String, _ json: [String: Any], token: String? = nil) throws -> Reply {
-        try request(
-            path, token.map { ["Authorization": "Bearer \($0)"] } ?? [:],
-            body: try JSONSerialization.data(withJSONObject: json))
+        try reply(
+            to: request(
+                path, token.map { ["Authorization": "Bearer \($0)"] } ?? [:],
+                body: try JSONSerialization.data(withJSONObject: json)))
     }
 
     // MARK: HTTP
 
-    private func request(_ path: String, _ headers: [String: String], body: Data) throws -> Reply {
+    private func request(_ path: String, _ headers: [String: String], body: Data) -> Data {
         var head = "POST /fileSection/\(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
         head += "Content-Length: \(body.count)\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
-        let (status, body) = try exchange(Data((head + "\r\n").utf8) + body)
+        return Data((head + "\r\n").utf8) + body
+    }
+
+    private func reply(to request: Data) throws -> Reply {
+        let (status, body) = try exchange(request)
         let json = try? JSONSerialization.jsonObject(with: body) as? [String: Any]
         return Reply(status: status, data: json?["data"] as? [String: Any] ?? [:])
     }

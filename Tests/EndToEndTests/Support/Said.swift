@@ -22,6 +22,13 @@ extension Agent {
         }
     }
 
+    /// Returns the value of a metric with exactly these labels, as written.
+    func metric(_ name: String) -> Double? {
+        guard let reply = ControlSocket.get("/metrics", socket: socket), reply.status == 200 else { return nil }
+        let lines = String(decoding: reply.body, as: UTF8.self).split(whereSeparator: \.isNewline)
+        return lines.first { $0.hasPrefix(name + " ") }?.split(separator: " ").last.flatMap { Double($0) }
+    }
+
     /// Returns the entry of a path in `outbox status --json`, or nil if the agent does not know the path.
     func entry(_ path: String) async throws -> [String: Any]? {
         try (await status()["files"] as? [[String: Any]])?.first { $0["path"] as? String == path }

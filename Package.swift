@@ -279,7 +279,8 @@ let package = Package(
         tests(
             "OutboxReceiverTests",
             [
-                "CCrypto", "OutboxReceiver", "TestSupport", logging, httpTypes, nioCore, nioEmbedded, nioHTTPTypes,
+                "CCrypto", "OutboxReceiver", "TestSupport", hummingbirdCore, logging, httpTypes, nioCore, nioEmbedded,
+                nioHTTPTypes,
             ]),
         tests("EndToEndSupportTests", ["EndToEndSupport"]),
         tests("EndToEndTests", ["EndToEndSupport", "TestSupport"]),

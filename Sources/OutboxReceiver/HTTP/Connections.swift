@@ -1,6 +1,7 @@
 import HummingbirdCore
 import Logging
 import NIOCore
+import Synchronization
 
 /// Runs all work of a connection on the event loop thread of its socket.
 ///
@@ -8,18 +9,42 @@ import NIOCore
 /// file. These threads may block briefly in the file system. Slow work has threads of its own: digesting blocks that
 /// came out of order, and waiting for the disk.
 struct Connections: ServerChildChannel {
-    typealias Value = HTTP1Channel.Value
-
     let http: HTTP1Channel
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        http.setup(channel: channel, logger: logger)
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<AcceptedConnection> {
+        http.setup(channel: channel, logger: logger).map { AcceptedConnection($0) }
     }
 
-    func handle(value: Value, logger: Logger) async {
+    func handle(value: AcceptedConnection, logger: Logger) async {
         await withTaskExecutorPreference(LoopExecutor(loop: value.channel.eventLoop)) {
-            await http.handle(value: value, logger: logger)
+            await http.handle(value: value.take(), logger: logger)
         }
+    }
+}
+
+/// A connection that the server accepted. Closes the connection if nobody handles it.
+///
+/// A cancelled server drops the connections that it has accepted and not handled yet. NIO ends the process when it
+/// drops a `NIOAsyncChannel` whose `executeThenClose` never ran.
+final class AcceptedConnection: ServerChildChannelValue {
+    private let connection: HTTP1Channel.Value
+    private let isTaken = Atomic(false)
+
+    init(_ connection: HTTP1Channel.Value) {
+        self.connection = connection
+    }
+
+    var channel: any Channel { connection.channel }
+
+    /// Returns the connection to the caller, who must run `executeThenClose`.
+    func take() -> HTTP1Channel.Value {
+        isTaken.store(true, ordering: .relaxed)
+        return connection
+    }
+
+    deinit {
+        if isTaken.load(ordering: .relaxed) { return }
+        Task { [connection] in try? await connection.executeThenClose { _, _ in } }
     }
 }
 

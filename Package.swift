@@ -273,8 +273,8 @@ let package = Package(
             "AgentTests",
             [
                 "Agent", "AgentConfiguration", "AgentSupport", "AgentTestSupport", "ControlAPI", "Digests", "FileWatch",
-                "Intake", "Ledger", "LinuxSystem", "Remotes", "Reports", "Session", "Sidecars", "TestSupport",
-                "Transport", "UploadCore", logging, systemPackage,
+                "Intake", "Ledger", "LinuxSystem", "Portrait", "Remotes", "Reports", "Session", "Sidecars",
+                "TestSupport", "Transport", "UploadCore", logging, systemPackage,
             ]),
         tests(
             "OutboxReceiverTests",

@@ -50,7 +50,7 @@ extension Uploader {
 
     private func serverTrouble(_ error: FileError?) {
         status.problems[.server] = error?.message
-        parts.portrait?.service.handle(.serverTrouble(error))
+        portraits.service?.handle(.serverTrouble(error))
         reporter.logServer(error)
         if error?.isSignedOut == true { watchForToken() } else { parts.session.stopWatching() }
     }

@@ -64,8 +64,7 @@ extension Uploader {
         case .renamed(let old, let new):
             formerNames.record(old, renamedTo: new)
             if let key = book.drops[new]?.key { runner.renamed(old, of: key) }
-        case .portrait(.forgetReport(let path)): portraits[path] = nil
-        case .portrait(.renamed(let old, let new)): portraits[new] = portraits.removeValue(forKey: old)
+        case .portrait(let step): portraits.prepare(step)
         default: break
         }
     }
@@ -84,7 +83,9 @@ extension Uploader {
         case .postMoved(let old, let record): if !posts.isEmpty { handle(posts: .moved(old, to: record)) }
         case .confirmRemoval(let path): handle(posts: .missing(path))
         case .recovered: process([], writes: [.setting(LedgerSetting.recovery, nil)])
-        case .portrait(let step): carryOut(step)
+        case .portrait(.handOver(let records, let job)):
+            commit([]) { $0.portraits.perform(.handOver(records, job: job), $0.book) }
+        case .portrait(let step): portraits.perform(step, book)
         case .write, .upload, .reportWhenDurable, .announceGone, .removeSidecar, .park, .renamed, .refuse: break
         }
     }

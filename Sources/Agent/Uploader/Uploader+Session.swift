@@ -14,7 +14,7 @@ extension Uploader {
             // owner.
             beginToEnd()
             process([.stop])
-            await parts.portrait?.service.stop()
+            await portraits.service?.stop()
             await keepOwners()
         }
         do throws(SessionError) {
@@ -42,7 +42,7 @@ extension Uploader {
         }
         if hadOne { parts.logger.notice("the stored token is discarded") }
         // Before the next event, which may bring a token that `login` did not store, such as one from the environment.
-        if isInUse { parts.portrait?.service.handle(.signedOut) }
+        if isInUse { portraits.service?.handle(.signedOut) }
         credentialsChanged()
     }
 

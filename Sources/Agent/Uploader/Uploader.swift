@@ -78,8 +78,8 @@ package actor Uploader {
     }
     /// Set from any thread, so that no queue delays the end.
     private let isEnding = Atomic(false)
-    /// The last report of each profile picture under way.
-    var portraits: [RelativePath: PortraitReport] = [:]
+    /// The profile pictures.
+    var portraits: PortraitDesk
     /// Directories that are posts.
     var posts: Posts
     /// Performs the machine's requests.
@@ -108,6 +108,7 @@ package actor Uploader {
     /// Creates an uploader. `start` restores the state from the ledger.
     init(parts: Parts, limits: UploadLimits, seed: UInt64) {
         self.parts = parts
+        portraits = PortraitDesk(parts.portrait?.service)
         let rules = PathBook.Rules(
             portraitFolder: parts.portrait?.folder, keepsFiles: parts.afterUpload == .keep,
             retention: parts.retention)
@@ -155,7 +156,7 @@ package actor Uploader {
         let actions = machine.handle(events, now: now)
         var writes = writes
         for event in events { writes += parked.take(event) }
-        tellPortrait(events)
+        portraits.pass(events)
         for action in actions {
             switch action {
             case .write(let write): writes.append(write)
@@ -238,8 +239,8 @@ package actor Uploader {
     /// What reports say at this moment.
     var reports: ReportWorld {
         ReportWorld(
-            paths: world, book: book, posts: posts, parked: parked, portraits: portraits, transfers: runner.figures,
-            requestCount: runner.count, context: reportContext, now: now.monotonic)
+            paths: world, book: book, posts: posts, parked: parked, portraits: portraits.reports,
+            transfers: runner.figures, requestCount: runner.count, context: reportContext, now: now.monotonic)
     }
 
     /// Reports paths, and soon their posts. Nothing else follows from a report.

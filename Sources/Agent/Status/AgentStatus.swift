@@ -42,6 +42,9 @@ struct AgentStatus: Sendable {
         var ledger: LedgerStatistics?
     }
 
+    /// How long `status` and `doctor` report that the ledger was replaced.
+    private static let noticeTime = Duration.seconds(24 * 3600)
+
     let version: String
     let processID: Int32
     let startedAt: MonotonicTime
@@ -70,6 +73,11 @@ struct AgentStatus: Sendable {
     private func uptime(at now: MonotonicTime) -> Duration { now - startedAt }
 
     // MARK: Recording
+
+    /// Stops reporting a replaced ledger after a day.
+    mutating func forgetNotice(at now: MonotonicTime) {
+        if uptime(at: now) > Self.noticeTime { problems[.ledgerLost] = nil }
+    }
 
     /// Records that changes can't be made durable, or can be again (`nil`).
     mutating func recordLedgerTrouble(_ message: String?) {

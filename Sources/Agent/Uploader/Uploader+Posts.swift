@@ -1,6 +1,5 @@
 import AgentConfiguration
 import ControlAPI
-import FileWatch
 import Intake
 import Ledger
 import LinuxSystem
@@ -83,20 +82,6 @@ extension Uploader {
     /// Tells the post of a file that the path book changed the file's record.
     func tellPost(of path: RelativePath) {
         if !posts.isEmpty, let record = record(of: path) { handle(posts: .changed(record)) }
-    }
-
-    /// Tells posts of a watch event.
-    ///
-    /// - Returns: whether the event concerns only a post: the path is the post's `source.toml`.
-    func tellPosts(_ event: WatchEvent) -> Bool {
-        // Without posts, only a `source.toml` matters.
-        guard let (news, path) = event.forPosts, !posts.isEmpty || PostPlaces.directory(of: path) != nil else {
-            return false
-        }
-        let isDescription = posts.directory(describedBy: path) != nil
-        handle(posts: news)
-        if case .renamed(_, _, true) = event { return false }
-        return isDescription
     }
 
     // MARK: Start

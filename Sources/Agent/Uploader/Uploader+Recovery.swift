@@ -8,9 +8,6 @@ import UploadCore
 // Recovery after the ledger was lost or damaged. Sidecars then hold the only record of the user's wishes
 // (docs/ledger.md).
 extension Uploader {
-    /// How long `status` and `doctor` report that the ledger was replaced.
-    private static let noticeTime = Duration.seconds(24 * 3600)
-
     /// Finds out whether the ledger was replaced since the last full scan of the outbox.
     func beginRecovery() throws(LedgerError) {
         guard let notice = try parts.ledger.setting(LedgerSetting.recovery) else { return }
@@ -25,10 +22,5 @@ extension Uploader {
             || (book.isRecovering && parts.pauseMark?.isSet == true)
         if parts.pauseMark?.isSet != isPaused { parts.pauseMark?.set(isPaused) }
         return isPaused
-    }
-
-    /// Stops reporting the replaced ledger after a day.
-    func forgetNotice() {
-        if now.monotonic - status.startedAt > Self.noticeTime { status.problems[.ledgerLost] = nil }
     }
 }

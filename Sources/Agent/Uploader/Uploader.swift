@@ -103,8 +103,8 @@ package actor Uploader {
     var formerNames = FormerNames()
     /// Queued events of the watch.
     let heard = BoundedQueue<WatchEvent>(capacity: 4096)
-    /// Files of renamed directories that await their new names. The last one comes next.
-    var moves: [(old: RelativePath, new: RelativePath)] = []
+    var intake = WatchIntake()
+
     /// Creates an uploader. `start` restores the state from the ledger.
     init(parts: Parts, limits: UploadLimits, seed: UInt64) {
         self.parts = parts

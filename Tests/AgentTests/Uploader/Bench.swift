@@ -171,3 +171,15 @@ final class Bench: Sendable {
         }
     }
 }
+
+extension Uploader {
+    /// Handles events of the watch at once.
+    func take(_ events: [WatchEvent]) {
+        guard !hasStopped else { return }
+        for event in events {
+            perform(intake.take(event, watchWorld))
+            while let steps = intake.nextMove(watchWorld) { perform(steps) }
+        }
+        setAlarm()
+    }
+}

@@ -1,0 +1,24 @@
+import UploadCore
+
+/// What `WatchIntake` may ask.
+protocol WatchFacts {
+    /// Whether there is a post.
+    var hasPosts: Bool { get }
+    /// The `source.toml` of every post.
+    var descriptions: [RelativePath] { get }
+    /// Whether a user's wish may follow a file to another path.
+    var mayFollow: Bool { get }
+    /// Whether the outbox was scanned in this run.
+    var hasScanned: Bool { get }
+    var outboxIsLost: Bool { get }
+    /// The absolute path of the outbox, for log lines.
+    var outbox: String { get }
+
+    /// Whether the path is the `source.toml` of a post, or makes its directory a post.
+    func isDescription(_ path: RelativePath) -> Bool
+    /// Returns the known paths at or below a directory.
+    func paths(within directory: RelativePath) -> [RelativePath]
+    func look(at path: RelativePath) -> FileLook
+    /// Returns why a file of this size is rejected; `nil` if the size is accepted.
+    func objection(toSize size: UInt64) -> FileError?
+}

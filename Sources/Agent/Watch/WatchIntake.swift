@@ -1,0 +1,151 @@
+import FileWatch
+import Intake
+import LinuxSystem
+import Logging
+import SystemPackage
+import UploadCore
+
+/// Translates events of the watch into steps for path book, posts and the rest of the agent.
+///
+/// A directory may hold many files, so the intake renames them one after the other. Other work gets its turn in between.
+struct WatchIntake: Sendable {
+    /// Longest time the coordinator handles watch events without a break.
+    static let slice = Duration.milliseconds(20)
+
+    /// A renamed directory whose files come next.
+    private var directory: (old: RelativePath, new: RelativePath)?
+    /// Files of renamed directories that await their new names. The last one comes next.
+    private var moves: [(old: RelativePath, new: RelativePath)] = []
+
+    /// Returns the steps of the next queued event, or of the next file of a renamed directory; `nil` if nothing is left.
+    mutating func next(from heard: BoundedQueue<WatchEvent>, _ facts: some WatchFacts) -> [AgentStep]? {
+        if let steps = nextMove(facts) { return steps }
+        guard let event = heard.next() else { return nil }
+        return take(event, facts)
+    }
+
+    /// Returns the steps of an event. `nextMove` returns those of the files of a renamed directory.
+    mutating func take(_ event: WatchEvent, _ facts: some WatchFacts) -> [AgentStep] {
+        // Without posts, only a `source.toml` matters to them.
+        guard let (news, path) = event.forPosts, facts.hasPosts || PostPlaces.directory(of: path) != nil else {
+            return takeWithoutPosts(event, facts)
+        }
+        var isDescription = facts.isDescription(path)
+        if case .renamed(_, _, isDirectory: true) = event { isDescription = false }
+        return [.posts(news)] + (isDescription ? [] : takeWithoutPosts(event, facts))
+    }
+
+    private mutating func takeWithoutPosts(_ event: WatchEvent, _ facts: some WatchFacts) -> [AgentStep] {
+        switch event {
+        case .seen(let path): return [.path(.seen(path))]
+        case .ready(let path, let status): return ready(path, status, facts)
+        case .odd(let path, let status):
+            return [.path(.odd(path, FileIdentity(status), IntakeRules.objection(toKind: status.kind)))]
+        case .unreadable(let path, let error): return [unreadable(path, error, facts.look(at: path))]
+        case .gone(let path): return [.path(.gone(path))]
+        case .renamed(let old, let new, let isDirectory):
+            if isDirectory { directory = (old, new) } else { moves.append((old, new)) }
+            return []
+        case .scanned(let summary): return scanned(summary, facts)
+        case .overflowed: return [.log(.warning, "events were lost; a full scan makes up for them", [:])]
+        case .watchLimit(let limit): return watchLimit(limit)
+        case .mountLost(let path): return mountLost(path)
+        case .mounted(let path, let isSame): return mounted(path, isSame: isSame, facts)
+        case .rootLost(let reason): return rootLost(reason, facts)
+        case .rootBack(let isSame): return rootBack(isSame: isSame, facts)
+        }
+    }
+
+    // MARK: Files
+
+    private func ready(_ path: RelativePath, _ status: FileStatus, _ facts: some WatchFacts) -> [AgentStep] {
+        let event = PathEvent.ready(path, FileIdentity(status), objection: facts.objection(toSize: status.size))
+        // A user's wish may follow the file to this path, and a post may hold the file.
+        return (facts.mayFollow ? [.posts(.expected(path))] : []) + [.path(event)]
+    }
+
+    private func unreadable(_ path: RelativePath, _ error: Errno, _ look: FileLook) -> AgentStep {
+        if case .there(.directory, _) = look {
+            return .log(
+                .warning, "a directory can't be read, so its files are not uploaded",
+                ["path": "\(path)", "reason": "\(error)", "remedy": "check its permissions"])
+        }
+        let message = "\(path) can't be read: \(error); check its permissions"
+        let failure = FileError(code: "unreadable", message: message, retryable: false)
+        return .path(.unreadable(path, look.identity, failure))
+    }
+
+    // MARK: Renames
+
+    /// Returns the steps of the next file of a renamed directory; `nil` if none is left.
+    mutating func nextMove(_ facts: some WatchFacts) -> [AgentStep]? {
+        if let (old, new) = directory {
+            directory = nil
+            for source in facts.paths(within: old) {
+                if let target = source.moved(from: old, to: new) { moves.append((source, target)) }
+            }
+        }
+        return moves.popLast().map { [.posts(.expected($0.new)), .path(.renamed($0.old, to: $0.new))] }
+    }
+
+    // MARK: Scans
+
+    /// Handles a full scan: known paths that were not found are gone, and expired entries are forgotten.
+    private func scanned(_ summary: ScanSummary, _ facts: some WatchFacts) -> [AgentStep] {
+        let isThere = !facts.outboxIsLost
+        var steps: [AgentStep] = []
+        if summary.unwatched == 0 { steps.append(.problem(.watch, nil)) }
+        if !facts.hasScanned { steps.append(.sweepThumbnails) }
+        if isThere { steps += [.searchElsewhere(summary), .retireStuck] }
+        steps += [.path(.scanned(summary)), .posts(.scanned(summary))]
+        if isThere { steps.append(.endScan) }
+        return steps
+    }
+
+    // MARK: Limits and losses
+
+    private func watchLimit(_ limit: WatchLimit) -> [AgentStep] {
+        [
+            .problem(.watch, "\(limit.reason); \(limit.remedy)"),
+            .log(
+                .warning, "a watch limit is reached; the agent polls unwatched directories and scans for lost events",
+                ["directory": "\(limit.directory)", "reason": limit.reason, "remedy": limit.remedy]),
+        ]
+    }
+
+    private func mountLost(_ path: RelativePath) -> [AgentStep] {
+        [
+            .path(.mountLost(path)),
+            .log(
+                .warning, "a file system below the outbox is gone; the agent waits for its files and cancels none",
+                ["path": "\(path)", "remedy": "mount it again"]),
+        ]
+    }
+
+    private func mounted(_ path: RelativePath, isSame: Bool, _ facts: some WatchFacts) -> [AgentStep] {
+        [
+            .path(.mounted(path, isSame: isSame, descriptions: facts.descriptions)),
+            .log(.notice, "a file system is mounted below the outbox", ["path": "\(path)", "same": "\(isSame)"]),
+            .uploads([.networkChanged]),
+        ]
+    }
+
+    private func rootLost(_ reason: String, _ facts: some WatchFacts) -> [AgentStep] {
+        [
+            .path(.outboxLost), .posts(.outboxLost), .problem(.outbox, "the outbox is gone: \(reason)"),
+            .log(
+                .error, "the outbox is gone; the agent cancels nothing and continues when the outbox is back",
+                ["outbox": facts.outbox, "reason": reason]),
+        ]
+    }
+
+    private func rootBack(isSame: Bool, _ facts: some WatchFacts) -> [AgentStep] {
+        let events: [AgentStep] = [
+            .path(.outboxBack(isSame: isSame, descriptions: facts.descriptions)), .posts(.outboxBack(isSame: isSame)),
+        ]
+        return (isSame ? events : [.leaveOutbox] + events + [.countElsewhere]) + [
+            .problem(.outbox, nil), .recoverHeldFiles, .log(.notice, "the outbox is back", ["same": "\(isSame)"]),
+            .uploads([.networkChanged]),
+        ]
+    }
+}

@@ -9,10 +9,18 @@ package import UploadCore
 /// caller.
 package actor SessionKeeper: CredentialSource {
     /// A checked request to sign in.
-    package struct Login: Sendable {
+    struct Login: Sendable {
         fileprivate let session: StoredSession
         /// Whether the token belongs to another account than the agent works for. The agent then restarts.
-        package let isOther: Bool
+        let isOther: Bool
+    }
+
+    /// What signing out changed.
+    package struct SignOut: Equatable, Sendable {
+        /// Whether there was a stored token.
+        package let hadToken: Bool
+        /// Whether the agent used the stored token, or would have used one.
+        package let wasInUse: Bool
     }
 
     /// The error while nothing is sent after a `logout`.
@@ -65,30 +73,52 @@ package actor SessionKeeper: CredentialSource {
     package nonisolated var origin: TokenOrigin? { credentials.origin }
 
     /// Whether the agent uses the token that `login` stores, or would use it if there were one. Reads files.
-    package nonisolated var usesStoredToken: Bool { [nil, .login].contains(origin) }
+    private var usesStoredToken: Bool { [nil, .login].contains(origin) }
 
     // MARK: Signing in and out
 
-    /// Checks a token and the name of its user. Reads files.
+    /// Stores a token and the name of its user. If they belong to another account, restarts the agent for that account.
+    ///
+    /// - Parameter stop: stops the agent, before the token of another account is stored. Nothing of the present account
+    ///   may be sent with it.
+    /// - Returns: whether the agent restarts.
+    /// - Throws: `SessionError`.
+    package func signIn(
+        token: String, user: String?, stop: @Sendable () async -> Void
+    ) async throws(SessionError) -> Bool {
+        let login = try login(token: token, user: user)
+        if login.isOther { await stop() }
+        // After a failure, the stopped agent restarts for its own account.
+        defer { if login.isOther { account.change() } }
+        try account.session.save(login.session)
+        return login.isOther
+    }
+
+    /// Discards the stored token.
+    ///
+    /// - Parameter hold: holds all uploads for a reason, before the token in use is discarded: nothing may be sent
+    ///   without a token. Called again with `nil` if the token can't be discarded.
+    /// - Throws: `SessionError.inputOutput`.
+    package func signOut(hold: @Sendable (FileError?) async -> Void) async throws(SessionError) -> SignOut {
+        let isInUse = usesStoredToken
+        if isInUse { await hold(Self.signedOut) }
+        do throws(SessionError) {
+            return SignOut(hadToken: try account.session.remove(), wasInUse: isInUse)
+        } catch {
+            if isInUse { await hold(nil) }
+            throw error
+        }
+    }
+
+    /// Checks a token and the name of its user.
     ///
     /// - Throws: `SessionError` other than `inputOutput`.
-    package nonisolated func login(token: String, user: String?) throws(SessionError) -> Login {
+    func login(token: String, user: String?) throws(SessionError) -> Login {
         guard mayTravel else { throw .mayNotTravel }
         let session = try StoredSession(token: token, user: user)
         // A token of higher precedence stays in use, for the same account.
         return Login(session: session, isOther: usesStoredToken && user != nil && user != account.name)
     }
-
-    /// Stores the token and the name of its user.
-    ///
-    /// - Throws: `SessionError.inputOutput`.
-    package func store(_ login: Login) throws(SessionError) { try account.session.save(login.session) }
-
-    /// Discards the stored token.
-    ///
-    /// - Returns: whether there was one.
-    /// - Throws: `SessionError.inputOutput`.
-    package func discard() throws(SessionError) -> Bool { try account.session.remove() }
 
     // MARK: Watching
 

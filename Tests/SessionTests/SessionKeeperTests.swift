@@ -64,7 +64,7 @@ struct SessionKeeperTests {
     func signedOut() async throws {
         let keeper = keeper()
         #expect(!keeper.isSignedOut)
-        _ = try await keeper.discard()
+        _ = try await keeper.signOut { _ in }
         #expect(keeper.isSignedOut)
         #expect(await keeper.refusal() == SessionKeeper.signedOut)
         try write("one")
@@ -73,15 +73,86 @@ struct SessionKeeperTests {
     }
 
     @Test("recognises the login of another account")
-    func login() throws {
-        #expect(try keeper().login(token: "abc", user: "berta").isOther)
-        #expect(try !keeper().login(token: "abc", user: "anna").isOther)
-        #expect(try !keeper().login(token: "abc", user: nil).isOther)
+    func login() async throws {
+        #expect(try await keeper().login(token: "abc", user: "berta").isOther)
+        #expect(try await !keeper().login(token: "abc", user: "anna").isOther)
+        #expect(try await !keeper().login(token: "abc", user: nil).isOther)
         // A token of higher precedence stays in use.
-        #expect(try !keeper(environment: "env").login(token: "abc", user: "berta").isOther)
-        #expect(throws: SessionError.mayNotTravel) {
-            try keeper(mayTravel: false).login(token: "abc", user: nil)
+        #expect(try await !keeper(environment: "env").login(token: "abc", user: "berta").isOther)
+        await #expect(throws: SessionError.mayNotTravel) {
+            try await keeper(mayTravel: false).login(token: "abc", user: nil)
         }
+    }
+
+    /// What happened, in order.
+    private final class Story: Sendable {
+        private let list = Mutex<[String]>([])
+        var words: [String] { list.withLock { $0 } }
+        func add(_ word: String) { list.withLock { $0.append(word) } }
+    }
+
+    @Test("stops the agent before it stores another account's token, then restarts the agent")
+    func signInOther() async throws {
+        try store.save(StoredSession(token: "one", user: "anna"))
+        let story = Story()
+        let keeper = keeper(onOther: { story.add("restart") })
+        let isOther = try await keeper.signIn(token: "two", user: "berta") { [store] in
+            story.add("stop for \(store.load()?.user ?? "-")")
+        }
+        #expect(isOther)
+        #expect(story.words == ["stop for anna", "restart"])
+        #expect(store.load()?.user == "berta")
+    }
+
+    @Test("stores a token of the same account without a stop")
+    func signInAgain() async throws {
+        let story = Story()
+        let keeper = keeper(onOther: { story.add("restart") })
+        #expect(try await !keeper.signIn(token: "two", user: "anna") { story.add("stop") })
+        #expect(story.words == [])
+        #expect(store.load()?.token == "two")
+    }
+
+    @Test("restarts the stopped agent for its own account if the other token can't be stored")
+    func unwritable() async throws {
+        try Data().write(to: URL(fileURLWithPath: place.path("state")))
+        let story = Story()
+        let keeper = keeper(onOther: { story.add("restart") })
+        await #expect(throws: SessionError.self) {
+            try await keeper.signIn(token: "two", user: "berta") { story.add("stop") }
+        }
+        #expect(story.words == ["stop", "restart"])
+    }
+
+    @Test("holds the uploads before it discards the token in use")
+    func signOut() async throws {
+        try store.save(StoredSession(token: "one", user: "anna"))
+        let story = Story()
+        let end = try await keeper().signOut { [store] reason in
+            story.add("\(reason == nil ? "continue" : "hold") \(store.load() == nil ? "after" : "before")")
+        }
+        #expect(end == SessionKeeper.SignOut(hadToken: true, wasInUse: true))
+        #expect(story.words == ["hold before"])
+        #expect(store.isSignedOut)
+    }
+
+    @Test("lets the uploads continue if the token can't be discarded")
+    func notDiscarded() async throws {
+        try Data().write(to: URL(fileURLWithPath: place.path("state")))
+        let story = Story()
+        await #expect(throws: SessionError.self) {
+            _ = try await keeper().signOut { story.add($0 == nil ? "continue" : "hold") }
+        }
+        #expect(story.words == ["hold", "continue"])
+    }
+
+    @Test("holds no uploads that use another token than the stored one")
+    func otherToken() async throws {
+        try store.save(StoredSession(token: "one", user: "anna"))
+        let story = Story()
+        let end = try await keeper(environment: "env").signOut { _ in story.add("hold") }
+        #expect(end == SessionKeeper.SignOut(hadToken: true, wasInUse: false))
+        #expect(story.words == [])
     }
 
     @Test("reports each change of the token while it watches")

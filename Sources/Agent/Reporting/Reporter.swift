@@ -88,16 +88,6 @@ struct Reporter {
         }
     }
 
-    /// Logs that the server has a problem, or works again (`nil`).
-    func logServer(_ error: FileError?) {
-        guard let error else { return logger.notice("the server is back") }
-        let message: Logger.Message =
-            error.isSignedOut
-            ? "the server requires another token: run `outbox login`, or write it to remote.token_file; uploads then continue"
-            : "the server has a problem; uploads continue by themselves once it recovers"
-        logger.warning(message, metadata: ["code": "\(error.code)", "reason": "\(error.message)"])
-    }
-
     // MARK: Sidecars of absent files
 
     /// Whether a sidecar may be written beside a path. Returns false while the file is on an unmounted file system or

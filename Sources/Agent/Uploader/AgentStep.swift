@@ -10,10 +10,20 @@ enum AgentStep: Sendable {
     case posts(PostsEvent)
     /// Pass events to the upload machine.
     case uploads([MachineEvent])
+    /// Pass an event to the portrait service.
+    case portrait(PortraitMachine.Event)
     /// Report a problem, or its end (`nil`).
     case problem(AgentStatus.Problem, String?)
     /// Log a line.
     case log(Logger.Level, String, [String: String])
+
+    // MARK: Signing in and out
+
+    /// Give files and posts that arrived while nobody was signed in to the present account.
+    case takeOverNobodys
+    /// Watch for new credentials, because the old ones are refused or missing.
+    case watchForToken
+    case stopWatchingForToken
 
     // MARK: After a scan
 

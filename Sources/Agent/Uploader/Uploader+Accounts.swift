@@ -34,19 +34,4 @@ extension Uploader {
         }
         return writes
     }
-
-    /// Makes the owners of files durable whose contents are still unknown. The next start may find these files under
-    /// another account.
-    func keepOwners() async {
-        await parts.ledger.commit(book.recordsOfOwners())
-    }
-
-    /// Assigns files that arrived while nobody was signed in to the present account. They must not go to the next
-    /// one.
-    func takeOverNobodys() {
-        guard let present = ownership.present else { return }
-        let writes = book.giveNobodys(to: present)
-        if !writes.isEmpty { process([], writes: writes) }
-        handle(posts: .signedIn(present))
-    }
 }

@@ -27,7 +27,7 @@ extension Uploader {
             case .allChanged:
                 changed.formUnion(machine.keys)
                 if posts.noteProgressOfAll(now: now.monotonic) { setAlarm() }
-            case .serverTrouble(let error): serverTrouble(error)
+            case .serverTrouble(let error): perform(SessionSteps.serverTrouble(error))
             }
         }
         report(changed.flatMap { machine.waiters(of: $0) })
@@ -46,13 +46,6 @@ extension Uploader {
     private func takeAgain(_ path: RelativePath, _ key: ContentKey) {
         runner.closeFile(of: key)
         if book.drops[path]?.key == key { handle(.lookAgain(path)) }
-    }
-
-    private func serverTrouble(_ error: FileError?) {
-        status.problems[.server] = error?.message
-        portraits.service?.handle(.serverTrouble(error))
-        reporter.logServer(error)
-        if error?.isSignedOut == true { watchForToken() } else { parts.session.stopWatching() }
     }
 
     // MARK: Requests

@@ -1,5 +1,4 @@
 import ControlAPI
-import Logging
 import Portrait
 import UploadCore
 
@@ -11,19 +10,12 @@ extension Uploader {
             PortraitOutlets(
                 report: { [weak self] report in self?.run { $0.take(report) } },
                 reconsider: { [weak self] path in self?.run { $0.handle(.lookAgain(path)) } },
-                sessionRefused: { [weak self] error in self?.run { $0.refused(error) } },
+                sessionRefused: { [weak self] error in self?.run { $0.perform(SessionSteps.portraitRefused(error)) } },
                 announce: { [events] _, profile in events.publish(profile: profile) }),
             isAllPaused: machine.isPaused)
     }
 
     private func take(_ report: PortraitReport) {
         if let event = portraits.take(report, record(of: report.path), book) { handle(event) }
-    }
-
-    private func refused(_ error: FileError) {
-        parts.logger.warning(
-            "the server refused the session, so the waiting profile picture is discarded",
-            metadata: ["reason": "\(error.message)"])
-        watchForToken()
     }
 }

@@ -1,76 +1,48 @@
+import Ledger
 import Logging
-import Portrait
 import Session
 import UploadCore
 
 // Signing in and out.
 extension Uploader {
     func signIn(token: String, user: String?) async throws(SessionError) -> Bool {
-        let session = parts.session
-        let login = try session.login(token: token, user: user)
-        // Nothing of the previous account may be sent with the new token.
-        if login.isOther {
-            // Files that arrive from now on do not belong to the previous account. The next start determines their
-            // owner.
-            beginToEnd()
-            process([.stop])
-            await portraits.service?.stop()
-            await keepOwners()
-        }
-        do throws(SessionError) {
-            try await session.store(login)
-        } catch {
-            // The uploader has stopped for the other account. Restart it for its own.
-            if login.isOther { session.account.change() }
-            throw error
-        }
+        let isOther = try await parts.session.signIn(token: token, user: user) { await self.stopForOther() }
         parts.logger.notice("a new token is stored", metadata: ["user": "\(user ?? "not named")"])
-        if login.isOther { session.account.change() } else { credentialsChanged() }
-        return login.isOther
+        if !isOther { credentialsChanged() }
+        return isOther
+    }
+
+    /// Stops sending, because another account signs in. Files that arrive from now on do not belong to the previous
+    /// account: the next start determines their owner. Earlier owners are made durable here.
+    private func stopForOther() async {
+        beginToEnd()
+        process([.stop])
+        await portraits.service?.stop()
+        await parts.ledger.commit(book.recordsOfOwners())
     }
 
     func signOut() async throws(SessionError) {
-        // Stop sending before the token is removed: nothing may be sent without a token.
-        let isInUse = parts.session.usesStoredToken
-        if isInUse { process([.setSignedOut(SessionKeeper.signedOut)]) }
-        let hadOne: Bool
-        do throws(SessionError) {
-            hadOne = try await parts.session.discard()
-        } catch {
-            if isInUse { process([.setSignedOut(nil)]) }
-            throw error
-        }
-        if hadOne { parts.logger.notice("the stored token is discarded") }
+        let end = try await parts.session.signOut { await self.process([.setSignedOut($0)]) }
+        if end.hadToken { parts.logger.notice("the stored token is discarded") }
         // Before the next event, which may bring a token that `login` did not store, such as one from the environment.
-        if isInUse { portraits.service?.handle(.signedOut) }
+        if end.wasInUse { portraits.service?.handle(.signedOut) }
         credentialsChanged()
     }
 
     /// Handles new, changed or removed credentials.
     func credentialsChanged() {
-        let wasSignedOut = machine.signedOut != nil
-        if parts.session.isSignedOut {
-            process([.setSignedOut(SessionKeeper.signedOut)])
-            if status.problems[.session] == nil { saySignedOut() }
-            return
-        }
-        if wasSignedOut { takeOverNobodys() }
-        process(wasSignedOut ? [.setSignedOut(nil), .credentialsChanged] : [.credentialsChanged])
-        if wasSignedOut {
-            status.problems[.session] = nil
-            parts.session.stopWatching()
-        }
+        perform(
+            SessionSteps.credentialsChanged(
+                isSignedOut: parts.session.isSignedOut, wasSignedOut: machine.signedOut != nil,
+                isReported: status.problems[.session] != nil))
     }
 
-    /// Logs once that nothing is sent, and watches for a token.
-    func saySignedOut() {
-        status.problems[.session] = SessionKeeper.signedOut.message
-        parts.logger.warning("signed out: nothing is sent until `outbox login`; uploads keep their progress")
-        watchForToken()
-    }
-
-    /// Watches for new credentials while the old ones are refused or missing.
-    func watchForToken() {
-        parts.session.watch { [weak self] in self?.run { $0.credentialsChanged() } }
+    /// Assigns files that arrived while nobody was signed in to the present account. They must not go to the next
+    /// one.
+    func takeOverNobodys() {
+        guard let present = ownership.present else { return }
+        let writes = book.giveNobodys(to: present)
+        if !writes.isEmpty { process([], writes: writes) }
+        handle(posts: .signedIn(present))
     }
 }

@@ -42,7 +42,7 @@ extension Uploader {
             .setting(LedgerSetting.allPaused, isPaused ? [1] : nil),
         ]
         process(events, writes: lastRun.writes + postWrites + settings)
-        if isSignedOut { saySignedOut() }
+        if isSignedOut { perform(SessionSteps.signedOut) }
         startPosts()
         if !isSignedOut { takeOverNobodys() }
         report(book.drops.keys)

@@ -39,9 +39,14 @@ extension Uploader {
         case .path(let event): handle(event)
         case .posts(let event): handle(posts: event)
         case .uploads(let events): process(events)
+        case .portrait(let event): portraits.service?.handle(event)
         case .problem(let problem, let message): status.problems[problem] = message
         case .log(let level, let message, let metadata):
             parts.logger.log(level: level, "\(message)", metadata: metadata.mapValues { .string($0) })
+        case .takeOverNobodys: takeOverNobodys()
+        case .watchForToken:
+            parts.session.watch { [weak self] in self?.run { $0.credentialsChanged() } }
+        case .stopWatchingForToken: parts.session.stopWatching()
         case .sweepThumbnails: thumbnails?.sweep()
         case .searchElsewhere(let findings): foundInOutbox(findings)
         case .retireStuck: retireStuck()

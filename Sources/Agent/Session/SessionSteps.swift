@@ -1,0 +1,50 @@
+import Logging
+import Session
+import UploadCore
+
+/// What follows from news about credentials.
+enum SessionSteps {
+    /// Log once that nothing is sent, and watch for a token.
+    static let signedOut: [AgentStep] = [
+        .problem(.session, SessionKeeper.signedOut.message),
+        .log(.warning, "signed out: nothing is sent until `outbox login`; uploads keep their progress", [:]),
+        .watchForToken,
+    ]
+
+    /// Credentials are new, changed or removed.
+    ///
+    /// - Parameters:
+    ///   - isSignedOut: whether the user signed out and there is no other token.
+    ///   - wasSignedOut: whether the upload machine waits for a login.
+    ///   - isReported: whether the status already says that nothing is sent.
+    static func credentialsChanged(isSignedOut: Bool, wasSignedOut: Bool, isReported: Bool) -> [AgentStep] {
+        if isSignedOut {
+            return [.uploads([.setSignedOut(SessionKeeper.signedOut)])] + (isReported ? [] : signedOut)
+        }
+        guard wasSignedOut else { return [.uploads([.credentialsChanged])] }
+        return [
+            .takeOverNobodys, .uploads([.setSignedOut(nil), .credentialsChanged]), .problem(.session, nil),
+            .stopWatchingForToken,
+        ]
+    }
+
+    /// The server is in trouble or refuses the token, or works again (`nil`).
+    static func serverTrouble(_ error: FileError?) -> [AgentStep] {
+        let news: [AgentStep] = [.problem(.server, error?.message), .portrait(.serverTrouble(error))]
+        guard let error else { return news + [.stopWatchingForToken, .log(.notice, "the server is back", [:])] }
+        let metadata = ["code": error.code, "reason": error.message]
+        guard error.isSignedOut else {
+            let message = "the server has a problem; uploads continue by themselves once it recovers"
+            return news + [.stopWatchingForToken, .log(.warning, message, metadata)]
+        }
+        let message =
+            "the server requires another token: run `outbox login`, or write it to remote.token_file; uploads then continue"
+        return news + [.log(.warning, message, metadata), .watchForToken]
+    }
+
+    /// The server refused the token of a profile picture.
+    static func portraitRefused(_ error: FileError) -> [AgentStep] {
+        let message = "the server refused the session, so the waiting profile picture is discarded"
+        return [.log(.warning, message, ["reason": error.message]), .watchForToken]
+    }
+}

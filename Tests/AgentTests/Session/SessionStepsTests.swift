@@ -1,0 +1,63 @@
+import Session
+import Testing
+import UploadCore
+
+@testable import Agent
+
+@Suite("What follows from news about credentials")
+struct SessionStepsTests {
+    private func words(_ steps: [AgentStep]) -> [String] {
+        steps.map { step in
+            switch step {
+            case .uploads([.credentialsChanged]): "continue"
+            case .uploads([.setSignedOut(nil), .credentialsChanged]): "sign in, continue"
+            case .uploads([.setSignedOut(SessionKeeper.signedOut)]): "sign out"
+            case .portrait(.serverTrouble(let error)): "portrait \(error?.code ?? "-")"
+            case .problem(let problem, let message): "problem \(problem) \(message == nil ? "ends" : "begins")"
+            case .log(let level, _, _): "log \(level)"
+            default: "\(step)"
+            }
+        }
+    }
+
+    @Test(
+        "changed credentials continue, sign in or sign out",
+        arguments: [
+            (false, false, ["continue"]),
+            (
+                false, true,
+                ["takeOverNobodys", "sign in, continue", "problem session ends", "stopWatchingForToken"]
+            ),
+            (true, false, ["sign out", "problem session begins", "log warning", "watchForToken"]),
+            (true, true, ["sign out", "problem session begins", "log warning", "watchForToken"]),
+        ])
+    func changed(isSignedOut: Bool, wasSignedOut: Bool, steps: [String]) {
+        let found = SessionSteps.credentialsChanged(
+            isSignedOut: isSignedOut, wasSignedOut: wasSignedOut, isReported: false)
+        #expect(words(found) == steps)
+    }
+
+    @Test("a reported sign-out is not reported again")
+    func reported() {
+        let steps = SessionSteps.credentialsChanged(isSignedOut: true, wasSignedOut: true, isReported: true)
+        #expect(words(steps) == ["sign out"])
+    }
+
+    @Test(
+        "the agent watches for a token only while the server refuses the present one",
+        arguments: [
+            ("signed_out", ["problem server begins", "portrait signed_out", "log warning", "watchForToken"]),
+            ("server", ["problem server begins", "portrait server", "stopWatchingForToken", "log warning"]),
+            (nil, ["problem server ends", "portrait -", "stopWatchingForToken", "log notice"]),
+        ] as [(String?, [String])])
+    func trouble(code: String?, steps: [String]) {
+        let error = code.map { FileError(code: $0, message: "m", retryable: true) }
+        #expect(words(SessionSteps.serverTrouble(error)) == steps)
+    }
+
+    @Test("the agent watches for a token after the server refused that of a picture")
+    func portrait() {
+        let error = FileError(code: "signed_out", message: "m", retryable: true)
+        #expect(words(SessionSteps.portraitRefused(error)) == ["log warning", "watchForToken"])
+    }
+}

@@ -86,22 +86,6 @@ extension Uploader {
 
     // MARK: Start
 
-    /// Restores the posts in the ledger.
-    ///
-    /// - Returns: changes of the ledger.
-    func restorePosts(isOtherServer: Bool) throws(LedgerError) -> [LedgerWrite] {
-        var records: [SourceRecord] = []
-        try parts.ledger.forEachSource(
-            { record in
-                records.append(record)
-                return true
-            },
-            damaged: { error in
-                self.parts.logger.error("a record of the ledger is damaged", metadata: ["reason": "\(error)"])
-            })
-        return posts.restore(records, isOtherServer: isOtherServer, now: now, facts: postWorld)
-    }
-
     /// Passes all files to their posts after a restart, and brings the sidecars of posts in line.
     func startPosts() {
         handle(posts: .started)

@@ -1,0 +1,51 @@
+import Ledger
+import Session
+import UploadCore
+
+/// The settings of the last run, compared with those of this run.
+struct RestoredSettings {
+    /// Account and server of the last run.
+    let lastRun: LastRun
+    /// Why the ledger was replaced; `nil` if it was not, or if a full scan ended since.
+    let recoveryNotice: String?
+    /// Whether everything is paused.
+    let isPaused: Bool
+    /// Whether the rules for rejecting files changed.
+    let judgesAgain: Bool
+    /// The identity of the outbox of the last run.
+    let outbox: [UInt8]?
+    /// Changes for the ledger, to be committed after the restore.
+    let writes: [LedgerWrite]
+
+    /// Reads the settings.
+    ///
+    /// - Parameters:
+    ///   - account: the account of this run.
+    ///   - server: the server in the scope of this run.
+    ///   - rules: the fingerprint of this run's rules for rejecting files.
+    ///   - hasPauseMark: whether `pause --all` is set beside the ledger. Counts only if the ledger was lost.
+    init(
+        _ ledger: Ledger, account: Account, server: String, rules: [UInt8], hasPauseMark: Bool
+    ) throws(LedgerError) {
+        lastRun = try LastRun(ledger, account: account, server: server)
+        recoveryNotice = try ledger.setting(LedgerSetting.recovery).map { String(decoding: $0, as: UTF8.self) }
+        let isPausedInLedger = try ledger.setting(LedgerSetting.allPaused) != nil
+        isPaused = isPausedInLedger || (recoveryNotice != nil && hasPauseMark)
+        judgesAgain = try ledger.setting(LedgerSetting.rules) != rules
+        outbox = try ledger.setting(LedgerSetting.outbox)
+        writes =
+            lastRun.writes + [
+                .setting(LedgerSetting.rules, rules), .setting(LedgerSetting.allPaused, isPaused ? [1] : nil),
+            ]
+    }
+
+    /// The first events of the upload machine.
+    ///
+    /// - Parameter gathered: which uploads belong together (`Posts.gatherAll`).
+    func events(_ gathered: [MachineEvent], isSignedOut: Bool) -> [MachineEvent] {
+        var events = gathered + [.tick]
+        if isPaused { events.insert(.setAllPaused(true), at: 0) }
+        if isSignedOut { events.insert(.setSignedOut(SessionKeeper.signedOut), at: 0) }
+        return events
+    }
+}

@@ -1,0 +1,275 @@
+import AgentTestSupport
+import Foundation
+import Ledger
+import Logging
+import Session
+import Sidecars
+import TestSupport
+import Testing
+
+@testable import Agent
+@testable import Intake
+@testable import UploadCore
+
+@Suite("Restoration after a restart")
+struct RestorationTests {
+    private static let server = "test http://127.0.0.1"
+
+    private let place: TemporaryDirectory
+    private let ledger: Ledger
+    private let acknowledgements: AcknowledgementLog
+    private let trouble = PathWorld.Trouble()
+    private let key = ContentKey(high: 1, low: 1)
+    private let other = ContentKey(high: 2, low: 2)
+    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    init() throws {
+        place = try TemporaryDirectory()
+        ledger = try Ledger(directory: place.path("state"), logger: logger, onTrouble: { _ in })
+        acknowledgements = try AcknowledgementLog(path: place.path("acknowledged"))
+        try FileManager.default.createDirectory(atPath: place.path("outbox"), withIntermediateDirectories: true)
+    }
+
+    private func scope(_ account: String) -> RemoteScope { RemoteScope("\(Self.server) \(account)") }
+
+    /// What a restoration found.
+    private struct Found {
+        var restoration: Restoration
+        var steps: [Restoration.Step]
+    }
+
+    /// Stores writes in the ledger, as the last run, and restores them.
+    private func restore(
+        _ writes: [LedgerWrite] = [], account: String = "anna", server: String = Self.server,
+        rules: IntakeRules = Self.rules
+    ) async throws -> Found {
+        await ledger.commit(writes)
+        let scope = RemoteScope("\(server) \(account)")
+        let files = OutboxFiles(root: place.path("outbox"))
+        let clock = HandClock()
+        let sources = Restoration.Sources(
+            ledger: ledger, acknowledgements: acknowledgements, files: files,
+            sidecars: SidecarWriter(
+                store: SidecarStore(beside: files.outbox), writesRejected: true, clock: clock, logger: logger),
+            rules: rules, scope: scope, trouble: trouble, now: clock.now, logger: logger)
+        let book = PathBook.Rules(portraitFolder: RelativePath("portrait"), retention: .seconds(3600))
+        var restoration = try Restoration(
+            sources, try settings(account, server: scope.server, rules: rules), book: PathBook(rules: book),
+            posts: Posts(rules: Posts.Rules(paths: book, scope: scope)),
+            machine: UploadMachine(limits: limits, traits: ScriptedRemote().traits, scope: scope, seed: 1))
+        var steps: [Restoration.Step] = []
+        restoration.restoreDrops { steps.append($0) }
+        try restoration.restoreUploads()
+        return Found(restoration: restoration, steps: steps)
+    }
+
+    private static let rules = IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: [])
+
+    private let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
+
+    private func settings(
+        _ account: String = "anna", server: String? = nil, rules: IntakeRules = Self.rules, hasPauseMark: Bool = false
+    ) throws -> RestoredSettings {
+        let store = SessionStore(stateDirectory: place.path("state"))
+        return try RestoredSettings(
+            ledger, account: Account(name: account, session: store, change: {}),
+            server: server ?? scope(account).server, rules: rules.fingerprint, hasPauseMark: hasPauseMark)
+    }
+
+    /// The settings that a run of Anna leaves.
+    private var lastRun: [LedgerWrite] {
+        get throws { try settings().writes }
+    }
+
+    private func path(_ name: String) throws -> RelativePath { try #require(RelativePath(name)) }
+
+    private func drop(
+        _ name: String, _ state: FileState = .queued, _ key: ContentKey? = nil, account: String? = "anna"
+    ) throws -> DropRecord {
+        var record = DropRecord(path: try path(name), state: state, acceptedAt: WallTime(milliseconds: 1))
+        record.key = key
+        record.account = account
+        record.identity = FileIdentity(device: 1, inode: 1, size: 800_000, modified: 1, changed: 1, born: 1)
+        return record
+    }
+
+    private func upload(_ key: ContentKey, _ account: String = "anna") -> UploadRecord {
+        var record = UploadRecord(
+            key: key, seal: ContentSeal(size: 800_000, digest: 1), plan: FragmentPlan(size: 800_000),
+            scope: scope(account), order: 1)
+        record.remoteID = "7"
+        return record
+    }
+
+    // MARK: Paths and uploads
+
+    @Test("restores an upload with the paths that wait for it")
+    func queue() async throws {
+        let writes: [LedgerWrite] =
+            try lastRun + [
+                .drop(drop("a", .queued, key)), .drop(drop("b", .paused, key)), .upload(upload(key)),
+            ]
+        let found = try await restore(writes).restoration
+        #expect(found.machine.waiters(of: key).sorted() == [try path("a"), try path("b")])
+        #expect(found.machine.isPaused(try path("a"), of: key) == false)
+        #expect(found.machine.isPaused(try path("b"), of: key) == true)
+        #expect(found.book.drops.count == 2)
+        #expect(found.writes == [])
+        #expect(trouble.take() == nil)
+    }
+
+    @Test("adds acknowledgements that the last run could not store, and ignores those of an earlier registration")
+    func acknowledged() async throws {
+        let record = upload(key)
+        var former = record
+        former.remoteID = "6"
+        _ = acknowledgements.append([
+            AcknowledgementLog.Entry(fragment: 1, of: record), AcknowledgementLog.Entry(fragment: 0, of: former),
+        ])
+        let found = try await restore(lastRun + [.drop(drop("a", .queued, key)), .upload(record)]).restoration
+        #expect(found.machine.view(of: key, from: try path("a"))?.fragmentsFinished == 1)
+        guard case .fragments(key, _)? = found.writes.first, found.writes.count == 1 else {
+            Issue.record("\(found.writes)")
+            return
+        }
+    }
+
+    @Test("drops an upload that no path waits for")
+    func unwanted() async throws {
+        let found = try await restore(lastRun + [.upload(upload(key))]).restoration
+        #expect(found.machine.record(of: key) == nil)
+        #expect(found.writes == [.forgetUpload(key)])
+    }
+
+    @Test("hashes a path again that has no upload")
+    func startsOver() async throws {
+        let found = try await restore(lastRun + [.drop(drop("a", .queued, key))]).restoration
+        let record = try #require(found.book.drops[try path("a")])
+        #expect(record.key == nil)
+        #expect(record.state == .settling)
+        #expect(found.writes == [.forgetDrop(try path("a"))])
+    }
+
+    @Test("leaves a profile picture to its service")
+    func portrait() async throws {
+        let found = try await restore(lastRun + [.drop(drop("portrait/a", .queued, key))]).restoration
+        #expect(found.book.drops[try path("portrait/a")]?.key == key)
+        #expect(found.machine.waiters(of: key).isEmpty)
+        #expect(found.writes == [])
+    }
+
+    // MARK: Accounts
+
+    @Test("parks the upload of another account, and resumes it for its owner")
+    func parks() async throws {
+        let writes: [LedgerWrite] = try lastRun + [.drop(drop("a", .queued, key)), .upload(upload(key))]
+        let parking = try await restore(writes, account: "ben").restoration
+        #expect(parking.writes == [.park(key)])
+        #expect(parking.machine.record(of: key) == nil)
+        #expect(parking.parked.entry(for: try path("a"))?.record == upload(key))
+        #expect(try await restore(parking.writes, account: "ben").restoration.writes == [])
+        let back = try await restore().restoration
+        #expect(back.writes == [.unpark(key, scope("anna"))])
+        #expect(Array(back.machine.waiters(of: key)) == [try path("a")])
+    }
+
+    @Test("drops a parked upload that no path waits for")
+    func unwantedParked() async throws {
+        let writes: [LedgerWrite] = [.upload(upload(key)), .park(key)]
+        let found = try await restore(writes, account: "ben").restoration
+        #expect(found.writes == [.forgetParked(key, scope("anna"))])
+    }
+
+    // MARK: Final states
+
+    @Test("checks sidecars and examinations of ended paths")
+    func ended() async throws {
+        var moved = try drop("Sent/b", .done, other)
+        moved.disposal = .moved(from: try path("b"))
+        var trace = try drop("c", .done, other)
+        trace.disposal = .movedAway(to: try path("Sent/c"))
+        let done = try drop("a", .done, key)
+        let steps = try await restore(lastRun + [.drop(done), .drop(moved), .drop(trace)]).steps
+        let expected: [Restoration.Step] = [
+            .repairSidecar(done), .examine(done), .repairSidecar(moved), .examine(moved),
+            .removeSidecar(try path("b")), .examine(trace),
+        ]
+        #expect(steps.count == expected.count)
+        for step in expected { #expect(steps.contains(step), "\(step)") }
+    }
+
+    @Test("keeps the sidecar at a moved file's old place if another file is there")
+    func reused() async throws {
+        var moved = try drop("Sent/b", .done, other)
+        moved.disposal = .moved(from: try path("b"))
+        let again = try drop("b", .done, key)
+        let steps = try await restore(lastRun + [.drop(moved), .drop(again)]).steps
+        #expect(!steps.contains(.removeSidecar(try path("b"))))
+    }
+
+    @Test("repairs no sidecar while another directory is in the outbox's place")
+    func otherOutbox() async throws {
+        let done = try drop("a", .done, key)
+        let steps = try await restore(lastRun + [.drop(done), .setting(LedgerSetting.outbox, [1])]).steps
+        #expect(steps == [.examine(done)])
+    }
+
+    @Test("forgets the outcomes of another server, except cancellations")
+    func otherServer() async throws {
+        var cancelled = try drop("c", .cancelled, other)
+        cancelled.error = .cancelledByUser
+        let writes: [LedgerWrite] = try lastRun + [.drop(drop("a", .done, key)), .drop(cancelled)]
+        let found = try await restore(writes, server: "test http://other")
+        #expect(found.restoration.writes == [.forgetDrop(try path("a"))])
+        #expect(found.steps == [.repairSidecar(cancelled), .examine(cancelled)])
+    }
+
+    @Test("judges rejected files again if the rules changed, and only then")
+    func rules() async throws {
+        let rejected = try drop("a", .rejected)
+        let writes: [LedgerWrite] = try lastRun + [.drop(rejected)]
+        #expect(try await restore(writes).restoration.writes == [])
+        let stricter = IntakeRules(mediaOnly: true, maxFileSize: 1 << 30, ignore: [])
+        let found = try await restore(rules: stricter)
+        #expect(found.restoration.writes == [.forgetDrop(rejected.path)])
+        #expect(found.steps == [])
+    }
+
+    // MARK: Removals and settings
+
+    @Test("continues to delete uploads of this account on the server")
+    func removals() async throws {
+        let writes: [LedgerWrite] =
+            try lastRun + [
+                .setting(UploadMachine.removalSetting("8"), Array(scope("anna").description.utf8)),
+                .setting(UploadMachine.removalSetting("9"), Array(scope("ben").description.utf8)),
+            ]
+        var machine = try await restore(writes).restoration.machine
+        let actions = machine.handle([.tick], now: HandClock().now)
+        let removed = actions.compactMap { if case .remove(_, let ids) = $0 { ids } else { nil } }
+        #expect(removed == [["8"]])
+    }
+
+    @Test(
+        "a pause survives in the ledger; the mark beside a lost ledger counts too",
+        arguments: [
+            (false, false, false, false), (true, false, false, true), (false, true, false, false),
+            (false, true, true, true), (false, false, true, false),
+        ])
+    func pause(inLedger: Bool, hasMark: Bool, isLost: Bool, isPaused: Bool) async throws {
+        await ledger.commit([
+            .setting(LedgerSetting.allPaused, inLedger ? [1] : nil),
+            .setting(LedgerSetting.recovery, isLost ? Array("lost".utf8) : nil),
+        ])
+        let settings = try settings(hasPauseMark: hasMark)
+        #expect(settings.isPaused == isPaused)
+        #expect(settings.recoveryNotice == (isLost ? "lost" : nil))
+        #expect(settings.writes.contains(.setting(LedgerSetting.allPaused, isPaused ? [1] : nil)))
+        let events: [MachineEvent] = isPaused ? [.setAllPaused(true), .tick] : [.tick]
+        #expect(settings.events([], isSignedOut: false) == events)
+        let gathered = MachineEvent.gather("1", [])
+        let first = settings.events([gathered], isSignedOut: true)
+        let paused: [MachineEvent] = isPaused ? [.setAllPaused(true)] : []
+        #expect(first == [.setSignedOut(SessionKeeper.signedOut)] + paused + [gathered, .tick])
+    }
+}

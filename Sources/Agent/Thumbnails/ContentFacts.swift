@@ -11,3 +11,21 @@ protocol ContentFacts {
     /// Opens the file of a record; `nil` if it can't be opened, or is another file now.
     func open(_ record: DropRecord) -> SharedDescriptor?
 }
+
+extension ContentFacts {
+    /// Returns the records that change because more is known of their content, in their new form.
+    ///
+    /// - Parameters:
+    ///   - facts: the size of the picture or video.
+    ///   - isAll: whether nothing is left to find out.
+    /// - Returns: the records, and whether their reports change.
+    func records(of key: ContentKey, learning facts: MediaFacts, isAll: Bool) -> [(record: DropRecord, isShown: Bool)] {
+        ((try? records(of: key)) ?? []).compactMap { old in
+            guard old.facts != facts || old.isExamined != isAll else { return nil }
+            var record = old
+            record.facts = facts
+            record.isExamined = isAll
+            return (record, old.facts != facts && !old.isTrace)
+        }
+    }
+}

@@ -34,6 +34,11 @@ struct CommitOrder: Sendable {
         return quiet == 0
     }
 
+    /// Splits actions into those that depend on no commit in progress and those that must wait, each in order.
+    func split(_ actions: [MachineAction]) -> (ready: [MachineAction], waiting: [MachineAction]) {
+        (actions.filter(isReady), actions.filter { !isReady($0) })
+    }
+
     /// Whether an action may be performed now, since it depends on no commit in progress.
     func isReady(_ action: MachineAction) -> Bool {
         if isIdle { return true }

@@ -37,18 +37,8 @@ extension Uploader {
     }
 
     func learn(_ facts: MediaFacts, of key: ContentKey, isAll: Bool) {
-        var writes: [LedgerWrite] = []
-        var changed: [RelativePath] = []
-        for var record in (try? records(of: key)) ?? [] where record.facts != facts || record.isExamined != isAll {
-            if record.facts != facts && !record.isTrace { changed.append(record.path) }
-            record.facts = facts
-            record.isExamined = isAll
-            writes.append(book.keep(record))
-        }
-        commitAside(writes)
-        report(changed)
+        let changes = contents.records(of: key, learning: facts, isAll: isAll)
+        commitAside(changes.map { book.keep($0.record) })
+        report(changes.filter(\.isShown).map(\.record.path))
     }
-
-    /// Returns the records of all paths that hold a content.
-    func records(of key: ContentKey) throws(LedgerError) -> [DropRecord] { try contents.records(of: key) }
 }

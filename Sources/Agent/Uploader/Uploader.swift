@@ -165,9 +165,11 @@ package actor Uploader {
             default: break
             }
         }
-        if paths.isEmpty, logAcknowledgements(events, writes) {
+        if paths.isEmpty, parts.acknowledgements.append(events, writes, { machine.record(of: $0) }) {
             commitQuietly(writes)
-            performReady(actions)
+            let (ready, waiting) = commits.split(actions)
+            perform(ready)
+            if !waiting.isEmpty { commit([]) { $0.perform(waiting) } }
         } else if writes.isEmpty && commits.isIdle {
             perform(actions, reporting: paths, telling: files)
         } else {
@@ -195,6 +197,16 @@ package actor Uploader {
         let commit = note(writes)
         parts.ledger.commit(writes) { [weak self] in
             self?.run { $0.unsaved.saved(writes, by: commit) }
+        }
+    }
+
+    /// Writes logged acknowledgements to the ledger. Nothing waits for this commit.
+    private func commitQuietly(_ writes: [LedgerWrite]) {
+        commits.beginQuietly()
+        parts.ledger.commit(writes) { [weak self] in
+            self?.run { uploader in
+                if uploader.commits.endQuietly() { uploader.parts.acknowledgements.clear() }
+            }
         }
     }
 

@@ -76,6 +76,21 @@ struct ThumbnailsTests {
         #expect(media.thumbnails == [key])
     }
 
+    @Test("records what is known of a content, and shows only what changes a report")
+    func learn() throws {
+        let size = MediaFacts(width: 3, height: 2)
+        var (measured, trace, complete) = (try picture("b").record, try picture("c").record, try picture("d").record)
+        measured.facts = size
+        trace.disposal = .movedAway(to: measured.path)
+        complete.facts = size
+        complete.isExamined = true
+        let facts = Facts(records: [try picture("a").record, measured, trace, complete])
+        let changes = facts.records(of: key, learning: size, isAll: true)
+        #expect(changes.map(\.record.path.description) == ["a", "b", "c"])
+        #expect(changes.map(\.isShown) == [true, false, false])
+        #expect(changes.allSatisfy { $0.record.facts == size && $0.record.isExamined })
+    }
+
     @Test("lets a file leave once the examination of its content ends")
     func hold() async throws {
         let (record, file) = try picture("a.jpg")

@@ -54,6 +54,15 @@ struct CommitOrderTests {
         }
     }
 
+    @Test("splits actions into those that are ready and those that wait, in order")
+    func split() {
+        var order = CommitOrder()
+        order.begin([.forgetFragments(one)])
+        let (ready, waiting) = order.split([.register(1, [two]), send(two), send(one), .allChanged])
+        #expect(ready == [send(two), .allChanged])
+        #expect(waiting == [.register(1, [two]), send(one)])
+    }
+
     @Test("holds nothing back for commits of acknowledgements, and names the last one")
     func quiet() {
         var order = CommitOrder()

@@ -3,35 +3,37 @@ import UploadCore
 /// The commits in progress, and which actions must wait for them: *ledger first, action second*.
 struct CommitOrder: Sendable {
     private var count = 0
-    /// Commits of acknowledgements alone. Nothing waits for them.
-    private var quiet = 0
+    /// Commits that no action waits for: acknowledgements alone, and what is learned about contents.
+    private var aside = 0
     /// How many commits in progress change the stored state of each upload.
     private var changes: [ContentKey: Int] = [:]
 
     /// Whether no commit is in progress that an action could wait for.
     var isIdle: Bool { count == 0 }
 
-    mutating func begin(_ writes: [LedgerWrite]) {
+    /// Begins a commit.
+    ///
+    /// - Parameter isAside: whether no action waits for this commit.
+    mutating func begin(_ writes: [LedgerWrite], isAside: Bool = false) {
+        if isAside { return aside += 1 }
         count += 1
         for key in writes.compactMap(\.changedUpload) { changes[key, default: 0] += 1 }
     }
 
-    mutating func end(_ writes: [LedgerWrite]) {
+    /// Ends a commit.
+    ///
+    /// - Returns: whether it was the last one aside.
+    @discardableResult
+    mutating func end(_ writes: [LedgerWrite], isAside: Bool = false) -> Bool {
+        if isAside {
+            aside -= 1
+            return aside == 0
+        }
         count -= 1
         for key in writes.compactMap(\.changedUpload) {
             if let left = changes[key] { changes[key] = left > 1 ? left - 1 : nil }
         }
-    }
-
-    /// Begins a commit that nothing waits for.
-    mutating func beginQuietly() { quiet += 1 }
-
-    /// Ends a commit that nothing waits for.
-    ///
-    /// - Returns: whether it was the last one.
-    mutating func endQuietly() -> Bool {
-        quiet -= 1
-        return quiet == 0
+        return false
     }
 
     /// Splits actions into those that depend on no commit in progress and those that must wait, each in order.

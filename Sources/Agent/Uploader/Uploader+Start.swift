@@ -27,7 +27,7 @@ extension Uploader {
         status.problems[.ledgerLost] = settings.recoveryNotice
         parts.pauseMark?.set(settings.isPaused)
         // Nothing may begin before everything is restored.
-        commit(try restore(settings)) { _ in }
+        commit(try restore(settings))
         recogniseOutbox()
         let isSignedOut = parts.session.isSignedOut
         process(settings.events(posts.gatherAll(), isSignedOut: isSignedOut), writes: settings.writes)

@@ -54,7 +54,7 @@ extension Uploader {
             status.forgetNotice(at: now.monotonic)
             sweepSidecars()
             // An empty commit detects a damaged ledger even if nothing is written for hours.
-            commit([]) { _ in }
+            commit([])
         case .leaveOutbox:
             // Pending sidecars belong to the old outbox and have no place in this one.
             parts.sidecars.forgetPending()

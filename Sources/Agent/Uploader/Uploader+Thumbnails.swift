@@ -38,7 +38,8 @@ extension Uploader {
 
     func learn(_ facts: MediaFacts, of key: ContentKey, isAll: Bool) {
         let changes = contents.records(of: key, learning: facts, isAll: isAll)
-        commitAside(changes.map { book.keep($0.record) })
+        if changes.isEmpty { return }
+        commit(changes.map { book.keep($0.record) }, isAside: true)
         report(changes.filter(\.isShown).map(\.record.path))
     }
 }

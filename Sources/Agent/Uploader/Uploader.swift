@@ -21,42 +21,7 @@ import UploadCore
 /// The actor has a thread of its own, since it reads the ledger and opens files. An action waits until all earlier
 /// decisions that it depends on are durable.
 package actor Uploader {
-    /// The components that the uploader uses.
-    struct Parts: Sendable {
-        var ledger: Ledger
-        var acknowledgements: AcknowledgementLog
-        var remote: any Remote
-        var files: OutboxFiles
-        var rules: IntakeRules
-        var holding: HoldingArea
-        /// What to do with a file after the server confirmed its content.
-        var afterUpload: Configuration.AfterUpload
-        /// Where `intake.after_upload = "move"` moves files to, relative to the outbox.
-        var moveTo: RelativePath
-        var hashPool: HashPool
-        var secret: DigestSecret
-        var sidecars: SidecarWriter
-        /// Measures pictures and videos; `nil` if the configuration disables it.
-        var media: (any MediaExamining)?
-        /// Handles files of the portrait folder as profile pictures; `nil` without such a folder.
-        var portrait: (service: PortraitService, folder: RelativePath)?
-        /// Commits posts; `nil` if the protocol has no posts. A source is then done when its files are.
-        var sources: (any SourceRemote)?
-        /// Publishes events to the clients of the control interface.
-        var events: EventHub
-        var session: SessionKeeper
-        /// Remembers `pause --all` beside the ledger; `nil` if nothing does.
-        var pauseMark: PauseMark?
-        var retention: Duration
-        var remoteProtocol: String
-        /// Reported by `/v1/health`.
-        var version: String
-        var processID: Int32
-        var clock: any Clocks
-        /// Called after every change that may affect the agent's status. Must be cheap.
-        var onChange: @Sendable () -> Void = {}
-        var logger: Logger
-    }
+    typealias Parts = UploaderParts
 
     let thread = SerialThread(name: "uploader")
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -166,7 +131,7 @@ package actor Uploader {
             }
         }
         if paths.isEmpty, parts.acknowledgements.append(events, writes, { machine.record(of: $0) }) {
-            commitQuietly(writes)
+            commit(writes, isAside: true)
             let (ready, waiting) = commits.split(actions)
             perform(ready)
             if !waiting.isEmpty { commit([]) { $0.perform(waiting) } }
@@ -179,43 +144,24 @@ package actor Uploader {
         parts.onChange()
     }
 
-    func commit(_ writes: [LedgerWrite], then work: @escaping @Sendable (isolated Uploader) -> Void) {
-        commits.begin(writes)
-        let commit = note(writes)
+    /// Makes changes durable, then does the work.
+    ///
+    /// - Parameter isAside: whether nothing else waits for this commit.
+    func commit(
+        _ writes: [LedgerWrite], isAside: Bool = false,
+        then work: @escaping @Sendable (isolated Uploader) -> Void = { _ in }
+    ) {
+        commits.begin(writes, isAside: isAside)
+        for write in writes { book.note(write) }
+        let number = unsaved.add(writes)
         parts.ledger.commit(writes) { [weak self] in
             self?.run { uploader in
-                uploader.commits.end(writes)
-                uploader.unsaved.saved(writes, by: commit)
+                uploader.unsaved.saved(writes, by: number)
+                // The ledger has caught up with the log.
+                if uploader.commits.end(writes, isAside: isAside) { uploader.parts.acknowledgements.clear() }
                 work(uploader)
             }
         }
-    }
-
-    /// Commits changes that nothing waits for.
-    func commitAside(_ writes: [LedgerWrite]) {
-        if writes.isEmpty { return }
-        let commit = note(writes)
-        parts.ledger.commit(writes) { [weak self] in
-            self?.run { $0.unsaved.saved(writes, by: commit) }
-        }
-    }
-
-    /// Writes logged acknowledgements to the ledger. Nothing waits for this commit.
-    private func commitQuietly(_ writes: [LedgerWrite]) {
-        commits.beginQuietly()
-        parts.ledger.commit(writes) { [weak self] in
-            self?.run { uploader in
-                if uploader.commits.endQuietly() { uploader.parts.acknowledgements.clear() }
-            }
-        }
-    }
-
-    /// Tracks changes that are being committed.
-    ///
-    /// - Returns: the number of the commit.
-    private func note(_ writes: [LedgerWrite]) -> UInt64 {
-        for write in writes { book.note(write) }
-        return unsaved.add(writes)
     }
 
     func ledgerFailed(_ error: LedgerError) {

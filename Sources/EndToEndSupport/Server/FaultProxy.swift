@@ -35,10 +35,12 @@ package final class FaultProxy: Sendable {
 
     /// Listens, and forwards connections to a local port.
     ///
-    /// - Parameter address: The listen address, in dotted decimal.
-    package init(to upstream: UInt16, at address: String = "127.0.0.1") throws {
+    /// - Parameters:
+    ///   - address: The listen address, in dotted decimal.
+    ///   - listener: The TCP socket that shall listen, if it belongs to another network namespace; nil for a new one.
+    package init(to upstream: UInt16, at address: String = "127.0.0.1", listener given: Int32? = nil) throws {
         line = Line(upstream: upstream)
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let listener = given ?? socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var own = Self.address(address, port: 0)
         // A small window lets a test notice a black hole before the kernel buffers a whole fragment.
         var window: Int32 = 16_384

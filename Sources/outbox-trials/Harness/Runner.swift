@@ -15,10 +15,11 @@ struct Runner {
         var skipped = 0
     }
 
-    /// Runs first the trials that tolerate others, up to `jobs` at a time, then the remaining ones one by one.
+    /// Runs first the trials that tolerate others, up to `jobs` at a time and the longest first, then the remaining ones
+    /// one by one.
     func run(_ trials: [any Trial]) async -> Tally {
         var tally = Tally()
-        let sociable = trials.filter { !$0.isAlone }
+        let sociable = Catalogue.longestFirst(trials.filter { $0.company.isWelcome(in: size) })
         await withTaskGroup(of: Outcome.self) { group in
             for (index, trial) in sociable.enumerated() {
                 if index >= jobs, let outcome = await group.next() { tally.add(outcome) }
@@ -26,7 +27,7 @@ struct Runner {
             }
             for await outcome in group { tally.add(outcome) }
         }
-        for trial in trials where trial.isAlone { tally.add(await run(trial)) }
+        for trial in trials where !trial.company.isWelcome(in: size) { tally.add(await run(trial)) }
         return tally
     }
 

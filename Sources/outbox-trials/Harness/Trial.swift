@@ -6,14 +6,33 @@ protocol Trial: Sendable {
     var title: String { get }
     /// The condition for passing.
     var bar: String { get }
-    /// Whether the trial must run alone, because it measures time or loads the machine.
-    var isAlone: Bool { get }
+    /// Whether other trials may run beside this one.
+    var company: Company { get }
 
     func run(_ context: TrialContext) async throws -> Outcome
 }
 
 extension Trial {
-    var isAlone: Bool { false }
+    var company: Company { .always }
+}
+
+/// When other trials may run beside a trial.
+enum Company {
+    /// In all runs: the trial judges no times, or times with a wide margin.
+    case always
+    /// In quick runs only: the trial measures times, and a quick run extends its limits (`TrialContext.atMost`).
+    case inQuickRuns
+    /// Never.
+    case none
+
+    /// Whether other trials may run beside a trial in runs of this size.
+    func isWelcome(in size: TrialContext.Size) -> Bool {
+        switch self {
+        case .always: true
+        case .inQuickRuns: size == .quick
+        case .none: false
+        }
+    }
 }
 
 /// The result of a trial.

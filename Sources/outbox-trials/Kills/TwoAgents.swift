@@ -9,7 +9,7 @@ struct TwoAgents: Trial {
     let title = "two agents on one state directory"
     let bar =
         "one agent runs, the other exits with 75 and names its pid; a restart right after a kill takes at most 1 s"
-    let isAlone = true
+    let company = Company.inQuickRuns
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let races = context.count(quick: 5, usual: 20, long: 200)

@@ -7,7 +7,7 @@ struct ManyFiles: Trial {
     let name = "R6"
     let title = "many files while stopped, event queue overflowed"
     let bar = "the agent finds all within 60 s once it can run; at most 256 MiB of memory"
-    let isAlone = true
+    let company = Company.inQuickRuns
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let files = context.count(quick: 500, usual: 2000, long: 100_000)

@@ -7,7 +7,7 @@ struct WatchLimits: Trial {
     let name = "R7"
     let title = "watch and instance limits exhausted"
     let bar = "polling within 5 s, a warning that names the limit, 0 missed"
-    let isAlone = true
+    let company = Company.inQuickRuns
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let limits = ["max_inotify_watches": 8, "max_inotify_instances": 0]

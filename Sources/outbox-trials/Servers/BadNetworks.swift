@@ -8,7 +8,7 @@ struct BadNetworks: Trial {
     let title = "bad networks"
     let bar =
         "the agent notices a stall within stall_timeout, and continues within 5 s of the network's return; 0 lost, 0 duplicates"
-    let isAlone = true
+    let company = Company.inQuickRuns
 
     func run(_ context: TrialContext) async throws -> Outcome {
         var findings = Findings()

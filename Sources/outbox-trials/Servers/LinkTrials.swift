@@ -18,7 +18,7 @@ struct LinkTrials {
         _ settings: Settings, uploadDelay: Duration = .milliseconds(20)
     ) async throws -> (FaultServer, FaultProxy, Agent) {
         let server = try FaultServer(uploadDelay: uploadDelay)
-        let proxy = try FaultProxy(to: server.port, at: link.here)
+        let proxy = try FaultProxy(to: server.port, at: link.here, listener: link.socket())
         let agent = try context.agent(
             remote: "http://\(link.here):\(proxy.port)", settings.merging(["upload.fragments_in_flight": 2]) { $1 })
         agent.launcher = link.launcher

@@ -3,36 +3,39 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A network namespace for the agent, with a link to this namespace that the trial can take down and degrade.
+/// A network namespace for the agent, with a link to another namespace that the trial can take down and degrade.
 ///
-/// Uses ip(8) and nft(8); needs root.
+/// Agents of other trials see nothing of the link: news of the network would make them try again at once. Uses ip(8) and
+/// nft(8); needs root.
 final class NetworkLink {
     /// A requirement of the link that this machine lacks.
     struct Missing: Error, CustomStringConvertible { let description: String }
 
-    /// The address of this side, at which the agent reaches the server.
+    /// The address at the other end, at which the agent reaches the server.
     let here: String
+    /// The namespace of the agent.
     private let namespace: String
-    private let inner: String
-    private let outer: String
-    private let network: String
+    /// The namespace of the other end.
+    private let near: String
+    private let inner = "inner"
+    private let outer = "outer"
+    private let network = "10.213.0"
     private var host = 2
     private var losesPackets = false
 
     /// - Throws: ``Missing`` if permissions or programs are missing.
     init() async throws {
-        let number = Int(getpid()) % 250
-        network = "10.213.\(number)"
         here = "\(network).1"
         namespace = "outbox-trial-\(getpid())"
-        (inner, outer) = ("otin\(number)", "otout\(number)")
+        near = "\(namespace)-near"
         guard geteuid() == 0 else { throw Missing(description: "network namespaces need root") }
         guard Self.program("ip") != nil else { throw Missing(description: "ip(8) is not installed") }
         do {
             try await ip("netns", "add", namespace)
-            try await ip("link", "add", outer, "type", "veth", "peer", "name", inner, "netns", namespace)
-            try await ip("addr", "add", "\(here)/24", "dev", outer)
-            try await ip("link", "set", outer, "up")
+            try await ip("netns", "add", near)
+            try await ip("-n", near, "link", "add", outer, "type", "veth", "peer", "name", inner, "netns", namespace)
+            try await ip("-n", near, "addr", "add", "\(here)/24", "dev", outer)
+            try await ip("-n", near, "link", "set", outer, "up")
             try await ip("-n", namespace, "addr", "add", "\(network).\(host)/24", "dev", inner)
             try await ip("-n", namespace, "link", "set", "lo", "up")
             try await ip("-n", namespace, "link", "set", inner, "up")
@@ -45,8 +48,30 @@ final class NetworkLink {
     /// The command through which the agent must start.
     var launcher: [String] { [Self.program("ip") ?? "ip", "netns", "exec", namespace] }
 
-    func down() async throws { try await ip("link", "set", outer, "down") }
-    func up() async throws { try await ip("link", "set", outer, "up") }
+    func down() async throws { try await ip("-n", near, "link", "set", outer, "down") }
+    func up() async throws { try await ip("-n", near, "link", "set", outer, "up") }
+
+    /// Creates a TCP socket at the other end. A socket stays in the namespace of the thread that created it (man 7
+    /// network_namespaces).
+    func socket() throws -> Int32 {
+        let own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
+        defer { close(own) }
+        let there = open("/run/netns/\(near)", O_RDONLY | O_CLOEXEC)
+        defer { close(there) }
+        guard own >= 0, Self.enter(there) else { throw Surprise("no way into \(near): errno \(errno)") }
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard Self.enter(own) else { throw Surprise("no way out of \(near): errno \(errno)") }
+        return socket
+    }
+
+    /// Moves this thread into a network namespace.
+    private static func enter(_ namespace: Int32) -> Bool {
+        // glibc declares setns(2) only for programs that define _GNU_SOURCE.
+        typealias SetNamespace = @convention(c) (CInt, CInt) -> CInt
+        let newNetwork: CInt = 0x4000_0000
+        guard let symbol = dlsym(nil, "setns") else { return false }
+        return unsafeBitCast(symbol, to: SetNamespace.self)(namespace, newNetwork) == 0
+    }
 
     /// Replaces the address of the agent's side.
     func changeAddress() async throws {
@@ -60,15 +85,14 @@ final class NetworkLink {
     ///
     /// - Throws: ``Missing`` if the kernel or its tools cannot drop packets.
     func lose(percent: Int) async throws {
-        guard let nft = Self.program("nft") else { throw Missing(description: "nft(8) is not installed") }
+        guard Self.program("nft") != nil else { throw Missing(description: "nft(8) is not installed") }
         // man 8 nft: a chain for incoming packets of one device.
         let table = ["netdev", outer]
         let chain = "{ type filter hook ingress device \(outer) priority 0; }"
         do {
-            try await Self.call([nft, "add", "table"] + table)
-            try await Self.call([nft, "add", "chain"] + table + ["arrivals", chain])
-            try await Self.call(
-                [nft, "add", "rule"] + table + ["arrivals", "numgen random mod 100 < \(percent) drop"])
+            try await nft(["add", "table"] + table)
+            try await nft(["add", "chain"] + table + ["arrivals", chain])
+            try await nft(["add", "rule"] + table + ["arrivals", "numgen random mod 100 < \(percent) drop"])
             losesPackets = true
         } catch {
             throw Missing(description: "\(error)")
@@ -76,15 +100,21 @@ final class NetworkLink {
     }
 
     func loseNothing() async {
-        guard losesPackets, let nft = Self.program("nft") else { return }
+        guard losesPackets else { return }
         losesPackets = false
-        try? await Self.call([nft, "delete", "table", "netdev", outer])
+        try? await nft(["delete", "table", "netdev", outer])
     }
 
     func remove() async {
         await loseNothing()
-        _ = try? await ip("link", "del", outer)
+        _ = try? await ip("-n", near, "link", "del", outer)
+        _ = try? await ip("netns", "del", near)
         _ = try? await ip("netns", "del", namespace)
+    }
+
+    private func nft(_ arguments: [String]) async throws {
+        try await Self.call(
+            [Self.program("ip") ?? "ip", "netns", "exec", near, Self.program("nft") ?? "nft"] + arguments)
     }
 
     private func ip(_ arguments: String...) async throws {

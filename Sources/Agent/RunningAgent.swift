@@ -95,7 +95,7 @@ struct RunningAgent: Service {
         self.watch = watch
         backend = AgentBackend(
             uploader: uploader, ledger: ledger, reader: uploader.reader, session: session, events: events,
-            watchCounters: { watch.counters }, clock: clock)
+            watchCounters: { watch.counters }, clock: clock, logger: logger)
         network = try Self.makeNetworkWatch(
             uploader: uploader, transport: transport, pictures: pictures, logger: logger)
     }

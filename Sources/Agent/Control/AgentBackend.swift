@@ -3,6 +3,7 @@ import ControlAPI
 import FileWatch
 import Ledger
 import LinuxSystem
+import Logging
 import Reports
 import Session
 import Synchronization
@@ -19,6 +20,7 @@ final class AgentBackend: ControlBackend, SourceBackend {
     private let session: SessionKeeper
     private let watchCounters: @Sendable () -> WatchCounters
     private let clock: any Clocks
+    private let logger: Logger
     private let counts = Mutex(RecentCounts())
 
     /// Creates a backend.
@@ -28,7 +30,7 @@ final class AgentBackend: ControlBackend, SourceBackend {
     ///   - watchCounters: what the watch has done so far.
     init(
         uploader: Uploader, ledger: Ledger, reader: SerialThread, session: SessionKeeper, events: EventHub,
-        watchCounters: @escaping @Sendable () -> WatchCounters, clock: any Clocks
+        watchCounters: @escaping @Sendable () -> WatchCounters, clock: any Clocks, logger: Logger
     ) {
         self.uploader = uploader
         self.ledger = ledger
@@ -37,6 +39,7 @@ final class AgentBackend: ControlBackend, SourceBackend {
         self.events = events
         self.watchCounters = watchCounters
         self.clock = clock
+        self.logger = logger
     }
 
     // MARK: Health
@@ -134,9 +137,20 @@ final class AgentBackend: ControlBackend, SourceBackend {
 
     func prune() async -> PruneReport { await uploader.prune() }
 
+    // MARK: Session
+
     func signIn(token: String, user: String?) async throws(SessionError) -> Bool {
-        try await uploader.signIn(token: token, user: user)
+        let isOther = try await session.signIn(token: token, user: user) { [uploader] in
+            await uploader.stopForOther()
+        }
+        logger.notice("a new token is stored", metadata: ["user": "\(user ?? "not named")"])
+        if !isOther { await uploader.credentialsChanged() }
+        return isOther
     }
 
-    func signOut() async throws(SessionError) { try await uploader.signOut() }
+    func signOut() async throws(SessionError) {
+        let end = try await session.signOut { [uploader] reason in await uploader.process([.setSignedOut(reason)]) }
+        if end.hadToken { logger.notice("the stored token is discarded") }
+        await uploader.credentialsChanged(isLogout: end.wasInUse)
+    }
 }

@@ -14,15 +14,20 @@ enum SessionSteps {
     /// Credentials are new, changed or removed.
     ///
     /// - Parameters:
+    ///   - isLogout: whether the user discarded the token in use.
     ///   - isSignedOut: whether the user signed out and there is no other token.
     ///   - wasSignedOut: whether the upload machine waits for a login.
     ///   - isReported: whether the status already says that nothing is sent.
-    static func credentialsChanged(isSignedOut: Bool, wasSignedOut: Bool, isReported: Bool) -> [AgentStep] {
+    static func credentialsChanged(
+        isLogout: Bool, isSignedOut: Bool, wasSignedOut: Bool, isReported: Bool
+    ) -> [AgentStep] {
+        // Before the next event, which may bring a token that `login` did not store, such as one from the environment.
+        let end: [AgentStep] = isLogout ? [.portrait(.signedOut)] : []
         if isSignedOut {
-            return [.uploads([.setSignedOut(SessionKeeper.signedOut)])] + (isReported ? [] : signedOut)
+            return end + [.uploads([.setSignedOut(SessionKeeper.signedOut)])] + (isReported ? [] : signedOut)
         }
-        guard wasSignedOut else { return [.uploads([.credentialsChanged])] }
-        return [
+        guard wasSignedOut else { return end + [.uploads([.credentialsChanged])] }
+        return end + [
             .takeOverNobodys, .uploads([.setSignedOut(nil), .credentialsChanged]), .problem(.session, nil),
             .stopWatchingForToken,
         ]

@@ -1,4 +1,5 @@
 import AgentSupport
+import ControlAPI
 import FileWatch
 import Intake
 import Ledger
@@ -63,6 +64,21 @@ extension Uploader {
         try lastRun.restoreUploads()
         (book, machine, parked) = (lastRun.book, lastRun.machine, lastRun.parked)
         return lastRun.writes
+    }
+
+    /// Starts the portrait service with the pictures that were under way when the agent ended.
+    private func startPortrait() {
+        portraits.service?.start(
+            PortraitOutlets(
+                report: { [weak self] report in self?.run { $0.take(report) } },
+                reconsider: { [weak self] path in self?.run { $0.handle(.lookAgain(path)) } },
+                sessionRefused: { [weak self] error in self?.run { $0.perform(SessionSteps.portraitRefused(error)) } },
+                announce: { [events] _, profile in events.publish(profile: profile) }),
+            isAllPaused: machine.isPaused)
+    }
+
+    private func take(_ report: PortraitReport) {
+        if let event = portraits.take(report, record(of: report.path), book) { handle(event) }
     }
 
     /// Gives up requests in progress and makes all changes durable. No work is lost. Runs before any other work in

@@ -12,6 +12,7 @@ struct SessionStepsTests {
             case .uploads([.credentialsChanged]): "continue"
             case .uploads([.setSignedOut(nil), .credentialsChanged]): "sign in, continue"
             case .uploads([.setSignedOut(SessionKeeper.signedOut)]): "sign out"
+            case .portrait(.signedOut): "end portrait"
             case .portrait(.serverTrouble(let error)): "portrait \(error?.code ?? "-")"
             case .problem(let problem, let message): "problem \(problem) \(message == nil ? "ends" : "begins")"
             case .log(let level, _, _): "log \(level)"
@@ -33,14 +34,25 @@ struct SessionStepsTests {
         ])
     func changed(isSignedOut: Bool, wasSignedOut: Bool, steps: [String]) {
         let found = SessionSteps.credentialsChanged(
-            isSignedOut: isSignedOut, wasSignedOut: wasSignedOut, isReported: false)
+            isLogout: false, isSignedOut: isSignedOut, wasSignedOut: wasSignedOut, isReported: false)
         #expect(words(found) == steps)
     }
 
     @Test("a reported sign-out is not reported again")
     func reported() {
-        let steps = SessionSteps.credentialsChanged(isSignedOut: true, wasSignedOut: true, isReported: true)
+        let steps = SessionSteps.credentialsChanged(
+            isLogout: false, isSignedOut: true, wasSignedOut: true, isReported: true)
         #expect(words(steps) == ["sign out"])
+    }
+
+    @Test("a logout ends the portrait's session before a token from elsewhere counts")
+    func logout() {
+        let other = SessionSteps.credentialsChanged(
+            isLogout: true, isSignedOut: false, wasSignedOut: true, isReported: true)
+        #expect(words(other).prefix(3) == ["end portrait", "takeOverNobodys", "sign in, continue"])
+        let none = SessionSteps.credentialsChanged(
+            isLogout: true, isSignedOut: true, wasSignedOut: true, isReported: true)
+        #expect(words(none) == ["end portrait", "sign out"])
     }
 
     @Test(

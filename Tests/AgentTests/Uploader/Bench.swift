@@ -76,7 +76,7 @@ final class Bench: Sendable {
         uploader = Uploader(parts: parts, limits: limits, seed: 1)
         backend = AgentBackend(
             uploader: uploader, ledger: ledger, reader: uploader.reader, session: parts.session, events: parts.events,
-            watchCounters: { WatchCounters() }, clock: clock)
+            watchCounters: { WatchCounters() }, clock: clock, logger: logger)
         try await uploader.start(reconsider: { [weak self] in self?.reconsider($0) })
     }
 

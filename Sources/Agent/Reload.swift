@@ -7,11 +7,11 @@ import UnixSignals
 /// How a running agent reads a new configuration.
 package struct ConfigurationSource: Sendable {
     /// The configuration at the start of the agent.
-    package var initial: EffectiveConfiguration
+    var initial: EffectiveConfiguration
     /// Reads the configuration again from the same place.
-    package var read: @Sendable () throws -> EffectiveConfiguration
+    var read: @Sendable () throws -> EffectiveConfiguration
     /// Changes the least severe level to log.
-    package var setLogLevel: @Sendable (Configuration.LogLevel) -> Void
+    var setLogLevel: @Sendable (Configuration.LogLevel) -> Void
 
     /// Creates a source of configurations.
     package init(

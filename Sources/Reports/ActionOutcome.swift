@@ -36,9 +36,4 @@ extension Sequence {
     package func changed<Subject>() -> [Subject] where Element == ActionOutcome<Subject> {
         compactMap { $0.refusal == nil ? $0.subject : nil }
     }
-
-    /// The files or posts that an action did not change, with the reason.
-    package func unchanged<Subject>() -> [(subject: Subject, reason: String)] where Element == ActionOutcome<Subject> {
-        compactMap { outcome in outcome.refusal.map { (outcome.subject, $0) } }
-    }
 }

@@ -5,7 +5,7 @@ package struct AvatarList: Codable, Equatable, Sendable {
         /// The URL of the picture.
         package var url: String
         /// MIME type of the original.
-        package var type: String
+        var type: String
         /// Size of the original in bytes.
         package var size: UInt64
         /// The stored styles besides the original.
@@ -13,13 +13,13 @@ package struct AvatarList: Codable, Equatable, Sendable {
         /// Size of the styled pictures in bytes.
         package var styled_size: UInt64
         /// When the picture was fetched or confirmed by the server, RFC 3339.
-        package var fetched_at: String
+        var fetched_at: String
         /// Until when the picture is shown without asking the server, RFC 3339.
-        package var fresh_until: String
+        var fresh_until: String
         /// Whether `fresh_until` is in the future.
         package var fresh: Bool
         /// When the picture was last used, RFC 3339.
-        package var used_at: String
+        var used_at: String
         /// Seconds since the picture was fetched or confirmed.
         package var age: UInt64
         /// Seconds since the last use.
@@ -50,9 +50,9 @@ package struct AvatarList: Codable, Equatable, Sendable {
         /// A short snake_case word (docs/errors.md).
         package var code: String
         /// One line for people.
-        package var message: String
+        var message: String
         /// Until when the URL is not retried, RFC 3339.
-        package var until: String
+        var until: String
         /// Seconds until then.
         package var remaining: UInt64
 
@@ -98,15 +98,15 @@ package struct AvatarClearance: Codable, Equatable, Sendable {
 /// A mirrored picture, for `GET /v1/avatar/file` and `outbox avatar get --json`.
 package struct AvatarFile: Codable, Equatable, Sendable {
     /// The requested URL.
-    package var url: String
+    var url: String
     /// The requested style.
-    package var style: String
+    var style: String
     /// Absolute path of the picture.
     package var path: String
     /// The MIME type.
-    package var type: String
+    var type: String
     /// Size in bytes.
-    package var size: UInt64
+    var size: UInt64
 
     package init(url: String, style: String, path: String, type: String, size: UInt64) {
         self.url = url

@@ -4,19 +4,19 @@ package struct FileEntry: Codable, Equatable, Sendable {
     /// Fragment counts.
     package struct Fragments: Codable, Equatable, Sendable {
         /// Number of fragments.
-        package var total: Int
+        var total: Int
         /// Number of fragments that the server acknowledged.
-        package var finished: Int
+        var finished: Int
     }
 
     /// The server's id and URL of the content.
-    package struct Remote: Codable, Equatable, Sendable {
+    struct Remote: Codable, Equatable, Sendable {
         /// `filesection`, `tus` or `s3`.
-        package var `protocol`: String
+        var `protocol`: String
         /// The server's id of the upload.
-        package var id: String?
+        var id: String?
         /// URL of the content.
-        package var url: String?
+        var url: String?
     }
 
     /// The reason for the path's state.
@@ -26,7 +26,7 @@ package struct FileEntry: Codable, Equatable, Sendable {
         /// One line for people.
         package var message: String
         /// Whether the agent retries without help.
-        package var retryable: Bool
+        var retryable: Bool
     }
 
     /// Stable, opaque id of the path.
@@ -40,23 +40,23 @@ package struct FileEntry: Codable, Equatable, Sendable {
     /// One of the states of docs/sidecars.md.
     package var state: String
     /// `image`, `video` or `other`.
-    package var kind: String?
+    var kind: String?
     /// MIME type.
-    package var type: String?
+    var type: String?
     /// Size in bytes.
     package var size: UInt64?
     /// Fragment counts; `nil` while the content is unknown.
-    package var fragments: Fragments?
+    var fragments: Fragments?
     /// Share of the acknowledged bytes, 0…1; 1 only when done.
     package var progress: Double
     /// Bytes hashed so far, while a large file is being hashed.
     package var hashed: UInt64?
     /// The server's id and URL.
-    package var remote: Remote
+    var remote: Remote
     /// Whether nothing was sent for this path.
-    package var deduplicated: Bool
+    var deduplicated: Bool
     /// Attempts begun.
-    package var attempts: Int
+    var attempts: Int
     /// When the next attempt is due, RFC 3339.
     package var next_attempt_at: String?
     /// The reason for the state.

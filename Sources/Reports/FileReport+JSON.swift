@@ -96,13 +96,13 @@ extension FileReport {
 
 extension JSONText {
     /// Writes a path as text, and also its bytes if it is not UTF-8.
-    package mutating func path(_ path: RelativePath) {
+    mutating func path(_ path: RelativePath) {
         member("path", path.description)
         if let bytes = path.base64IfNotUTF8 { member("path_bytes", bytes) }
     }
 
     /// Writes the error of a file or source.
-    package mutating func error(_ error: FileError?) {
+    mutating func error(_ error: FileError?) {
         guard let error else { return null("error") }
         nested("error") { text in
             text.member("code", error.code)

@@ -7,9 +7,9 @@ package struct FileReport: Equatable, Sendable {
     /// How many fragments exist, and how many the server acknowledged.
     package struct Fragments: Equatable, Sendable {
         /// Number of fragments of the content.
-        package var total: Int
+        var total: Int
         /// Number of fragments the server acknowledged.
-        package var finished: Int
+        var finished: Int
 
         /// Creates fragment counts.
         package init(total: Int, finished: Int) {
@@ -37,7 +37,7 @@ package struct FileReport: Equatable, Sendable {
     /// Bytes hashed so far, while a large file is being hashed.
     package var hashed: UInt64?
     /// Protocol in use: `filesection`, `tus` or `s3`.
-    package var remoteProtocol: String
+    var remoteProtocol: String
     /// The server's id and URL of the content.
     package var remote: RemoteObject
     /// Whether nothing was sent for this path.
@@ -49,7 +49,7 @@ package struct FileReport: Equatable, Sendable {
     /// The reason for the state.
     package var error: FileError?
     /// When the path was first seen.
-    package var acceptedAt: WallTime
+    var acceptedAt: WallTime
     /// When the first fragment was sent.
     package var startedAt: WallTime?
     /// When the path reached a final state.

@@ -4,25 +4,25 @@ package struct SourceEntry: Codable, Equatable, Sendable {
     /// One of the source's files.
     package struct File: Codable, Equatable, Sendable {
         /// The path relative to the outbox. Bytes that are not UTF-8 are percent-encoded.
-        package var path: String
+        var path: String
         /// The path's bytes in base64, if they are not UTF-8.
-        package var path_bytes: String?
+        var path_bytes: String?
         /// The path relative to the source's directory.
-        package var name: String
+        var name: String
         /// MD5 of the content.
-        package var key: String?
+        var key: String?
         /// `image`, `video` or `other`.
-        package var kind: String?
+        var kind: String?
         /// One of the states of files.
         package var state: String
         /// Share of the acknowledged bytes, 0…1; 1 only when done.
-        package var progress: Double
+        var progress: Double
         /// Size in bytes.
-        package var size: UInt64?
+        var size: UInt64?
         /// URL of the content.
-        package var url: String?
+        var url: String?
         /// The reason for the file's state.
-        package var error: FileEntry.Problem?
+        var error: FileEntry.Problem?
     }
 
     /// Stable, opaque id of the source. Renaming the directory keeps the id.
@@ -34,11 +34,11 @@ package struct SourceEntry: Codable, Equatable, Sendable {
     /// The post's title.
     package var title: String
     /// The cover file of the post, relative to the directory.
-    package var cover: String?
+    var cover: String?
     /// `draft`, or one of the states of files.
     package var state: String
     /// The revision in progress, or the one confirmed last; 0 before the first.
-    package var revision: Int
+    var revision: Int
     /// URL of the post.
     package var url: String?
     /// Share of the acknowledged bytes of all files, 0…1; 1 only when done.

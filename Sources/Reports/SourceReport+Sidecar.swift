@@ -1,5 +1,4 @@
 import AgentSupport
-import UploadCore
 
 extension SourceReport {
     /// Parts of the sidecar's text that distinguish this outcome from all others. Each part begins with the line

@@ -9,15 +9,15 @@ package struct SourceReport: Equatable, Sendable {
     /// The directory, relative to the outbox.
     package var directory: RelativePath
     /// The post's title; the directory's name if `source.toml` has no title.
-    package var title: String
+    var title: String
     /// The cover file of the post, relative to the directory; `nil` without one.
-    package var cover: RelativePath?
+    var cover: RelativePath?
     /// The state of the source.
     package var state: SourceState
     /// The revision in progress, or the one confirmed last; 0 before the first.
-    package var revision: Int
+    var revision: Int
     /// The URL of the post, from the server's last confirmation of a revision.
-    package var url: String?
+    var url: String?
     /// Share of all files' bytes that the server acknowledged, 0…1; 1 only when done.
     package var progress: Double
     /// Total size of all files in bytes.
@@ -25,18 +25,18 @@ package struct SourceReport: Equatable, Sendable {
     /// The files, sorted by path: those of the revision, or all files of the directory before the first revision.
     package var files: [FileReport]
     /// Files left out of the revision, relative to the directory, sorted.
-    package var skipped: [RelativePath]
+    var skipped: [RelativePath]
     /// Files added, changed or removed after the revision was taken, relative to the directory, sorted. `submit`
     /// makes a new revision of them. Includes `source.toml` if it was edited.
-    package var pendingChanges: [RelativePath]
+    var pendingChanges: [RelativePath]
     /// The reason for the state.
     package var error: FileError?
     /// When the next attempt is due, while `waiting`.
     package var nextAttemptAt: WallTime?
     /// When the source was first seen.
-    package var acceptedAt: WallTime
+    var acceptedAt: WallTime
     /// When the source reached a final state.
-    package var finishedAt: WallTime?
+    var finishedAt: WallTime?
     /// When this report was made.
     package var updatedAt: WallTime
 

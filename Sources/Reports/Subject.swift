@@ -68,7 +68,7 @@ extension SubjectReport {
     package func writeAnswer(into text: inout JSONText) { write(into: &text) }
 
     /// Seconds left at the speed of the last seconds; `nil` if speed or size is unknown.
-    package var secondsLeft: UInt64? {
+    var secondsLeft: UInt64? {
         guard let speed = bytesPerSecond, speed > 0, let size = knownSize else { return nil }
         let left = UInt64((1 - min(max(progress, 0), 1)) * Double(size))
         return (left - min(left, bytesInFlight ?? 0)) / speed

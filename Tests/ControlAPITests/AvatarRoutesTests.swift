@@ -1,6 +1,6 @@
 import AgentTestSupport
 import LinuxSystem
-import Reports
+@testable import Reports
 import Synchronization
 import TestSupport
 import Testing

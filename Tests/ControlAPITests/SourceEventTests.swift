@@ -1,5 +1,5 @@
 import AgentTestSupport
-import Reports
+@testable import Reports
 import Testing
 import UploadCore
 

@@ -1,7 +1,7 @@
 import AgentTestSupport
 import Foundation
 import LinuxSystem
-import Reports
+@testable import Reports
 import TestSupport
 import Testing
 import UploadCore

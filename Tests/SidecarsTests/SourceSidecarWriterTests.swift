@@ -3,7 +3,7 @@ import Foundation
 import Intake
 import LinuxSystem
 import Logging
-import Reports
+@testable import Reports
 import TestSupport
 import Testing
 import UploadCore

@@ -20,11 +20,11 @@ import UploadCore
 ///
 /// The actor has a thread of its own, since it reads the ledger and opens files. An action waits until all earlier
 /// decisions that it depends on are durable.
-package actor Uploader {
+actor Uploader {
     typealias Parts = UploaderParts
 
     let thread = SerialThread(name: "uploader")
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     let parts: Parts
     nonisolated var events: EventHub { parts.events }

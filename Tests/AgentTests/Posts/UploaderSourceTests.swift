@@ -1,7 +1,7 @@
 import AgentTestSupport
 import FileWatch
 import Foundation
-import Reports
+@testable import Reports
 import Synchronization
 import TestSupport
 import Testing

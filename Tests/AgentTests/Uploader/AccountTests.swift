@@ -2,7 +2,7 @@ import AgentTestSupport
 import Foundation
 import Ledger
 import LinuxSystem
-import Reports
+@testable import Reports
 import Session
 import TestSupport
 import Testing

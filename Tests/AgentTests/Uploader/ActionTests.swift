@@ -2,7 +2,7 @@ import AgentTestSupport
 import ControlAPI
 import FileWatch
 import Foundation
-import Reports
+@testable import Reports
 import TestSupport
 import Testing
 import UploadCore

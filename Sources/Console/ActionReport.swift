@@ -5,7 +5,7 @@ package import UploadCore
 /// The result of an action on all named files and posts, as `--json` prints it.
 package struct ActionReport: Encodable, Equatable, Sendable {
     /// Results for the named files, and for all files of named directories.
-    package private(set) var files = ActionTally<FileEntry>()
+    private var files = ActionTally<FileEntry>()
     /// Results for the named posts; nil if no post was named.
     package private(set) var sources: ActionTally<SourceEntry>?
 
@@ -86,11 +86,11 @@ package struct ActionReport: Encodable, Equatable, Sendable {
 /// The result of an action on several files, or on several posts.
 package struct ActionTally<Entry: SubjectEntry>: Encodable, Equatable, Sendable {
     /// Files or posts that the action changed.
-    package private(set) var changed: [Entry] = []
+    private(set) var changed: [Entry] = []
     /// Files or posts already in the wanted state, with the agent's reason.
-    package private(set) var unchanged: [ActionOutcome<Entry>] = []
+    private(set) var unchanged: [ActionOutcome<Entry>] = []
     /// Files or posts not in the wanted state, with the reason.
-    package private(set) var failed: [ActionOutcome<Entry>] = []
+    private(set) var failed: [ActionOutcome<Entry>] = []
 
     /// Creates an empty tally.
     package init() {}

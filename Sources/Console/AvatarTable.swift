@@ -50,7 +50,7 @@ package struct AvatarTable: Sendable {
             + (failed == 0 ? "" : "; \(Self.count(failed, "URL")) failed")
     }
 
-    package static func count(_ number: Int, _ what: String) -> String { "\(number) \(what)\(number == 1 ? "" : "s")" }
+    static func count(_ number: Int, _ what: String) -> String { "\(number) \(what)\(number == 1 ? "" : "s")" }
 
     /// Shows only the largest unit; more precision is useless here.
     private static func ago(_ seconds: UInt64) -> String {

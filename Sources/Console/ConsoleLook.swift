@@ -11,7 +11,7 @@ package struct ConsoleLook: Equatable, Sendable {
     /// Width in columns; nil if lines may have any length.
     package var columns: Int?
     /// Height in lines.
-    package var rows: Int
+    var rows: Int
 
     /// Creates a look.
     package init(isLive: Bool, hasColours: Bool, hasUnicode: Bool, columns: Int?, rows: Int = 24) {
@@ -27,7 +27,7 @@ package struct ConsoleLook: Equatable, Sendable {
     /// - Parameters:
     ///   - terminal: The terminal's size; nil if the output is no terminal.
     ///   - environment: Provides TERM, NO_COLOR (no-color.org) and the locale (man 7 locale).
-    package init(terminal: (columns: Int, rows: Int)?, environment: [String: String]) {
+    init(terminal: (columns: Int, rows: Int)?, environment: [String: String]) {
         let kind = environment["TERM"] ?? ""
         isLive = terminal != nil && !kind.isEmpty && kind != "dumb"
         hasColours = isLive && (environment["NO_COLOR"] ?? "").isEmpty
@@ -38,7 +38,7 @@ package struct ConsoleLook: Equatable, Sendable {
     }
 
     /// Replaces an omitted part.
-    package var ellipsis: String { hasUnicode ? "…" : "..." }
+    var ellipsis: String { hasUnicode ? "…" : "..." }
 
     /// Separates two parts of a line.
     var dash: String { hasUnicode ? "—" : "-" }

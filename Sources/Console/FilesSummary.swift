@@ -7,11 +7,11 @@ package struct FilesSummary: Equatable, Sendable {
     /// Number of files by state, every state included.
     package private(set) var counts: [String: Int]
     /// Number of sources by state.
-    package private(set) var sources: [String: Int] = [:]
+    private var sources: [String: Int] = [:]
     /// Total upload speed in bytes per second.
-    package private(set) var speed: UInt64 = 0
+    private(set) var speed: UInt64 = 0
     /// Bytes not yet acknowledged, in files that are not final.
-    package private(set) var bytesLeft: UInt64 = 0
+    private var bytesLeft: UInt64 = 0
 
     /// States in the order of display: active, waiting, failed, completed.
     private static let order: [FileState] = [
@@ -50,7 +50,7 @@ package struct FilesSummary: Equatable, Sendable {
     }
 
     /// Remaining seconds at the current speed; nil if unknown.
-    package var secondsLeft: UInt64? {
+    var secondsLeft: UInt64? {
         speed > 0 && bytesLeft > 0 ? bytesLeft / speed : nil
     }
 

@@ -1,18 +1,17 @@
 package import AgentConfiguration
 import AgentSupport
-import Reports
 package import UploadCore
 
 /// One line of a log.
 package struct LogLine: Sendable {
     /// The time of the event.
-    package var time: WallTime
+    var time: WallTime
     /// The severity, as a level of swift-log.
-    package var level: Configuration.LogLevel
+    var level: Configuration.LogLevel
     /// The event.
-    package var message: String
+    var message: String
     /// Details, in this order.
-    package var metadata: [(key: String, value: String)]
+    var metadata: [(key: String, value: String)]
 
     /// Creates a line.
     package init(

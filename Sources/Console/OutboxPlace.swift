@@ -26,7 +26,7 @@ package struct OutboxPlace: Sendable {
         /// The kind of object at that path.
         package let kind: Kind
 
-        package init(path: RelativePath, kind: Kind) {
+        init(path: RelativePath, kind: Kind) {
             self.path = path
             self.kind = kind
         }

@@ -31,7 +31,7 @@ package struct SourceGroups: Sendable {
     }
 
     /// Groups files by the id of their source. Files without a source have the empty id.
-    package func split(_ files: [FileEntry]) -> [String: [FileEntry]] {
+    func split(_ files: [FileEntry]) -> [String: [FileEntry]] {
         Dictionary(grouping: files) { owner(of: $0) ?? "" }
     }
 

@@ -24,7 +24,7 @@ extension SubjectEntry {
     }
 
     /// Share of the bytes to show, 0…1: `progress` plus the bytes in flight that the server already received.
-    package var shareOnItsWay: Double {
+    var shareOnItsWay: Double {
         guard let bytes_in_flight, let knownSize, knownSize > 0 else { return progress }
         return min(progress + Double(bytes_in_flight) / Double(knownSize), 1)
     }

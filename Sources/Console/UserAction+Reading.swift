@@ -22,7 +22,7 @@ extension UserAction {
     }
 
     /// Whether a path in this state already is as the user wants. If so, it is no failure that the action did nothing.
-    package func isFulfilled(by state: FileState) -> Bool {
+    func isFulfilled(by state: FileState) -> Bool {
         switch self {
         case .pause: state == .paused
         case .cancel: state == .cancelled
@@ -33,7 +33,7 @@ extension UserAction {
     }
 
     /// Whether a post already is as the user wants. If so, it is no failure that the action did nothing.
-    package func isFulfilled(by source: SourceEntry) -> Bool {
+    func isFulfilled(by source: SourceEntry) -> Bool {
         guard let state = FileState(rawValue: source.state) else { return source.isDraft && self == .resume }
         return isFulfilled(by: state) && (self != .submit || source.pending_changes.isEmpty)
     }
@@ -57,7 +57,7 @@ extension UserAction {
     }
 
     /// The completed action: `paused`.
-    package var pastParticiple: String {
+    var pastParticiple: String {
         switch self {
         case .submit: "submitted"
         case .pause: "paused"

@@ -35,7 +35,7 @@ package struct WaitCourse: Sendable {
     }
 
     /// How long an old outcome must be stable before it counts. The agent sees a dropped file within 100 ms.
-    package static let calm = Duration.milliseconds(300)
+    private static let calm = Duration.milliseconds(300)
 
     private let files: Set<RelativePath>
     private let directories: [RelativePath]

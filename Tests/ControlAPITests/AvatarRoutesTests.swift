@@ -1,11 +1,11 @@
 import AgentTestSupport
 import LinuxSystem
-@testable import Reports
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import ControlAPI
+@testable import Reports
 
 @Suite("Avatars on the control interface")
 struct AvatarRoutesTests {

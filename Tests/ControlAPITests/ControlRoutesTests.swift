@@ -1,11 +1,11 @@
 import AgentTestSupport
-@testable import Reports
 import Session
 import Synchronization
 import Testing
 import UploadCore
 
 @testable import ControlAPI
+@testable import Reports
 
 @Suite("Routes of the control interface")
 struct ControlRoutesTests {

@@ -1,10 +1,10 @@
 import AgentTestSupport
-@testable import Reports
 import Session
 import Synchronization
 import UploadCore
 
 @testable import ControlAPI
+@testable import Reports
 
 /// A backend with files set by the test. Records the requested actions and sessions.
 final class ScriptedBackend: ControlBackend {

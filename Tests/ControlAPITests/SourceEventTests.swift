@@ -1,9 +1,9 @@
 import AgentTestSupport
-@testable import Reports
 import Testing
 import UploadCore
 
 @testable import ControlAPI
+@testable import Reports
 
 @Suite("Events of sources")
 struct SourceEventTests {

@@ -1,8 +1,8 @@
 import AgentTestSupport
-@testable import Reports
 import Testing
 import UploadCore
 
+@testable import Reports
 @testable import Sidecars
 
 @Suite("Sidecar pacing")

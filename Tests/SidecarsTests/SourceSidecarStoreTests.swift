@@ -1,11 +1,11 @@
 import AgentTestSupport
 import Foundation
 import LinuxSystem
-@testable import Reports
 import TestSupport
 import Testing
 import UploadCore
 
+@testable import Reports
 @testable import Sidecars
 
 @Suite("Sidecar store, sources")

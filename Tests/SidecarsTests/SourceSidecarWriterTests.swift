@@ -3,11 +3,11 @@ import Foundation
 import Intake
 import LinuxSystem
 import Logging
-@testable import Reports
 import TestSupport
 import Testing
 import UploadCore
 
+@testable import Reports
 @testable import Sidecars
 
 @Suite("Sidecar writer, sources")

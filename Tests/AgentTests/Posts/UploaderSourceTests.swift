@@ -1,13 +1,13 @@
 import AgentTestSupport
 import FileWatch
 import Foundation
-@testable import Reports
 import Synchronization
 import TestSupport
 import Testing
 import UploadCore
 
 @testable import Agent
+@testable import Reports
 
 @Suite("Uploader: sources")
 struct UploaderSourceTests {

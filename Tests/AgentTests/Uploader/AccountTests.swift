@@ -2,13 +2,13 @@ import AgentTestSupport
 import Foundation
 import Ledger
 import LinuxSystem
-@testable import Reports
 import Session
 import TestSupport
 import Testing
-@testable import UploadCore
 
 @testable import Agent
+@testable import Reports
+@testable import UploadCore
 
 @Suite("Uploader: files of several accounts")
 struct AccountTests {

@@ -2,12 +2,12 @@ import AgentTestSupport
 import ControlAPI
 import FileWatch
 import Foundation
-@testable import Reports
 import TestSupport
 import Testing
 import UploadCore
 
 @testable import Agent
+@testable import Reports
 
 @Suite("Uploader: user actions on files")
 struct ActionTests {

@@ -1,12 +1,12 @@
 import AgentTestSupport
 import FileWatch
 import Foundation
-@testable import Reports
 import TestSupport
 import Testing
 import UploadCore
 
 @testable import Agent
+@testable import Reports
 
 /// A user's action on a file follows the file through renames, whether the watch or a scan finds the new name.
 @Suite("Uploader: user actions follow files")

@@ -19,7 +19,7 @@ struct Runner {
     /// one by one.
     func run(_ trials: [any Trial]) async -> Tally {
         var tally = Tally()
-        let sociable = Catalogue.longestFirst(trials.filter { $0.company.isWelcome(in: size) })
+        let sociable = TrialOrder.longestFirst(trials.filter { $0.company.isWelcome(in: size) })
         await withTaskGroup(of: Outcome.self) { group in
             for (index, trial) in sociable.enumerated() {
                 if index >= jobs, let outcome = await group.next() { tally.add(outcome) }

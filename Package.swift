@@ -147,7 +147,7 @@ let package = Package(
         room(
             "Agent",
             [
-                "AgentConfiguration", "AgentSupport", "Avatars", "CLinux", "Console", "ControlAPI", "Digests",
+                "AgentConfiguration", "AgentSupport", "Avatars", "CLinux", "ControlAPI", "Digests",
                 "Doctor", "FileWatch", "Intake", "Ledger", "LedgerCare", "LinuxSystem", "MediaTools", "NetworkWatch",
                 "PictureJobs", "Portrait", "Remotes", "Reports", "Session", "Sidecars", "SystemdService", "Transport",
                 "UploadCore", logging, serviceLifecycle, systemPackage, unixSignals,

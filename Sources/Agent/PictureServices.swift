@@ -3,7 +3,6 @@ import AgentSupport
 import Avatars
 import ControlAPI
 import Intake
-import LinuxSystem
 import Logging
 import MediaTools
 import PictureJobs

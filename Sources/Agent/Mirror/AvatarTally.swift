@@ -2,7 +2,6 @@ import AgentSupport
 import Avatars
 import ControlAPI
 import Synchronization
-import UploadCore
 
 /// Counts the mirror's events, and publishes them to subscribers.
 final class AvatarTally: Sendable {

@@ -8,7 +8,6 @@ import LinuxSystem
 import Logging
 package import Reports
 import Sidecars
-import SystemPackage
 import UploadCore
 
 extension OfflineFiles {

@@ -1,10 +1,8 @@
 package import AgentConfiguration
 package import AgentSupport
-import Console
 import Glibc
 import Ledger
 import LedgerCare
-import LinuxSystem
 import Logging
 import Remotes
 package import Reports

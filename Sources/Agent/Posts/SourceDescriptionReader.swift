@@ -2,7 +2,6 @@ import AgentConfiguration
 import AgentSupport
 import Intake
 import LinuxSystem
-import Reports
 import SystemPackage
 import UploadCore
 

@@ -1,6 +1,5 @@
 import Intake
 import LinuxSystem
-import Remotes
 import SystemPackage
 import UploadCore
 

@@ -2,7 +2,6 @@ import AgentSupport
 import Digests
 import Intake
 import Ledger
-import LinuxSystem
 import Remotes
 import UploadCore
 

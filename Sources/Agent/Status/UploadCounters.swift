@@ -1,4 +1,3 @@
-import Remotes
 import UploadCore
 
 /// Counters since the agent started. `AgentMetrics` describes each of them.

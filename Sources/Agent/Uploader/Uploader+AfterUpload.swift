@@ -1,7 +1,6 @@
 import AgentConfiguration
 import ControlAPI
 import Intake
-import Ledger
 import Logging
 import Sidecars
 import SystemPackage

@@ -1,12 +1,4 @@
-import AgentSupport
-import Intake
 import Ledger
-import LinuxSystem
-import Logging
-import Portrait
-import Remotes
-import Session
-import SystemPackage
 import UploadCore
 
 // Carries out the decisions of the upload machine.

@@ -1,8 +1,6 @@
 import Intake
 import Ledger
-import LinuxSystem
 import Logging
-import Sidecars
 import UploadCore
 
 // Whether the outbox is still the same directory. If it is another one, or the empty mount point of an absent medium,

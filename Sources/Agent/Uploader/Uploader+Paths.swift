@@ -1,13 +1,9 @@
 import ControlAPI
-import FileWatch
 import Intake
 import Ledger
-import LinuxSystem
 import Logging
 import Remotes
-import Reports
 import Sidecars
-import SystemPackage
 import UploadCore
 
 // Carries out the decisions of the path book.

@@ -1,10 +1,7 @@
 import AgentConfiguration
 import ControlAPI
 import Intake
-import Ledger
-import LinuxSystem
 import Logging
-import Remotes
 import Reports
 import Sidecars
 import SystemPackage

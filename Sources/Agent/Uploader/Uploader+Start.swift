@@ -1,6 +1,5 @@
 import AgentSupport
 import ControlAPI
-import FileWatch
 import Intake
 import Ledger
 import LedgerCare

@@ -2,7 +2,6 @@ import Intake
 import Ledger
 import LinuxSystem
 import Logging
-import Reports
 import Sidecars
 import UploadCore
 

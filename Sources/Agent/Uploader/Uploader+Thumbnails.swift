@@ -1,4 +1,3 @@
-import Ledger
 import UploadCore
 
 // Carries out what follows from the examination of pictures and videos.

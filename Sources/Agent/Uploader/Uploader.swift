@@ -1,17 +1,11 @@
 import AgentConfiguration
 import AgentSupport
 import ControlAPI
-import Digests
 import FileWatch
-import Intake
 import Ledger
-import LedgerCare
 import LinuxSystem
 import Logging
-import Portrait
 import Remotes
-import Session
-import Sidecars
 import Synchronization
 import UploadCore
 

@@ -1,10 +1,8 @@
 import Intake
 import Ledger
-import LinuxSystem
 import Logging
 import Sidecars
 import Synchronization
-import SystemPackage
 import UploadCore
 
 /// Answers the questions of the path book from disk, ledger and upload machine.

@@ -2,7 +2,6 @@ import AgentTestSupport
 import ControlAPI
 import Foundation
 import Ledger
-import LinuxSystem
 import Logging
 import Sidecars
 import TestSupport

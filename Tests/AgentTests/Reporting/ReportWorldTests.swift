@@ -1,7 +1,6 @@
 import AgentTestSupport
 import Ledger
 import Reports
-import TestSupport
 import Testing
 
 @testable import Agent

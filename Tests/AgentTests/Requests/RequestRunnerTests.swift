@@ -3,7 +3,6 @@ import Digests
 import Foundation
 import Intake
 import Ledger
-import LinuxSystem
 import Logging
 import Synchronization
 import TestSupport

@@ -3,7 +3,6 @@ import Intake
 import Ledger
 import LinuxSystem
 import Synchronization
-import SystemPackage
 import TestSupport
 import Testing
 import UploadCore

@@ -1,11 +1,8 @@
 import AgentConfiguration
 import AgentTestSupport
 import Foundation
-import Intake
-import LinuxSystem
 import Remotes
 import Reports
-import Synchronization
 import TestSupport
 import Testing
 import UploadCore

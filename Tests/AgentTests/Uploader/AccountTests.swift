@@ -1,6 +1,5 @@
 import AgentTestSupport
 import Foundation
-import Ledger
 import LinuxSystem
 import Session
 import TestSupport

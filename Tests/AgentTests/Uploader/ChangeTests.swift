@@ -2,9 +2,7 @@ import AgentTestSupport
 import FileWatch
 import Foundation
 import LinuxSystem
-import SwiftOverlayShims
 import Synchronization
-import SystemPackage
 import TestSupport
 import Testing
 import UploadCore

@@ -2,7 +2,6 @@ import AgentTestSupport
 import FileWatch
 import Foundation
 import Intake
-import LinuxSystem
 import Synchronization
 import TestSupport
 import Testing

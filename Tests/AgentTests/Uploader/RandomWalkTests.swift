@@ -3,7 +3,6 @@ import Foundation
 import Intake
 import Ledger
 import Reports
-import Synchronization
 import TestSupport
 import Testing
 import UploadCore

@@ -1,7 +1,6 @@
 import AgentTestSupport
 import FileWatch
 import Foundation
-import LinuxSystem
 import Reports
 import Sidecars
 import TestSupport

@@ -5,8 +5,6 @@ import TestSupport
 import Testing
 import UploadCore
 
-@testable import Agent
-
 @Suite("Uploader: renames that the kernel did not report as renames")
 struct RenameTests {
     private func rename(_ bench: Bench, _ old: String, to new: String) throws {

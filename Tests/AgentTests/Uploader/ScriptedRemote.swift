@@ -1,4 +1,3 @@
-import AgentTestSupport
 import Synchronization
 import Transport
 import UploadCore

@@ -3,7 +3,6 @@ import FileWatch
 import Foundation
 import Intake
 import Ledger
-import LinuxSystem
 import SystemPackage
 import TestSupport
 import Testing

@@ -1,4 +1,3 @@
-import AgentTestSupport
 import FileWatch
 import Testing
 import UploadCore

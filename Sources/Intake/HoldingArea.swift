@@ -108,11 +108,15 @@ package struct HoldingArea: Sendable {
     }
 
     /// Returns the first free name for a file.
-    package func freeName(for path: RelativePath) throws(Errno) -> RelativePath {
+    ///
+    /// - Parameter reserved: names that other files are about to take.
+    package func freeName(
+        for path: RelativePath, except reserved: Set<RelativePath> = []
+    ) throws(Errno) -> RelativePath {
         let outbox = try root.open()
         for copy in 1...Self.copies {
             let name = path.copy(copy)
-            if try Self.status(of: name, in: outbox) == nil { return name }
+            if !reserved.contains(name), try Self.status(of: name, in: outbox) == nil { return name }
         }
         throw .fileExists
     }

@@ -82,6 +82,7 @@ extension Uploader {
         case .portrait(.handOver(let records, let job)):
             commit([]) { $0.portraits.perform(.handOver(records, job: job), $0.book) }
         case .portrait(let step): portraits.perform(step, book)
+        case .retirement(let path, let step): carryOut(step, on: path)
         case .write, .upload, .reportWhenDurable, .announceGone, .removeSidecar, .park, .renamed, .refuse: break
         }
     }
@@ -111,12 +112,6 @@ extension Uploader {
         if let record = book.drops[path] { return record }
         defer { reportLedgerTrouble() }
         return world.storedRecord(of: path)
-    }
-
-    /// Returns the server's confirmation of a content.
-    func confirmation(of key: ContentKey) -> Confirmation? {
-        defer { reportLedgerTrouble() }
-        return world.confirmation(of: key)
     }
 
     func forEachStoredDrop(_ body: (DropRecord) -> Void) {

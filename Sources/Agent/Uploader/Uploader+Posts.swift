@@ -96,42 +96,6 @@ extension Uploader {
         reporter.logCommit(ofPost: directory, outcome)
         handle(posts: .commitEnded(id: id, revision: revision, outcome))
     }
-
-    // MARK: Posts whose files left the outbox
-
-    /// Moves or deletes the `source.toml` of a confirmed post after its files (`intake.after_upload`).
-    private func retire(post directory: RelativePath) {
-        do throws(Errno) {
-            if parts.afterUpload == .move {
-                try moveOut(directory)
-            } else {
-                try parts.holding.remove(PostPlaces.description(of: directory))
-                handle(posts: .retired(directory))
-                parts.sidecars.remove(source: directory)
-            }
-        } catch {
-            parts.logger.warning(
-                "the files of a post left the outbox, but its source.toml can't; the agent tries again",
-                metadata: ["source": "\(directory)", "reason": "\(error)"])
-        }
-    }
-
-    private func moveOut(_ directory: RelativePath) throws(Errno) {
-        let description = PostPlaces.description(of: directory)
-        let target = try parts.holding.freeName(for: parts.moveTo.appending(description.bytes))
-        guard let report = reports.report(ofPost: directory, movedTo: target.parent) else { return }
-        try parts.holding.move(description, to: target)
-        handle(posts: .retired(directory))
-        let sidecar = RelativePath.root.appending(SourceReport.sidecarName.utf8)
-        if parts.files.isGone(target.parent.appending(sidecar.bytes)) {
-            parts.sidecars.remove(source: directory)
-            parts.sidecars.note(source: report)
-        } else {
-            // An earlier post from a directory of the same name left this sidecar.
-            let free = try parts.holding.freeName(for: target.parent.appending(sidecar.bytes))
-            try parts.holding.move(directory.appending(sidecar.bytes), to: free)
-        }
-    }
 }
 
 extension PostsAction {

@@ -16,7 +16,7 @@ extension Uploader {
         let wall = now.wall
         forEachStoredDrop { record in
             let path = record.path
-            guard book.drops[path] == nil, book.retiring[path] == nil, !book.isAway(path), parts.files.isGone(path)
+            guard book.drops[path] == nil, !book.isRetiring(path), !book.isAway(path), parts.files.isGone(path)
             else { return }
             if record.isPrunable(at: wall, retention: parts.retention) { over.append(record) }
         }

@@ -61,7 +61,7 @@ extension Uploader {
     private func discard(_ stray: StraySidecar) -> Bool {
         switch stray.subject {
         case .file(let path):
-            guard record(of: path) == nil, !book.isHashing(path), book.retiring[path] == nil, !book.isAway(path),
+            guard record(of: path) == nil, !book.isHashing(path), !book.isRetiring(path), !book.isAway(path),
                 parts.files.isGone(path)
             else { return false }
             if stray.isUnfinished { handle(.strayFound(path)) } else { parts.sidecars.discard(stray) }

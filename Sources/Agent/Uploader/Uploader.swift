@@ -47,6 +47,10 @@ actor Uploader {
             remote: parts.remote, sources: parts.sources, files: parts.files, ledger: parts.ledger,
             secret: parts.secret, clock: parts.clock)
     ) { [weak self] news in self?.run { $0.handle(news) } }
+    /// Moves files out of the outbox after their upload.
+    private(set) lazy var retirer = RetirementRunner(
+        holding: parts.holding, files: parts.files, hashPool: parts.hashPool, fate: parts.fate, logger: parts.logger
+    ) { [weak self] path, event in self?.run { $0.handle(.retirement(path, event)) } }
     var reconsider: @Sendable (RelativePath) -> Void = { _ in }
     var commits = CommitOrder()
     var alarm = Alarm()
@@ -69,12 +73,9 @@ actor Uploader {
         self.parts = parts
         portraits = PortraitDesk(parts.portrait?.service)
         let rules = PathBook.Rules(
-            portraitFolder: parts.portrait?.folder, keepsFiles: parts.afterUpload == .keep,
-            retention: parts.retention)
+            portraitFolder: parts.portrait?.folder, fate: parts.fate, retention: parts.retention)
         book = PathBook(rules: rules)
-        posts = Posts(
-            rules: Posts.Rules(
-                paths: rules, deletesFiles: parts.afterUpload == .delete, scope: parts.remote.scope))
+        posts = Posts(rules: Posts.Rules(paths: rules, scope: parts.remote.scope))
         reporter = Reporter(sidecars: parts.sidecars, events: parts.events, logger: parts.logger)
         machine = UploadMachine(limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed)
         status = AgentStatus(

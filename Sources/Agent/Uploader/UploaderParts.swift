@@ -47,4 +47,13 @@ struct UploaderParts: Sendable {
     /// Called after every change that may affect the agent's status. Must be cheap.
     var onChange: @Sendable () -> Void = {}
     var logger: Logger
+
+    /// What happens to files after their upload.
+    var fate: Retirement.Fate {
+        switch afterUpload {
+        case .keep: .stay
+        case .move: .move(to: moveTo)
+        case .delete: .delete
+        }
+    }
 }

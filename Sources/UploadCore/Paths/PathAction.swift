@@ -37,6 +37,8 @@ package enum PathAction: Equatable, Sendable {
     case recovered
     /// Carry out a step of a profile picture.
     case portrait(PortraitStep)
+    /// Carry out a step of a file on its way out of the outbox.
+    case retirement(RelativePath, RetirementStep)
     /// Tell the user why the request has no effect, or none yet.
     case refuse(String)
 }

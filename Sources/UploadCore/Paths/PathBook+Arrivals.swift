@@ -65,11 +65,11 @@ extension PathBook {
 
     /// Whether to hash the file. Returns false if the file is leaving the outbox or the user cancelled it.
     private mutating func mayTake(_ path: RelativePath, _ identity: FileIdentity) -> Bool {
-        if case .held = retiring[path] { return false }
+        if retirement.isHeld(path) { return false }
         guard drops[path] == nil, var record = record(of: path) else { return true }
-        if case .stuck = retiring[path] {
+        if retirement.isStuck(path) {
             if record.identity == identity { return false }
-            retiring[path] = nil
+            retirement.forgetStuck(path)
         }
         guard record.state == .cancelled, !record.wasRemoved else { return true }
         // The user cancelled the path while it was being written. The cancellation applies to the settled file.

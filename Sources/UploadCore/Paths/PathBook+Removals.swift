@@ -2,7 +2,7 @@
 extension PathBook {
     /// Records that a name is gone: a file, or a directory with everything below it.
     mutating func gone(_ path: RelativePath) {
-        guard !outboxIsLost, withdrawn.remove(path) == nil, retiring[path] == nil else { return }
+        guard !outboxIsLost, !retirement.explainsAbsence(of: path) else { return }
         if let record = record(of: path) {
             names.leaves(path, file: record.identity, now: now.monotonic)
         } else if hashing[path] != nil {
@@ -37,7 +37,7 @@ extension PathBook {
         guard var record = record(of: path) else { return }
         switch record.state {
         // The agent removed the file itself.
-        case .done where !record.hasFile || retiring[path] != nil: break
+        case .done where !record.hasFile || retirement.covers(path): break
         case .done, .rejected: forget(path: path)
         case .failed, .cancelled:
             add(.postLost(record))
@@ -95,7 +95,7 @@ extension PathBook {
     mutating func scanned(_ findings: any ScanFindings) {
         hasScanned = true
         guard !outboxIsLost else { return }
-        withdrawn = []
+        retirement.forgetWithdrawnNames()
         for (path, record) in drops where !names.isLeaving(path) && !findings.contains(path) {
             names.leaves(path, file: record.identity, now: now.monotonic)
         }
@@ -109,7 +109,7 @@ extension PathBook {
                 stale.append(record)
             }
         }
-        for record in missed where !names.isLeaving(record.path) && retiring[record.path] == nil {
+        for record in missed where !names.isLeaving(record.path) && !retirement.covers(record.path) {
             names.leaves(record.path, file: record.identity, now: now.monotonic)
         }
         for record in stale { forget(record) }

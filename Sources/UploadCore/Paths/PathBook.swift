@@ -9,16 +9,19 @@ package struct PathBook: Sendable {
     package struct Rules: Sendable {
         /// The folder whose pictures are profile pictures; nil if there is none.
         var portraitFolder: RelativePath?
-        /// Whether files stay in the outbox after their upload.
-        var keepsFiles: Bool
+        /// What happens to files after their upload.
+        var fate: Retirement.Fate
         /// How long an outcome stays visible after its file is gone.
         var retention: Duration
 
-        package init(portraitFolder: RelativePath? = nil, keepsFiles: Bool = true, retention: Duration) {
+        package init(portraitFolder: RelativePath? = nil, fate: Retirement.Fate = .stay, retention: Duration) {
             self.portraitFolder = portraitFolder
-            self.keepsFiles = keepsFiles
+            self.fate = fate
             self.retention = retention
         }
+
+        /// Whether files stay in the outbox after their upload.
+        var keepsFiles: Bool { fate == .stay }
 
         /// Whether the path is in the portrait folder.
         func isPortrait(_ path: RelativePath) -> Bool {
@@ -35,14 +38,6 @@ package struct PathBook: Sendable {
         /// Whether the first scan found the file.
         var isFound: Bool
         var begun: Now
-    }
-
-    /// A file on its way out of the outbox (`intake.after_upload`).
-    package enum Retirement: Sendable {
-        /// The file is in the holding area and is checked.
-        case held(DropRecord)
-        /// The move failed. Retried after each full scan.
-        case stuck
     }
 
     /// How long a name must be gone before the removal counts.
@@ -72,9 +67,7 @@ package struct PathBook: Sendable {
     /// Files that the user cancelled or paused and whose names other files took.
     var displaced = RecentTable<FileIdentity.Mark, DropRecord>(generation: 256)
     /// Files on their way out of the outbox.
-    package var retiring: [RelativePath: Retirement] = [:]
-    /// Names removed by the agent when it moved their files to the holding area. The watch has yet to report them.
-    package var withdrawn: Set<RelativePath> = []
+    package var retirement: Retirement
     /// Mount points below the outbox whose file system is not mounted. Nothing below them counts as removed.
     package internal(set) var lostMounts: Set<RelativePath> = []
     /// Paths of a former outbox in another directory. Their absence from this outbox is not a removal.
@@ -100,6 +93,7 @@ package struct PathBook: Sendable {
     /// Creates an empty book.
     package init(rules: Rules) {
         self.rules = rules
+        retirement = Retirement(fate: rules.fate)
     }
 
     /// Handles an event.
@@ -183,6 +177,7 @@ package struct PathBook: Sendable {
         case .descriptionMissing(let path): names.leaves(path, file: nil, now: now.monotonic)
         case .descriptionFound(let path): names.stays(path)
         case .portrait(let path, let key, let outcome): portrait(path, key, outcome)
+        case .retirement(let path, let event): retire(path, event)
         case .tick: tick()
         }
     }

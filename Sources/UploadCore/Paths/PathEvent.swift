@@ -60,6 +60,8 @@ package enum PathEvent: Sendable {
     case descriptionFound(RelativePath)
     /// The progress or outcome of a profile picture.
     case portrait(RelativePath, ContentKey, PortraitOutcome)
+    /// A file is on its way out of the outbox.
+    case retirement(RelativePath, RetirementEvent)
     /// A deadline may have passed.
     case tick
 }

@@ -61,7 +61,7 @@ extension BookedPostFacts {
 
     package func isLeaving(_ description: RelativePath) -> Bool { book.isLeaving(description) }
 
-    package func isRetiring(_ path: RelativePath) -> Bool { book.retiring[path] != nil }
+    package func isRetiring(_ path: RelativePath) -> Bool { book.isRetiring(path) }
 
     package var isAllPaused: Bool { paths.isAllPaused }
 

@@ -134,7 +134,7 @@ extension Posts {
             !entry.machine.keepsFiles, let post = entry.record.post,
             post.files.keys.allSatisfy({ hasLeft(directory.appending($0.bytes)) })
         else { return false }
-        return !rules.deletesFiles || isOver(entry.record)
+        return rules.paths.fate != .delete || isOver(entry.record)
     }
 
     /// Whether a file has left the outbox. A file in the holding area has not left yet.

@@ -9,14 +9,11 @@ package struct Posts: Sendable {
     package struct Rules: Sendable {
         /// What holds for paths.
         var paths: PathBook.Rules
-        /// Whether files are deleted after their upload (`intake.after_upload`).
-        var deletesFiles: Bool
         /// The scope of the server's confirmations.
         var scope: RemoteScope
 
-        package init(paths: PathBook.Rules, deletesFiles: Bool = false, scope: RemoteScope) {
+        package init(paths: PathBook.Rules, scope: RemoteScope) {
             self.paths = paths
-            self.deletesFiles = deletesFiles
             self.scope = scope
         }
     }

@@ -62,13 +62,17 @@ struct PathStage {
     var history: [String] { past.map { "\($0.event) -> \($0.actions)" } }
     private var lastInode: UInt64 = 0
 
-    init(account: String = "anna") {
+    /// What happens to files after their upload.
+    private let fate: Retirement.Fate
+
+    init(account: String = "anna", fate: Retirement.Fate = .stay) {
         self.account = account
-        (book, posts) = Self.makeValues(account)
+        self.fate = fate
+        (book, posts) = Self.makeValues(account, fate)
     }
 
-    private static func makeValues(_ account: String) -> (PathBook, Posts) {
-        let rules = PathBook.Rules(portraitFolder: "profile", retention: .seconds(3600))
+    private static func makeValues(_ account: String, _ fate: Retirement.Fate) -> (PathBook, Posts) {
+        let rules = PathBook.Rules(portraitFolder: "profile", fate: fate, retention: .seconds(3600))
         var book = PathBook(rules: rules)
         var posts = Posts(rules: Posts.Rules(paths: rules, scope: RemoteScope("test")))
         book.ownership = Ownership(present: account)
@@ -286,7 +290,7 @@ struct PathStage {
     /// Kills and restarts the agent, optionally with another account. Pending news of the watch is lost.
     mutating func restart(as account: String? = nil) {
         self.account = account ?? self.account
-        (book, posts) = Self.makeValues(self.account)
+        (book, posts) = Self.makeValues(self.account, fate)
         restorePosts()
         hashes = []
         news = []

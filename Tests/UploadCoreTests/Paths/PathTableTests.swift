@@ -158,7 +158,7 @@ struct PathTableTests {
 }
 
 extension String {
-    fileprivate func trimmingSuffix(while isTrimmed: (Character) -> Bool) -> String {
+    func trimmingSuffix(while isTrimmed: (Character) -> Bool) -> String {
         var text = self
         while let last = text.last, isTrimmed(last) { text.removeLast() }
         return text

@@ -92,7 +92,7 @@ struct Restoration {
     ///
     /// - Parameter perform: called with what follows from each of the others, one at a time: there may be a million.
     mutating func restoreDrops(_ perform: (Step) -> Void) {
-        let isOtherOutbox = settings.outbox.map { sources.files.identity != $0 } ?? false
+        let isOtherOutbox = KnownOutbox(settings.outbox).differs(from: sources.files.identity)
         let isOtherServer = settings.lastRun.isOtherServer
         let world = world
         world.forEachStoredRecord(within: .root) { record in

@@ -23,7 +23,7 @@ extension Uploader {
         let settings = try RestoredSettings(
             parts.ledger, account: parts.session.account, server: parts.remote.scope.server,
             rules: parts.rules.fingerprint, hasPauseMark: parts.pauseMark?.isSet == true)
-        knownOutbox = settings.outbox
+        knownOutbox = KnownOutbox(settings.outbox)
         status.problems[.ledgerLost] = settings.recoveryNotice
         parts.pauseMark?.set(settings.isPaused)
         // Nothing may begin before everything is restored.

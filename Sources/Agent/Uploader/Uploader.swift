@@ -56,13 +56,15 @@ actor Uploader {
     var alarm = Alarm()
     /// Reports files and posts.
     var reporter: Reporter
-    var knownOutbox: [UInt8]?
+    var knownOutbox = KnownOutbox()
     var unsaved = Unsaved()
     var status: AgentStatus
-    /// Whether a search for stray sidecars is running.
-    var isSweeping = false
-    /// Whether this run searched for sidecars of a former `sidecars.directory`.
-    var hasLeftFormerRoot = false
+    /// Searches for sidecars without a path.
+    private(set) lazy var strays = StraySearch(
+        StraySearch.Parts(
+            sidecars: parts.sidecars, files: parts.files, rules: parts.rules, ledger: parts.ledger, reader: reader,
+            logger: parts.logger)
+    ) { [weak self] news in self?.run { $0.handle(news) } }
     var formerNames = FormerNames()
     /// Queued events of the watch.
     let heard = BoundedQueue<WatchEvent>(capacity: 4096)

@@ -1,0 +1,28 @@
+import Intake
+import UploadCore
+
+/// Answers the questions of `StraySearch` from disk, path book, posts and ledger.
+struct StrayWorld: StrayFacts {
+    let paths: PathWorld
+    let book: PathBook
+    let posts: Posts
+    let outbox: KnownOutbox
+
+    var isWholeOutbox: Bool {
+        outbox.isWhole(paths.files.identity, awaitsFiles: book.outboxIsLost || !book.elsewhere.isEmpty)
+    }
+
+    var lostMounts: Set<RelativePath> { book.lostMounts }
+
+    func isBusy(_ path: RelativePath) -> Bool {
+        book.drops[path] != nil || book.isHashing(path) || book.isRetiring(path) || book.isAway(path)
+    }
+
+    func hasRecord(_ path: RelativePath) -> Bool {
+        !paths.canAnswer(about: path, nil) || paths.storedRecord(of: path) != nil
+    }
+
+    func isPost(_ directory: RelativePath) -> Bool { posts[directory] != nil }
+    func isGone(_ path: RelativePath) -> Bool { paths.files.isGone(path) }
+    func forEachStoredRecord(_ body: (DropRecord) -> Void) { paths.forEachStoredRecord(within: .root, body) }
+}

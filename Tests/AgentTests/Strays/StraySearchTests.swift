@@ -1,0 +1,192 @@
+import AgentTestSupport
+import Foundation
+@testable import Intake
+import Ledger
+import LinuxSystem
+import Logging
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Agent
+@testable import Sidecars
+
+/// A state of outbox and ledger in which every question has a fixed answer.
+private struct FixedFacts: StrayFacts {
+    var isWholeOutbox = true
+    var lostMounts: Set<RelativePath> = []
+    var busy: Set<RelativePath> = []
+    var records: [DropRecord] = []
+    var posts: Set<RelativePath> = []
+    var present: Set<RelativePath> = []
+
+    func isBusy(_ path: RelativePath) -> Bool { busy.contains(path) }
+    func hasRecord(_ path: RelativePath) -> Bool { records.contains { $0.path == path } }
+    func isPost(_ directory: RelativePath) -> Bool { posts.contains(directory) }
+    func isGone(_ path: RelativePath) -> Bool { !present.contains(path) }
+    func forEachStoredRecord(_ body: (DropRecord) -> Void) { records.forEach(body) }
+}
+
+@Suite("Strays")
+struct StraySearchTests {
+    private let path: RelativePath
+    private let post: RelativePath
+    private let ofFile: StraySidecar
+    private let ofPost: StraySidecar
+
+    init() throws {
+        path = try #require(RelativePath("trip/a.jpg"))
+        post = try #require(RelativePath("post"))
+        ofFile = StraySidecar(directory: path.parent, name: [1], subject: .file(path))
+        ofPost = StraySidecar(directory: post, name: [2], subject: .source(post))
+    }
+
+    private func steps(_ strays: [StraySidecar], _ change: (inout FixedFacts) -> Void = { _ in }) -> [StraySearch.Step]
+    {
+        var facts = FixedFacts()
+        change(&facts)
+        return StraySearch.steps(for: strays, facts)
+    }
+
+    @Test("are removed if neither file nor record exists")
+    func discards() {
+        let temporary = StraySidecar(directory: .root, name: [3])
+        #expect(
+            steps([ofFile, ofPost, temporary]) == [.discard(ofFile), .discard(ofPost), .discard(temporary)])
+    }
+
+    @Test("stay while their file or post is known, present or busy")
+    func keeps() {
+        #expect(steps([ofFile]) { $0.busy = [path] } == [])
+        #expect(steps([ofFile]) { $0.present = [path] } == [])
+        #expect(
+            steps([ofFile]) {
+                $0.records = [DropRecord(path: path, state: .done, acceptedAt: WallTime(milliseconds: 0))]
+            } == [])
+        #expect(steps([ofPost]) { $0.posts = [post] } == [])
+        #expect(steps([ofPost]) { $0.busy = [post] } == [])
+        #expect(steps([ofPost]) { $0.present = [PostPlaces.description(of: post)] } == [])
+    }
+
+    @Test("all stay while the outbox is missing or another one")
+    func otherOutbox() {
+        let temporary = StraySidecar(directory: .root, name: [3])
+        #expect(steps([ofFile, ofPost, temporary]) { $0.isWholeOutbox = false } == [])
+    }
+
+    @Test("of an unfinished file turn into the sidecar of a removed file, once")
+    func unfinished() {
+        var stray = ofFile
+        stray.isUnfinished = true
+        #expect(steps([stray, ofFile, stray]) == [.cancelRemoved(path)])
+    }
+
+    @Test("entries expire if their file is gone, their retention is over, and nobody works on their path")
+    func expired() throws {
+        var record = DropRecord(path: path, state: .done, acceptedAt: WallTime(milliseconds: 0))
+        record.finishedAt = WallTime(milliseconds: 0)
+        record.disposal = .deleted
+        let (early, late) = (WallTime(milliseconds: 500), WallTime(milliseconds: 1000))
+        func expired(_ now: WallTime, _ change: (inout FixedFacts) -> Void = { _ in }) -> [RelativePath] {
+            var facts = FixedFacts(records: [record])
+            change(&facts)
+            return facts.expired(at: now, retention: .seconds(1))
+        }
+        #expect(expired(late) == [path])
+        #expect(expired(early) == [])
+        #expect(expired(late) { $0.isWholeOutbox = false } == [])
+        #expect(expired(late) { $0.busy = [path] } == [])
+        #expect(expired(late) { $0.present = [path] } == [])
+        record.disposal = nil
+        #expect(expired(early) == [path], "an entry without an outcome to show expires with its file")
+        record.state = .queued
+        #expect(expired(late) == [])
+    }
+
+    @Test("were written to the place in the ledger, which earlier versions do not name")
+    func formerPlace() {
+        #expect(FormerSidecars(stored: nil, present: nil) == .unrecorded)
+        #expect(FormerSidecars(stored: nil, present: "/b") == .besideFiles)
+        #expect(FormerSidecars(stored: [], present: nil) == .unchanged)
+        #expect(FormerSidecars(stored: [], present: "/b") == .besideFiles)
+        #expect(FormerSidecars(stored: Array("/a".utf8), present: nil) == .tree("/a"))
+        #expect(FormerSidecars(stored: Array("/a".utf8), present: "/b") == .tree("/a"))
+        #expect(FormerSidecars(stored: Array("/b".utf8), present: "/b") == .unchanged)
+    }
+}
+
+@Suite("The search for strays", .timeLimit(.minutes(1)))
+struct StraySearchOnDiskTests {
+    private let place: TemporaryDirectory
+    private let ledger: Ledger
+    private let search: StraySearch
+    private let news: AsyncStream<StraySearch.News>
+
+    init() throws {
+        place = try TemporaryDirectory()
+        try FileManager.default.createDirectory(atPath: place.path("outbox"), withIntermediateDirectories: true)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        ledger = try Ledger(directory: place.path("state"), logger: logger, onTrouble: { _ in })
+        let files = OutboxFiles(root: place.path("outbox"))
+        let sidecars = SidecarWriter(
+            store: SidecarStore(beside: files.outbox), writesRejected: true, clock: HandClock(), logger: logger)
+        let (stream, continuation) = AsyncStream<StraySearch.News>.makeStream()
+        news = stream
+        search = StraySearch(
+            StraySearch.Parts(
+                sidecars: sidecars, files: files, rules: IntakeRules(mediaOnly: false, maxFileSize: 1, ignore: []),
+                ledger: ledger, reader: SerialThread(name: "reader"), logger: logger),
+            report: { continuation.yield($0) })
+    }
+
+    private func next() async throws -> StraySearch.News { try #require(await news.first { _ in true }) }
+
+    private func leaveTemporaryFiles(_ count: Int) throws {
+        for number in 0..<count {
+            let name = String(decoding: SidecarName.temporary(UInt32(number)), as: UTF8.self)
+            try Data().write(to: URL(fileURLWithPath: place.path("outbox/\(name)")))
+        }
+    }
+
+    @Test("hands over many strays in several turns, and runs once at a time")
+    func turns() async throws {
+        try leaveTemporaryFiles(300)
+        search.begin(FixedFacts())
+        search.begin(FixedFacts())
+        #expect(search.handle(try await next(), FixedFacts()).count == 256)
+        let rest = search.handle(try await next(), FixedFacts())
+        #expect(rest.count == 45, "44 strays, and the place of the sidecars for the ledger")
+        #expect(rest.last == .write(.setting(LedgerSetting.sidecarRoot, [])))
+        search.begin(FixedFacts())
+        guard case .found(let again) = try await next() else {
+            Issue.record("another search must have begun")
+            return
+        }
+        #expect(again.count == 300, "nothing removed them")
+    }
+
+    @Test("removes nothing if the outbox was exchanged meanwhile")
+    func exchanged() async throws {
+        try leaveTemporaryFiles(1)
+        search.begin(FixedFacts())
+        #expect(search.handle(try await next(), FixedFacts(isWholeOutbox: false)) == [])
+        search.begin(FixedFacts(isWholeOutbox: false))
+        search.begin(FixedFacts())
+        #expect(!search.handle(try await next(), FixedFacts()).isEmpty)
+    }
+
+    @Test("clears the former tree of sidecars, then stores the present place")
+    func formerPlace() async throws {
+        let former = place.path("former")
+        try FileManager.default.createDirectory(atPath: former, withIntermediateDirectories: true)
+        await ledger.commit([.setting(LedgerSetting.sidecarRoot, Array(former.utf8))])
+        search.begin(FixedFacts())
+        #expect(search.handle(try await next(), FixedFacts()) == [])
+        guard case .leftFormerPlace = try await next() else {
+            Issue.record("the former tree must have been searched")
+            return
+        }
+        let write = LedgerWrite.setting(LedgerSetting.sidecarRoot, [])
+        #expect(search.handle(.leftFormerPlace, FixedFacts()) == [.write(write)])
+    }
+}

@@ -45,25 +45,25 @@ final class AgentBackend: ControlBackend, SourceBackend {
     // MARK: Health
 
     func health() async -> AgentHealth {
-        let ended = await endedCounts()
-        var (status, figures) = await uploader.ask { ($1, $0.figures(files: ended)) }
+        let resting = await restingCounts()
+        var (status, figures) = await uploader.ask { ($1, $0.figures(files: resting)) }
         figures.token = session.origin
         figures.account = session.account.name
         return status.health(figures, at: clock.now.monotonic)
     }
 
-    /// Returns the number of paths in each final state, at most some seconds old.
-    private func endedCounts() async -> [FileState: Int] {
+    /// Returns the number of paths that nothing is under way for, by state, at most some seconds old.
+    private func restingCounts() async -> [FileState: Int] {
         if let recent = counts.withLock({ $0.counts(at: clock.now.monotonic) }) { return recent }
-        let ended = await uploader.ask { world, _ in world.ended }
-        let found = await onReader { ended.counts() }
+        let resting = await uploader.ask { world, _ in world.resting }
+        let found = await onReader { resting.counts() }
         counts.withLock { $0.store(found, at: clock.now.monotonic) }
         return found
     }
 
     func metrics() async -> AgentMetrics {
-        let (active, ended) = await uploader.ask { world, _ in (world.activeCounts(), world.ended) }
-        let files = await onReader { ended.counts() }.merging(active) { $0 + $1 }
+        let (active, resting) = await uploader.ask { world, _ in (world.activeCounts(), world.resting) }
+        let files = await onReader { resting.counts() }.merging(active) { $0 + $1 }
         var (status, figures) = await uploader.ask { ($1, $0.figures(files: files)) }
         figures.watch = watchCounters()
         figures.ledger = try? ledger.statistics()
@@ -79,16 +79,11 @@ final class AgentBackend: ControlBackend, SourceBackend {
     // MARK: Files
 
     func files(in states: Set<FileState>?) async -> [FileReport] {
-        let includesEnded = states?.contains(where: \.isFinal) ?? true
-        let (active, ended, context, posts) = await uploader.ask { world, _ in
-            (world.activeReports(), includesEnded ? world.ended : nil, world.context, world.posts)
+        let (active, resting, context, posts) = await uploader.ask { world, _ in
+            (world.activeReports(), world.resting, world.context, world.posts)
         }
-        guard let ended else { return Self.list(active, in: states, posts) }
-        return await onReader {
-            var reports = active
-            ended.forEach { reports.append(context.report($0)) }
-            return Self.list(reports, in: states, posts)
-        }
+        guard resting.mayContain(states) else { return Self.list(active, in: states, posts) }
+        return await onReader { Self.list(active + resting.reports(context), in: states, posts) }
     }
 
     /// Returns the reports in the given states, with their posts, sorted by path.

@@ -30,6 +30,15 @@ struct ReportContext: Sendable {
         }
         return report
     }
+
+    /// Fills in the state of a path that waits for an upload in the backlog.
+    func describe(_ backlog: UploadView, in report: inout FileReport) {
+        report.state = backlog.state
+        report.nextAttemptAt = backlog.nextAttemptAt
+        report.error = backlog.error
+        report.fragments = .init(total: traits.plan(for: report.size ?? 0).count, finished: 0)
+        report.progress = 0
+    }
 }
 
 extension FileReport {

@@ -34,7 +34,16 @@ extension ReportWorld {
     /// Returns the paths that an action on everything changes. All other paths are in the wanted state already.
     private func allPaths(for action: UserAction) -> [RelativePath] {
         switch action {
-        case .cancel: return book.drops.values.filter { !posts.isInDraft($0) }.map(\.path)
+        case .cancel:
+            let active = book.drops.values.filter { !posts.isInDraft($0) }.map(\.path)
+            guard paths.hasBacklog else { return active }
+            var waiting: [RelativePath] = []
+            paths.forEachStoredRecord(within: .root) { record in
+                if !record.state.isFinal, book.drops[record.path] == nil, !posts.isInDraft(record) {
+                    waiting.append(record.path)
+                }
+            }
+            return active + waiting
         case .resume: return book.drops.values.filter { book.isPaused($0) }.map(\.path)
         case .retry:
             var found = book.drops.values.filter { report(of: $0).state == .waiting }.map(\.path)
@@ -53,8 +62,8 @@ extension ReportWorld {
 
     /// Returns the records of the files with a content, in no particular order.
     private func records(of key: ContentKey) -> [DropRecord] {
-        let stored = (try? paths.ledger.drops(of: key)) ?? []
-        let all = Set(book.drops.values.filter { $0.key == key }.map(\.path)).union(stored)
+        let stored = (try? paths.stored.records(of: key)) ?? []
+        let all = Set(book.drops.values.filter { $0.key == key }.map(\.path)).union(stored.map(\.path))
         return all.compactMap(record).filter { $0.key == key && !$0.isTrace }
     }
 
@@ -73,11 +82,14 @@ extension ReportWorld {
         records(of: key).map(report(of:)).sorted { $0.path < $1.path }
     }
 
-    /// Returns the reports of all paths that are in no final state, in no particular order.
+    /// Returns the reports of all paths that are under way, in no particular order.
     func activeReports() -> [FileReport] { book.drops.values.map(report(of:)) }
 
-    /// The paths in final states.
-    var ended: EndedDrops { EndedDrops(paths.ledger, unsaved: paths.unsaved, active: book.drops) }
+    /// The paths that nothing is under way for.
+    var resting: RestingDrops {
+        RestingDrops(
+            paths.ledger, unsaved: paths.unsaved, active: book.drops, backlog: paths.machine.backlogView)
+    }
 
     // MARK: Figures
 
@@ -85,13 +97,22 @@ extension ReportWorld {
     ///
     /// - Parameter files: number of paths by state.
     func figures(files: [FileState: Int] = [:]) -> AgentStatus.Figures {
-        AgentStatus.Figures(
-            files: files, active: book.drops.count, uploads: paths.machine.keys.count, requestsInFlight: requestCount,
+        let backlog = backlogCount
+        return AgentStatus.Figures(
+            files: files, active: book.drops.count + backlog, uploads: paths.machine.keys.count + backlog,
+            requestsInFlight: requestCount,
             hashQueue: book.hashCount, bytesPerSecond: transfers.bytesPerSecond(at: now),
             isPaused: paths.machine.isPaused, hasScanned: book.hasScanned)
     }
 
-    /// Counts the paths that are in no final state by the state in their reports.
+    /// The number of paths in the backlog. The ledger's counter makes this cheap; changes that are not durable yet may
+    /// be missing.
+    private var backlogCount: Int {
+        guard paths.hasBacklog, let stored = (try? paths.ledger.counts())?[.queued] else { return 0 }
+        return max(0, stored - book.drops.values.count { $0.state == .queued && $0.key != nil })
+    }
+
+    /// Counts the paths that are under way by the state in their reports.
     func activeCounts() -> [FileState: Int] {
         var counts: [FileState: Int] = [:]
         for record in book.drops.values { counts[report(of: record).state, default: 0] += 1 }
@@ -99,13 +120,14 @@ extension ReportWorld {
     }
 
     /// Counts the paths that are in no final state by the state in record and upload machine. Cheaper than
-    /// `activeCounts`.
+    /// `activeCounts`, and includes the backlog.
     func roughCounts() -> [FileState: Int] {
         var counts: [FileState: Int] = [:]
         for record in book.drops.values {
             let view = record.key.flatMap { paths.machine.view(of: $0, from: record.path) }
             counts[view?.state ?? record.state, default: 0] += 1
         }
+        if let state = paths.machine.backlogView?.state { counts[state, default: 0] += backlogCount }
         return counts
     }
 }

@@ -39,6 +39,8 @@ struct ReportWorld: Sendable {
             if record.state == .hashing { report.hashed = book.bytesHashed(of: record.path) }
         } else if let portrait = portraits[record.path] {
             report.describe(portrait)
+        } else if let key = record.key, paths.machine.record(of: key) == nil, let backlog = paths.machine.backlogView {
+            if record.state == .queued { context.describe(backlog, in: &report) }
         } else if let key = record.key, let view = paths.machine.view(of: key, from: record.path) {
             report.describe(view)
             guard view.state == .uploading else { return }

@@ -67,7 +67,9 @@ final class RequestRunner {
                 requests.removeValue(forKey: id)?.cancel()
                 figures.end(id)
             }
-        case .write, .ended, .takeAgain, .commitEnded, .commitChanged, .changed, .allChanged, .serverTrouble: break
+        case .write, .ended, .takeAgain, .commitEnded, .commitChanged, .broughtIn, .leftToLedger, .changed, .allChanged,
+            .serverTrouble:
+            break
         }
         return []
     }

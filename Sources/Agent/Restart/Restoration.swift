@@ -19,7 +19,7 @@ struct Restoration {
         var rules: IntakeRules
         var scope: RemoteScope
         /// Keeps ledger errors that do not stop the start.
-        var trouble: PathWorld.Trouble
+        var trouble: LedgerView.Trouble
         var now: Now
         var logger: Logger
     }
@@ -43,8 +43,12 @@ struct Restoration {
 
     private let sources: Sources
     private let settings: RestoredSettings
-    /// The waiters of each content whose upload is not restored yet.
-    private var waiters: [ContentKey: [RestoredWaiter]] = [:]
+    /// The acknowledgements that the last run could not store in the ledger.
+    private let logged: [ContentKey: [AcknowledgementLog.Entry]]
+    /// The uploads that the machine must hold: nothing else would report that a path is paused.
+    private var held: Set<ContentKey> = []
+    /// The paths without an upload for this server and account.
+    private var orphans: [ContentKey: [DropRecord]] = [:]
 
     /// Reads the posts. `restoreDrops` and then `restoreUploads` follow.
     ///
@@ -57,6 +61,7 @@ struct Restoration {
     ) throws(LedgerError) {
         (self.sources, self.settings) = (sources, settings)
         (self.book, self.posts, self.machine) = (book, posts, machine)
+        logged = Self.loggedAcknowledgements(sources)
         self.book.ownership = settings.lastRun.ownership
         self.book.isRecovering = settings.recoveryNotice != nil
         self.posts.ownership = settings.lastRun.ownership
@@ -65,8 +70,14 @@ struct Restoration {
 
     private var world: PathWorld {
         PathWorld(
-            files: sources.files, ledger: sources.ledger, unsaved: Unsaved(), machine: machine, scope: sources.scope,
-            sidecars: sources.sidecars, trouble: sources.trouble, logger: sources.logger)
+            files: sources.files, stored: stored, machine: machine, sidecars: sources.sidecars,
+            portraitFolder: book.rules.portraitFolder)
+    }
+
+    private var stored: LedgerView {
+        LedgerView(
+            ledger: sources.ledger, unsaved: Unsaved(), scope: sources.scope, trouble: sources.trouble,
+            logger: sources.logger)
     }
 
     // MARK: Posts
@@ -88,87 +99,111 @@ struct Restoration {
 
     // MARK: Paths
 
-    /// Restores the paths that are not in a final state.
+    /// Judges all paths. Paths that wait for an upload stay in the ledger until the machine reads the upload.
     ///
-    /// - Parameter perform: called with what follows from each of the others, one at a time: there may be a million.
+    /// - Parameter perform: called with what follows from each path at rest, one at a time: there may be a million.
     mutating func restoreDrops(_ perform: (Step) -> Void) {
         let isOtherOutbox = KnownOutbox(settings.outbox).differs(from: sources.files.identity)
         let isOtherServer = settings.lastRun.isOtherServer
-        let world = world
-        world.forEachStoredRecord(within: .root) { record in
+        let stored = stored
+        stored.forEachRecord(within: .root) { record in
             switch book.restore(record, isOtherServer: isOtherServer, judgesAgain: settings.judgesAgain) {
-            case .waits(var waiter):
-                waiter.paused = waiter.paused || posts.holds(record)
-                if let key = record.key { waiters[key, default: []].append(waiter) }
+            case .waits(let waiter):
+                guard let key = record.key else { return }
+                if isOrphan(key, stored) { return orphans[key, default: []].append(record) }
+                if waiter.paused || posts.holds(record) { held.insert(key) }
             case .parked(let account): parked.add(record, of: account)
             case .underWay: break
             case .forgotten: writes.append(.forgetDrop(record.path))
             case .ended:
                 if !record.isTrace, !isOtherOutbox { perform(.repairSidecar(record)) }
                 perform(.examine(record))
-                if case .moved(let old) = record.disposal, world.storedRecord(of: old) == nil {
+                if case .moved(let old) = record.disposal, stored.record(of: old) == nil {
                     perform(.removeSidecar(old))
                 }
             }
         }
     }
 
+    /// Whether this server and account have no upload of a content. False if the ledger can't be read.
+    private func isOrphan(_ key: ContentKey, _ stored: LedgerView) -> Bool {
+        do throws(LedgerError) {
+            return try stored.upload(of: key) == nil
+        } catch {
+            sources.trouble.note(error)
+            return false
+        }
+    }
+
     // MARK: Uploads
 
-    /// Restores the uploads that paths of the present account wait for, parks those of other accounts, and drops the
-    /// rest. Paths without an upload start over.
+    /// Leaves the uploads of the present account to the machine as its backlog, except those that it must hold, and
+    /// parks those of other accounts. Paths without an upload start over.
     mutating func restoreUploads() throws(LedgerError) {
-        let logged = loggedAcknowledgements()
-        var failure: LedgerError?
+        var places: (first: QueuePlace, last: QueuePlace)?
         try sources.ledger.forEachUpload { record in
-            do throws(LedgerError) {
-                try restore(record, logged[record.key] ?? [])
-            } catch {
-                failure = error
+            if record.scope == sources.scope {
+                let known = places ?? (record.place, record.place)
+                places = (min(known.first, record.place), max(known.last, record.place))
+            } else {
+                park(record)
             }
-            return failure == nil
+            return true
         }
-        if let failure { throw failure }
+        for key in held.union(logged.keys).sorted() { try hold(key) }
         try sources.ledger.forEachParked { record, acknowledged, receipts in
             restoreParked(record, acknowledged, receipts)
             return true
         }
         startOver()
+        if let places { machine.restoreBacklog(from: places.first, to: places.last) }
         machine.restoreRemovals(try pendingRemovals())
     }
 
-    private mutating func restore(
-        _ record: UploadRecord, _ logged: [AcknowledgementLog.Entry]
-    ) throws(LedgerError) {
-        let isMine = record.scope == sources.scope
-        guard isMine ? waiters[record.key] != nil : parked.isWanted(record.key) else {
-            writes.append(.forgetUpload(record.key))
-            return
+    /// Has the machine hold an upload, with the acknowledgements that the ledger lacks.
+    private mutating func hold(_ key: ContentKey) throws(LedgerError) {
+        guard let record = try stored.upload(of: key) else { return }
+        var upload = try BacklogWorld(stored: stored, book: book, posts: posts).upload(record)
+        for entry in logged[key] ?? [] where entry.belongs(to: record) {
+            guard upload.acknowledged.insert(entry.fragment) else { continue }
+            let page = FragmentPage(of: entry.fragment, in: upload.acknowledged, receipts: upload.receipts)
+            writes.append(.fragments(key, page))
         }
-        var (acknowledged, receipts) = try sources.ledger.fragments(of: record.key, plan: record.plan)
-        for entry in logged where entry.belongs(to: record) {
-            guard acknowledged.insert(entry.fragment) else { continue }
-            let page = FragmentPage(of: entry.fragment, in: acknowledged, receipts: receipts)
-            writes.append(.fragments(record.key, page))
+        hold(upload, try stored.records(of: key))
+    }
+
+    private mutating func hold(_ upload: StoredUpload, _ records: [DropRecord]) {
+        machine.restore(
+            upload.record, acknowledged: upload.acknowledged, receipts: upload.receipts, waiters: upload.waiters,
+            now: sources.now)
+        let waiting = Set(upload.waiters.map(\.path))
+        for record in records where waiting.contains(record.path) { book.bringIn(record) }
+    }
+
+    /// Parks an upload of another account, unless no path waits for it.
+    private mutating func park(_ record: UploadRecord) {
+        guard parked.isWanted(record.key) else { return writes.append(.forgetUpload(record.key)) }
+        writes.append(.park(record.key))
+        let fragments = stored.asked { () throws(LedgerError) in
+            try sources.ledger.fragments(of: record.key, plan: record.plan)
         }
-        if isMine, let paths = waiters.removeValue(forKey: record.key) {
-            machine.restore(record, acknowledged: acknowledged, receipts: receipts, waiters: paths, now: sources.now)
-        } else {
-            writes.append(.park(record.key))
-            keepParked(record, acknowledged)
-        }
+        keepParked(record, fragments?.acknowledged ?? FragmentSet())
     }
 
     /// Resumes a parked upload of the present account. Keeps another account's upload parked.
     private mutating func restoreParked(
         _ record: UploadRecord, _ acknowledged: FragmentSet, _ receipts: [Int: String]
     ) {
-        if record.scope == sources.scope, let paths = waiters.removeValue(forKey: record.key) {
-            writes.append(.unpark(record.key, record.scope))
-            machine.restore(record, acknowledged: acknowledged, receipts: receipts, waiters: paths, now: sources.now)
-        } else {
-            keepParked(record, acknowledged)
+        guard record.scope == sources.scope, let paths = orphans.removeValue(forKey: record.key) else {
+            return keepParked(record, acknowledged)
         }
+        writes.append(.unpark(record.key, record.scope))
+        let waiters = paths.map { drop in
+            RestoredWaiter(
+                path: drop.path, paused: drop.state == .paused || posts.holds(drop), joinedLater: drop.deduplicated)
+        }
+        hold(
+            StoredUpload(record: record, acknowledged: acknowledged, receipts: receipts, waiters: waiters), paths)
     }
 
     /// Keeps an upload parked, unless no path waits for it.
@@ -180,13 +215,13 @@ struct Restoration {
 
     /// Queues paths without an upload for this server and account for a new hash.
     private mutating func startOver() {
-        let paths = waiters.values.joined().map(\.path)
-        waiters = [:]
-        for case .write(let write) in book.startOver(paths, now: sources.now, facts: world) { writes.append(write) }
+        let records = orphans.values.flatMap(\.self)
+        orphans = [:]
+        for case .write(let write) in book.startOver(records, now: sources.now, facts: world) { writes.append(write) }
     }
 
     /// Returns the acknowledgements that the last run could not store in the ledger.
-    private func loggedAcknowledgements() -> [ContentKey: [AcknowledgementLog.Entry]] {
+    private static func loggedAcknowledgements(_ sources: Sources) -> [ContentKey: [AcknowledgementLog.Entry]] {
         do {
             return Dictionary(grouping: try sources.acknowledgements.entries(), by: \.key)
         } catch {

@@ -47,7 +47,7 @@ struct CommitOrder: Sendable {
         switch action {
         case .send(_, let key, _, _): return changes[key] == nil
         case .finish(_, let keys): return keys.allSatisfy { changes[$0] == nil }
-        case .changed, .allChanged, .commitChanged, .serverTrouble, .write: return true
+        case .broughtIn, .leftToLedger, .changed, .allChanged, .commitChanged, .serverTrouble, .write: return true
         case .register, .resume, .remove, .commit, .cancel, .ended, .commitEnded, .takeAgain: return false
         }
     }

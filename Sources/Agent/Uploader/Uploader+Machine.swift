@@ -7,9 +7,12 @@ extension Uploader {
         _ actions: [MachineAction], reporting paths: [RelativePath] = [], telling files: [RelativePath] = []
     ) {
         var changed: Set<ContentKey> = []
+        var left: [RelativePath] = []
         for action in actions {
             switch action {
             case .write: break
+            case .leftToLedger(_, let paths): left += paths
+            case .broughtIn(_, let paths): for path in paths { if let record = book.drops[path] { examine(record) } }
             case .register, .resume, .send, .finish, .remove, .commit, .cancel: request(action)
             case .ended(let path, let key, _, _): ended(path, key)
             case .takeAgain(let path, let key): takeAgain(path, key)
@@ -22,7 +25,7 @@ extension Uploader {
             case .serverTrouble(let error): perform(SessionSteps.serverTrouble(error))
             }
         }
-        report(changed.flatMap { machine.waiters(of: $0) })
+        report(changed.flatMap { machine.waiters(of: $0) } + left)
         for key in changed { runner.closeIdleFile(of: key, uploads) }
         report(paths)
         for path in Set(files).sorted() { tellPost(of: path) }

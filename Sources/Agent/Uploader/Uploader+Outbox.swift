@@ -25,7 +25,7 @@ extension Uploader {
     /// Handles the findings of a full scan.
     func foundInOutbox(_ findings: any ScanFindings) {
         let descriptions = Set(posts.descriptions)
-        book.findElsewhere(findings, isPost: descriptions.contains)
+        book.findElsewhere(findings, facts: world, isPost: descriptions.contains)
         reporter.writeWithheld(reports)
         let writes = knownOutbox.adopt(parts.files.identity, awaitsFiles: !book.elsewhere.isEmpty)
         if !writes.isEmpty { process([], writes: writes) }

@@ -11,8 +11,41 @@ extension Uploader {
     /// What the path book may ask at this moment.
     var world: PathWorld {
         PathWorld(
-            files: parts.files, ledger: parts.ledger, unsaved: unsaved, machine: machine, scope: parts.remote.scope,
-            sidecars: parts.sidecars, trouble: ledgerTrouble, logger: parts.logger)
+            files: parts.files, stored: stored, machine: machine, sidecars: parts.sidecars,
+            portraitFolder: parts.portrait?.folder)
+    }
+
+    /// The ledger's content at this moment, including changes that are not durable yet.
+    var stored: LedgerView {
+        LedgerView(
+            ledger: parts.ledger, unsaved: unsaved, scope: parts.remote.scope, trouble: ledgerTrouble,
+            logger: parts.logger)
+    }
+
+    /// Holds the records of paths whose upload the upload machine holds from now on, or no longer.
+    ///
+    /// - Parameter writes: changes that the ledger view does not include yet.
+    func follow(_ actions: [MachineAction], _ writes: [LedgerWrite]) {
+        guard actions.contains(where: \.movesWindow) else { return }
+        var changes: [RelativePath: DropRecord?] = [:]
+        for write in writes {
+            switch write {
+            case .drop(let record): changes[record.path] = .some(record)
+            case .forgetDrop(let path): changes[path] = .some(nil)
+            default: break
+            }
+        }
+        for action in actions {
+            switch action {
+            case .leftToLedger(let key, let paths): book.leaveToLedger(paths, waitingFor: key)
+            case .broughtIn(let key, let paths):
+                for path in paths where book.drops[path] == nil {
+                    let record = if let change = changes[path] { change } else { stored.record(of: path) }
+                    if let record, record.key == key { book.bringIn(record) }
+                }
+            default: break
+            }
+        }
     }
 
     /// Passes an event to the path book and carries out its decisions.
@@ -38,7 +71,7 @@ extension Uploader {
             case .write(let write):
                 writes.append(write)
                 if case .drop(let record) = write { changed.append(record.path) }
-            case .upload(let event): events.append(posts.held(event) { book.drops[$0] })
+            case .upload(let event): events.append(posts.held(event) { record(of: $0) })
             case .reportWhenDurable(let path): told.append(path)
             default: prepare(action)
             }
@@ -117,5 +150,15 @@ extension Uploader {
     func forEachStoredDrop(_ body: (DropRecord) -> Void) {
         defer { reportLedgerTrouble() }
         world.forEachStoredRecord(within: .root, body)
+    }
+}
+
+extension MachineAction {
+    /// Whether the machine holds an upload from now on, or no longer.
+    fileprivate var movesWindow: Bool {
+        switch self {
+        case .broughtIn, .leftToLedger: true
+        default: false
+        }
     }
 }

@@ -27,7 +27,7 @@ extension Uploader {
     /// one.
     func takeOverNobodys() {
         guard let present = ownership.present else { return }
-        let writes = book.giveNobodys(to: present)
+        let writes = book.giveNobodys(to: present, facts: world)
         if !writes.isEmpty { process([], writes: writes) }
         handle(posts: .signedIn(present))
     }

@@ -28,6 +28,7 @@ extension Uploader {
         parts.pauseMark?.set(settings.isPaused)
         // Nothing may begin before everything is restored.
         commit(try restore(settings))
+        await parts.ledger.commit([])
         recogniseOutbox()
         let isSignedOut = parts.session.isSignedOut
         process(settings.events(posts.gatherAll(), isSignedOut: isSignedOut), writes: settings.writes)
@@ -36,6 +37,7 @@ extension Uploader {
         if !isSignedOut { takeOverNobodys() }
         report(book.drops.keys)
         for record in book.drops.values { examine(record) }
+        reportBacklog()
         await parts.ledger.commit([])
         startPortrait()
         parts.acknowledgements.clear()
@@ -50,8 +52,8 @@ extension Uploader {
             sidecars: parts.sidecars, rules: parts.rules, scope: parts.remote.scope, trouble: ledgerTrouble, now: now,
             logger: parts.logger)
         var lastRun = try Restoration(sources, settings, book: book, posts: posts, machine: machine)
-        // Reports of files name their posts.
-        posts = lastRun.posts
+        // Reports of files name their posts and owners.
+        (book, posts) = (lastRun.book, lastRun.posts)
         let world = reports
         lastRun.restoreDrops { step in
             switch step {
@@ -63,6 +65,19 @@ extension Uploader {
         try lastRun.restoreUploads()
         (book, machine, parked) = (lastRun.book, lastRun.machine, lastRun.parked)
         return lastRun.writes
+    }
+
+    /// Reports the paths of the backlog that have no sidecar. A kill may have prevented it.
+    private func reportBacklog() {
+        guard machine.hasBacklog, book.elsewhere.isEmpty else { return }
+        let resting = reports.resting
+        reader.run { [weak self, sidecars = parts.sidecars] in
+            var missing: [RelativePath] = []
+            resting.forEach { record in
+                if !record.state.isFinal, !sidecars.isThere(for: record.path) { missing.append(record.path) }
+            }
+            self?.run { [missing] in $0.report(missing) }
+        }
     }
 
     /// Starts the portrait service with the pictures that were under way when the agent ended.

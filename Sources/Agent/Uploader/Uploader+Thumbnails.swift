@@ -40,5 +40,8 @@ extension Uploader {
         if changes.isEmpty { return }
         commit(changes.map { book.keep($0.record) }, isAside: true)
         report(changes.filter(\.isShown).map(\.record.path))
+        if machine.hasBacklog, machine.record(of: key) == nil {
+            book.leaveToLedger(changes.map(\.record.path), waitingFor: key)
+        }
     }
 }

@@ -20,6 +20,9 @@ actor Uploader {
     let thread = SerialThread(name: "uploader")
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
+    /// How many waiting uploads the upload machine holds: enough for many batches of registrations.
+    static let window = 4096
+
     let parts: Parts
     nonisolated var events: EventHub { parts.events }
     /// Thread that walks through the ledger for queries.
@@ -28,7 +31,7 @@ actor Uploader {
     /// The state of the paths under way.
     var book: PathBook
     /// Ledger errors that occurred while the path book asked.
-    let ledgerTrouble = PathWorld.Trouble()
+    let ledgerTrouble = LedgerView.Trouble()
     /// Uploads of accounts that are not signed in.
     var parked = ParkedUploads()
     /// Examines pictures and videos; `nil` if the configuration disables it.
@@ -71,7 +74,7 @@ actor Uploader {
     var intake = WatchIntake()
 
     /// Creates an uploader. `start` restores the state from the ledger.
-    init(parts: Parts, limits: UploadLimits, seed: UInt64) {
+    init(parts: Parts, limits: UploadLimits, seed: UInt64, window: Int = Uploader.window) {
         self.parts = parts
         portraits = PortraitDesk(parts.portrait?.service)
         let rules = PathBook.Rules(
@@ -79,7 +82,9 @@ actor Uploader {
         book = PathBook(rules: rules)
         posts = Posts(rules: Posts.Rules(paths: rules, scope: parts.remote.scope))
         reporter = Reporter(sidecars: parts.sidecars, events: parts.events, logger: parts.logger)
-        machine = UploadMachine(limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed)
+        machine = UploadMachine(
+            limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed,
+            window: window)
         status = AgentStatus(
             version: parts.version, processID: parts.processID, startedAt: parts.clock.now.monotonic,
             events: parts.events)
@@ -115,7 +120,7 @@ actor Uploader {
         telling files: [RelativePath] = []
     ) {
         let now = self.now
-        let actions = machine.handle(events, now: now)
+        let actions = decide(events, now: now)
         var writes = writes
         for event in events { writes += parked.take(event) }
         portraits.pass(events)
@@ -127,6 +132,7 @@ actor Uploader {
             default: break
             }
         }
+        follow(actions, writes)
         if paths.isEmpty, parts.acknowledgements.append(events, writes, { machine.record(of: $0) }) {
             commit(writes, isAside: true)
             let (ready, waiting) = commits.split(actions)
@@ -139,6 +145,13 @@ actor Uploader {
         }
         setAlarm()
         parts.onChange()
+    }
+
+    private func decide(_ events: [MachineEvent], now: Now) -> [MachineAction] {
+        guard machine.hasBacklog else { return machine.handle(events, now: now) }
+        let backlog = BacklogWorld(stored: stored, book: book, posts: posts)
+        defer { if let error = ledgerTrouble.take() { ledgerFailed(error) } }
+        return machine.handle(events, now: now, stored: backlog)
     }
 
     /// Makes changes durable, then does the work.

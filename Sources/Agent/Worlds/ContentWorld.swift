@@ -10,14 +10,14 @@ struct ContentWorld: ContentFacts {
     let active: PathMap<DropRecord>
 
     func records(of key: ContentKey) throws(LedgerError) -> [DropRecord] {
-        let stored = try world.ledger.drops(of: key)
-        let paths = Set(world.machine.waiters(of: key)).union(world.unsaved.paths(of: key)).union(stored)
-        return paths.compactMap { active[$0] ?? world.storedRecord(of: $0) }.filter { $0.key == key }
+        let stored = try world.stored.records(of: key).map(\.path)
+        return Set(world.machine.waiters(of: key)).union(stored).compactMap { active[$0] ?? world.storedRecord(of: $0) }
+            .filter { $0.key == key }
     }
 
     func isHeld(_ key: ContentKey) throws(LedgerError) -> Bool {
         if !world.machine.waiters(of: key).isEmpty { return true }
-        return try world.storedRecord(holding: key) != nil
+        return try world.stored.anyRecord(of: key) != nil
     }
 
     func open(_ record: DropRecord) -> SharedDescriptor? {

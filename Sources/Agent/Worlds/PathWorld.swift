@@ -1,79 +1,51 @@
 import Intake
 import Ledger
-import Logging
+import LinuxSystem
 import Sidecars
-import Synchronization
 import UploadCore
 
 /// Answers the questions of the path book from disk, ledger and upload machine.
 struct PathWorld: PathFacts {
-    /// Keeps the ledger error that occurred while the path book asked.
-    final class Trouble: Sendable {
-        private let error = Mutex<LedgerError?>(nil)
-
-        func note(_ error: LedgerError) { self.error.withLock { $0 = error } }
-        func take() -> LedgerError? { error.withLock { $0.take() } }
-    }
-
     let files: OutboxFiles
-    let ledger: Ledger
-    let unsaved: Unsaved
+    let stored: LedgerView
     let machine: UploadMachine
-    let scope: RemoteScope
     let sidecars: SidecarWriter
-    let trouble: Trouble
-    let logger: Logger
+    /// The folder whose pictures are profile pictures.
+    let portraitFolder: RelativePath?
+
+    var ledger: Ledger { stored.ledger }
+    var unsaved: Unsaved { stored.unsaved }
 
     func look(at path: RelativePath) -> FileLook { files.look(at: path) }
 
-    func storedRecord(of path: RelativePath) -> DropRecord? {
-        if unsaved.covers(path) { return unsaved.drop(at: path) }
-        return asked { () throws(LedgerError) in try ledger.drop(at: path) }
-    }
+    // MARK: The ledger
+
+    func storedRecord(of path: RelativePath) -> DropRecord? { stored.record(of: path) }
 
     func forEachStoredRecord(within directory: RelativePath, _ body: (DropRecord) -> Void) {
-        for record in unsaved.records(within: directory) { body(record) }
-        let damaged: (LedgerError) -> Void = { error in
-            logger.error("a record of the ledger is damaged", metadata: ["reason": "\(error)"])
-        }
-        asked { () throws(LedgerError) in
-            try ledger.forEachDrop(
-                within: directory,
-                { record in
-                    if !unsaved.covers(record.path) { body(record) }
-                    return true
-                }, damaged: damaged)
-        }
+        stored.forEachRecord(within: directory, body)
     }
 
     func anyStoredRecord(of key: ContentKey) -> DropRecord? {
-        asked { () throws(LedgerError) in try storedRecord(holding: key) }
+        stored.asked { () throws(LedgerError) in try stored.anyRecord(of: key) }
     }
 
-    /// Returns the record of one path that holds a content; `nil` if no path does.
-    func storedRecord(holding key: ContentKey) throws(LedgerError) -> DropRecord? {
-        if let path = unsaved.paths(of: key).first { return unsaved.drop(at: path) }
-        let stored = try ledger.anyDrop(of: key)
-        guard let stored, unsaved.covers(stored.path) else { return stored }
-        // The stored record is being changed. Look for another path with this content.
-        return try ledger.drops(of: key).lazy.compactMap { storedRecord(of: $0) }.first { $0.key == key }
-    }
-
-    func confirmation(of key: ContentKey) -> Confirmation? {
-        if let known = unsaved.confirmation(of: key) { return known }
-        return asked { () throws(LedgerError) in try ledger.confirmation(of: key, scope: scope) }
-    }
+    func confirmation(of key: ContentKey) -> Confirmation? { stored.confirmation(of: key) }
 
     func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool {
         do throws(LedgerError) {
             if !unsaved.covers(path) { _ = try ledger.drop(at: path) }
-            if let key, unsaved.confirmation(of: key) == nil { _ = try ledger.confirmation(of: key, scope: scope) }
+            guard let key else { return true }
+            if unsaved.confirmation(of: key) == nil { _ = try ledger.confirmation(of: key, scope: stored.scope) }
+            if hasBacklog, !isHeld(key) { _ = try stored.upload(of: key) }
             return true
         } catch {
-            trouble.note(error)
+            stored.trouble.note(error)
             return false
         }
     }
+
+    // MARK: Sidecars
 
     func sidecarWish(of path: RelativePath) -> SidecarWish? {
         guard let (word, written) = sidecars.lastWord(of: .file(path)) else { return nil }
@@ -93,19 +65,39 @@ struct PathWorld: PathFacts {
         return false
     }
 
-    func waiters(of key: ContentKey) -> [RelativePath] { Array(machine.waiters(of: key)) }
-    func hasUpload(of key: ContentKey) -> Bool { machine.record(of: key) != nil }
-    func isWaiting(_ path: RelativePath, for key: ContentKey) -> Bool { machine.isPaused(path, of: key) != nil }
+    // MARK: Uploads
+
+    var hasBacklog: Bool { machine.hasBacklog }
+    func isHeld(_ key: ContentKey) -> Bool { machine.record(of: key) != nil }
+    func hasUpload(of key: ContentKey) -> Bool { isHeld(key) || isInBacklog(key) }
+
+    func waiters(of key: ContentKey) -> [RelativePath] {
+        guard !isHeld(key), isInBacklog(key) else { return Array(machine.waiters(of: key)) }
+        let records = stored.asked { () throws(LedgerError) in try stored.records(of: key) } ?? []
+        return records.filter { waitsInBacklog($0) }.map(\.path)
+    }
+
+    func isWaiting(_ path: RelativePath, for key: ContentKey) -> Bool { isPaused(path, for: key) != nil }
+
+    /// Whether the path waits paused for the upload of a content; `nil` if it does not wait for it.
+    func isPaused(_ path: RelativePath, for key: ContentKey) -> Bool? {
+        if isHeld(key) { return machine.isPaused(path, of: key) }
+        guard isInBacklog(key), let record = storedRecord(of: path), record.key == key, waitsInBacklog(record) else {
+            return nil
+        }
+        return record.state == .paused
+    }
+
     var isAllPaused: Bool { machine.isPaused }
     var isSignedOut: Bool { machine.signedOut != nil }
 
-    /// Reads from the ledger. Records the error and returns `nil` if the read fails.
-    private func asked<Answer>(_ question: () throws(LedgerError) -> Answer?) -> Answer? {
-        do throws(LedgerError) {
-            return try question()
-        } catch {
-            trouble.note(error)
-            return nil
-        }
+    /// Whether only the ledger holds the upload of a content.
+    private func isInBacklog(_ key: ContentKey) -> Bool {
+        guard hasBacklog, !isHeld(key) else { return false }
+        return stored.asked { () throws(LedgerError) in try stored.upload(of: key) } != nil
+    }
+
+    private func waitsInBacklog(_ record: DropRecord) -> Bool {
+        !record.state.isFinal && portraitFolder.map { !record.path.isWithin($0) } ?? true
     }
 }

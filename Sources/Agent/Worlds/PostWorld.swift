@@ -21,7 +21,7 @@ struct PostWorld: BookedPostFacts {
         try? ContentWorld(world: paths, active: book.drops).records(of: key)
     }
 
-    func isPaused(_ path: RelativePath, for key: ContentKey) -> Bool? { paths.machine.isPaused(path, of: key) }
+    func isPaused(_ path: RelativePath, for key: ContentKey) -> Bool? { paths.isPaused(path, for: key) }
 
     func recoveredWish(ofPost directory: RelativePath) -> RecoveredWish? {
         guard book.isRecovering, let word = paths.sidecars.lastWord(of: .source(directory))?.word else { return nil }

@@ -3,7 +3,10 @@ import UploadCore
 /// Changes whose commits are not durable yet. Until they are, reads from the ledger return older values.
 struct Unsaved: Sendable {
     private var drops = PathMap<(commit: UInt64, record: DropRecord?)>()
+    /// The paths in `drops` by content.
+    private var pathsByKey: [ContentKey: Set<RelativePath>] = [:]
     private var confirmations: [ContentKey: (commit: UInt64, confirmation: Confirmation)] = [:]
+    private var changedUploads: [ContentKey: (commit: UInt64, record: UploadRecord?)] = [:]
     private var lastCommit: UInt64 = 0
 
     /// Adds the changes of a commit that just began.
@@ -13,9 +16,11 @@ struct Unsaved: Sendable {
         lastCommit += 1
         for write in writes {
             switch write {
-            case .drop(let record): drops[record.path] = (lastCommit, record)
-            case .forgetDrop(let path): drops[path] = (lastCommit, nil)
+            case .drop(let record): change(record.path, to: (lastCommit, record))
+            case .forgetDrop(let path): change(path, to: (lastCommit, nil))
             case .confirmation(let confirmation): confirmations[confirmation.key] = (lastCommit, confirmation)
+            case .upload(let record): changedUploads[record.key] = (lastCommit, record)
+            case .forgetUpload(let key), .park(let key): changedUploads[key] = (lastCommit, nil)
             default: break
             }
         }
@@ -26,13 +31,26 @@ struct Unsaved: Sendable {
     mutating func saved(_ writes: [LedgerWrite], by commit: UInt64) {
         for write in writes {
             switch write {
-            case .drop(let record): if drops[record.path]?.commit == commit { drops[record.path] = nil }
-            case .forgetDrop(let path): if drops[path]?.commit == commit { drops[path] = nil }
+            case .drop(let record): if drops[record.path]?.commit == commit { change(record.path, to: nil) }
+            case .forgetDrop(let path): if drops[path]?.commit == commit { change(path, to: nil) }
             case .confirmation(let record):
                 if confirmations[record.key]?.commit == commit { confirmations[record.key] = nil }
+            case .upload(let record):
+                if changedUploads[record.key]?.commit == commit { changedUploads[record.key] = nil }
+            case .forgetUpload(let key), .park(let key):
+                if changedUploads[key]?.commit == commit { changedUploads[key] = nil }
             default: break
             }
         }
+    }
+
+    private mutating func change(_ path: RelativePath, to change: (commit: UInt64, record: DropRecord?)?) {
+        if let key = drops[path]?.record?.key {
+            pathsByKey[key]?.remove(path)
+            if pathsByKey[key]?.isEmpty == true { pathsByKey[key] = nil }
+        }
+        drops[path] = change
+        if let key = change?.record?.key { pathsByKey[key, default: []].insert(path) }
     }
 
     /// Whether the ledger's record of a path is out of date.
@@ -42,9 +60,7 @@ struct Unsaved: Sendable {
     func drop(at path: RelativePath) -> DropRecord? { drops[path]?.record }
 
     /// Returns the paths that are being stored with a content.
-    func paths(of key: ContentKey) -> [RelativePath] {
-        drops.values.compactMap { $0.record?.key == key ? $0.record?.path : nil }
-    }
+    func paths(of key: ContentKey) -> Set<RelativePath> { pathsByKey[key] ?? [] }
 
     /// All records that are being stored, in no particular order.
     var records: [DropRecord] { drops.values.compactMap(\.record) }
@@ -59,4 +75,11 @@ struct Unsaved: Sendable {
 
     /// Returns a confirmation of a content that is being stored.
     func confirmation(of key: ContentKey) -> Confirmation? { confirmations[key]?.confirmation }
+
+    /// Returns the change of an upload that is being stored: its record, or `nil` if it is being forgotten. No change if
+    /// the ledger is up to date.
+    func upload(of key: ContentKey) -> UploadRecord?? { changedUploads[key].map(\.record) }
+
+    /// The uploads that are being stored, in no particular order.
+    var uploads: [UploadRecord] { changedUploads.values.compactMap(\.record) }
 }

@@ -105,6 +105,23 @@ public enum MachineEvent: Equatable, Sendable {
     case stop
 }
 
+extension MachineEvent {
+    /// The contents whose uploads change on a wish of the agent. The server's answers only concern uploads that the
+    /// machine holds.
+    var keys: [ContentKey] {
+        switch self {
+        case .join(_, let content, _), .verify(_, let content, _, _): [content.key]
+        case .leave(_, let key), .rename(_, _, let key), .setPaused(_, let key, _), .first(let key), .retry(let key):
+            [key]
+        case .gather(_, let keys): keys
+        case .registered, .existing, .resumed, .acknowledged, .finished, .removed, .failed, .removalFailed,
+            .setAllPaused, .commit, .withdrawCommit, .retryCommit, .committed, .commitFailed, .discard, .setSignedOut,
+            .tick, .credentialsChanged, .networkChanged, .setLimits, .stop:
+            []
+        }
+    }
+}
+
 /// The outcome of a path's upload.
 public enum DropOutcome: Equatable, Sendable {
     /// The server confirmed the content. `deduplicated`: nothing was sent for this path.
@@ -139,6 +156,10 @@ public enum MachineAction: Equatable, Sendable {
     case ended(RelativePath, ContentKey, DropOutcome, attempts: Int)
     /// A path's bytes no longer match its key. The path left the upload; hash it again.
     case takeAgain(RelativePath, ContentKey)
+    /// The machine read an upload from the ledger, with the paths that wait for it. From now on it holds the upload.
+    case broughtIn(ContentKey, [RelativePath])
+    /// The machine no longer holds an upload that waits for its turn, nor its paths. Only the ledger does.
+    case leftToLedger(ContentKey, [RelativePath])
     /// The visible state of an upload changed.
     case changed(ContentKey)
     /// The visible state of every upload changed: the server went away or came back, or everything was paused.

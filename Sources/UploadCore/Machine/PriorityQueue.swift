@@ -2,6 +2,16 @@
 struct PriorityQueue<Element: Comparable & Sendable>: Sendable {
     private var elements: [Element] = []
 
+    init() {}
+
+    init(_ elements: some Sequence<Element>) {
+        // A sorted array is a heap.
+        self.elements = elements.sorted()
+    }
+
+    /// The elements that meet a condition, in no particular order.
+    func filter(_ isIncluded: (Element) -> Bool) -> [Element] { elements.filter(isIncluded) }
+
     var isEmpty: Bool { elements.isEmpty }
     var count: Int { elements.count }
     var first: Element? { elements.first }

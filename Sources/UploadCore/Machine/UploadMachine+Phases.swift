@@ -22,19 +22,28 @@ extension UploadMachine {
     /// Changes an upload's phase and adds the upload to the queue of that phase.
     mutating func move(_ key: ContentKey, to phase: Upload.Phase) {
         guard let old = uploads[key]?.phase else { return }
-        if old == .ready { readyCount -= 1 }
+        count(old, -1)
         uploads[key]?.phase = phase
-        if phase == .ready { readyCount += 1 }
+        count(phase, 1)
         if uploads[key]?.holdsSlot == false { leaveSlot(key) }
         enqueue(key)
         wakeGroup(of: key)
         actions.append(.changed(key))
     }
 
+    /// Counts an upload that enters (1) or leaves (-1) a phase.
+    mutating func count(_ phase: Upload.Phase, _ change: Int) {
+        switch phase {
+        case .ready: readyCount += change
+        case .unregistered: waitingCount += change
+        default: break
+        }
+    }
+
     /// Adds an upload to the queue of its phase. An older entry becomes stale.
     mutating func enqueue(_ key: ContentKey) {
         guard let upload = uploads[key] else { return }
-        let place = Place(order: upload.record.order, key: key)
+        let place = upload.record.place
         switch upload.phase {
         case .unregistered: unregistered.insert(place)
         case .ready: if upload.isSmall { readySmall.insert(place) } else { readyLarge.insert(place) }
@@ -93,7 +102,7 @@ extension UploadMachine {
             guard let upload = uploads[next.key] else { continue }
             if case .waiting(let until) = upload.phase, until <= now.monotonic { rest(next.key, now: now) }
             if case .verifying(let notBefore) = upload.phase, notBefore <= now.monotonic {
-                dueForQuestion.insert(Place(order: upload.record.order, key: next.key))
+                dueForQuestion.insert(upload.record.place)
                 wakeGroup(of: next.key)
             }
         }

@@ -52,7 +52,7 @@ extension UploadMachine {
     /// Takes the uploads for the next request of a kind from the queue: a group, a single upload that must go alone, or
     /// as many of the others as fit, in order.
     private mutating func takeBatch(
-        _ kind: RequestKind, from queue: WritableKeyPath<UploadMachine, PriorityQueue<Place>>, now: Now
+        _ kind: RequestKind, from queue: WritableKeyPath<UploadMachine, PriorityQueue<QueuePlace>>, now: Now
     ) -> [ContentKey] {
         var batch: [ContentKey] = []
         while batch.count < traits.batch, let place = self[keyPath: queue].first {
@@ -79,7 +79,7 @@ extension UploadMachine {
     }
 
     /// Whether an entry of a queue is still valid.
-    private func isDue(_ upload: Upload, _ place: Place, for kind: RequestKind, now: Now) -> Bool {
+    private func isDue(_ upload: Upload, _ place: QueuePlace, for kind: RequestKind, now: Now) -> Bool {
         switch upload.phase {
         case .unregistered: kind == .register && upload.record.order == place.order
         case .verifying(let notBefore): kind == .finish && notBefore <= now.monotonic
@@ -135,7 +135,7 @@ extension UploadMachine {
     }
 
     /// Returns the first entry of a queue that is still valid.
-    private func freshest(_ queue: inout PriorityQueue<Place>) -> Place? {
+    private func freshest(_ queue: inout PriorityQueue<QueuePlace>) -> QueuePlace? {
         while let place = queue.first {
             if let upload = uploads[place.key], upload.phase == .ready, upload.record.order == place.order {
                 return place

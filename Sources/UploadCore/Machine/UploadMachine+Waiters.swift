@@ -56,10 +56,17 @@ extension UploadMachine {
     }
 
     private mutating func begin(_ upload: Upload, now: Now) {
-        uploads[upload.key] = upload
+        insert(upload)
         store(upload.key)
         rest(upload.key, now: now)
         watchTimeout(upload.key)
+    }
+
+    /// Adds an upload in the phase `unregistered`.
+    mutating func insert(_ upload: Upload) {
+        uploads[upload.key] = upload
+        count(upload.phase, 1)
+        forgotten.remove(upload.key)
     }
 
     mutating func leave(_ path: RelativePath, _ key: ContentKey, now: Now) {
@@ -154,8 +161,9 @@ extension UploadMachine {
     /// Removes an upload from all queues and from the ledger.
     mutating func forget(_ key: ContentKey) {
         leaveSlot(key)
-        if uploads[key]?.phase == .ready { readyCount -= 1 }
+        if let phase = uploads[key]?.phase { count(phase, -1) }
         uploads[key] = nil
+        forgotten.insert(key)
         wakeGroup(of: key)
         actions.append(.write(.forgetUpload(key)))
     }

@@ -17,7 +17,8 @@ public struct RestoredWaiter: Equatable, Sendable {
 
 /// Makes all decisions about uploads: slots, order, retries and backoff. Events in, actions out.
 ///
-/// A plain value without I/O, clock or randomness: the same events at the same times always give the same actions. A
+/// A plain value without I/O, clock or randomness: the same events at the same times always give the same actions. It
+/// holds a window of the queue and asks `StoredUploads` for the rest. A
 /// content has one upload, however many paths wait for it. Every `write` must be durable before any other action of the
 /// same list begins. A fragment's slot becomes free only in the list that records its acknowledgement, so a crash
 /// repeats only the fragments in flight.
@@ -35,15 +36,6 @@ public struct UploadMachine: Sendable {
         var removals: [String] = []
         /// The source to commit (`commit` only).
         var source: String?
-    }
-
-    /// An upload's place in a queue. Stale once the upload's order or phase changes.
-    struct Place: Comparable, Sendable {
-        var order: Int64
-        var key: ContentKey
-        static func < (left: Place, right: Place) -> Bool {
-            (left.order, left.key) < (right.order, right.key)
-        }
     }
 
     /// A time at which to check an upload. Stale once the upload's phase changes.
@@ -66,6 +58,8 @@ public struct UploadMachine: Sendable {
     static let assemblyAttempts = 3
 
     var limits: UploadLimits
+    /// How many uploads that wait for their turn the machine holds, roughly.
+    let window: Int
     let traits: RemoteTraits
     let scope: RemoteScope
     var backoff: Backoff
@@ -74,13 +68,13 @@ public struct UploadMachine: Sendable {
     var gates = Gates()
     var uploads: [ContentKey: Upload] = [:]
     var requests: [RequestID: Request] = [:]
-    var unregistered = PriorityQueue<Place>()
-    var readySmall = PriorityQueue<Place>()
-    var readyLarge = PriorityQueue<Place>()
+    var unregistered = PriorityQueue<QueuePlace>()
+    var readySmall = PriorityQueue<QueuePlace>()
+    var readyLarge = PriorityQueue<QueuePlace>()
     var deadlines = PriorityQueue<Deadline>()
     var timeouts = PriorityQueue<Deadline>()
     /// Complete uploads to ask the server about now.
-    var dueForQuestion = PriorityQueue<Place>()
+    var dueForQuestion = PriorityQueue<QueuePlace>()
     /// Uploads with a slot, in the order they got it.
     var active: [ContentKey] = []
     /// Uploads that left their slot with fragments in flight. The slot becomes free once these are answered.
@@ -89,6 +83,14 @@ public struct UploadMachine: Sendable {
     var slotIsForSmall: Bool?
     /// The number of uploads with an id and without a slot.
     var readyCount = 0
+    /// The number of uploads that wait for their registration.
+    var waitingCount = 0
+    /// The number of waiting uploads above which the machine leaves some to the ledger.
+    var shrinkAbove: Int
+    /// The place behind which uploads may be only in the ledger; nil if the machine holds all.
+    var backlog: QueuePlace?
+    /// When to read the ledger again after a failed read.
+    var backlogRetry: MonotonicTime?
     /// Ids to delete on the server.
     var removals: [String] = []
     var groups = UploadGroups()
@@ -106,6 +108,10 @@ public struct UploadMachine: Sendable {
     var lastOrder: Int64 = 0
     var firstOrder: Int64 = 0
     var actions: [MachineAction] = []
+    /// The ledger, during `handle`.
+    var stored: any StoredUploads = NoStoredUploads()
+    /// Uploads that ended during this `handle`. The ledger may still have them.
+    var forgotten: Set<ContentKey> = []
 
     /// Creates an idle machine.
     ///
@@ -114,8 +120,12 @@ public struct UploadMachine: Sendable {
     ///   - traits: the properties of the remote's protocol.
     ///   - scope: the server and account. Uploads of other scopes are not restored.
     ///   - seed: seeds the backoff's jitter.
-    public init(limits: UploadLimits, traits: RemoteTraits, scope: RemoteScope, seed: UInt64) {
+    ///   - window: how many waiting uploads to hold, roughly; at least 1. The others are read from the ledger when
+    ///     their turn comes.
+    public init(limits: UploadLimits, traits: RemoteTraits, scope: RemoteScope, seed: UInt64, window: Int) {
         self.limits = limits
+        self.window = max(1, window)
+        shrinkAbove = self.window + max(1, self.window / 4)
         self.traits = traits
         self.scope = scope
         pace = Pace(limits)
@@ -147,7 +157,7 @@ public struct UploadMachine: Sendable {
         upload.mustResume = traits.asksBeforeResuming && record.remoteID != nil
         lastOrder = max(lastOrder, record.order)
         firstOrder = min(firstOrder, record.order)
-        uploads[record.key] = upload
+        insert(upload)
         rest(record.key, now: now)
         watchTimeout(record.key)
     }
@@ -162,13 +172,24 @@ public struct UploadMachine: Sendable {
     /// - Parameters:
     ///   - events: the events, in order.
     ///   - now: the clocks.
+    ///   - stored: the uploads in the ledger.
     /// - Returns: the actions to perform: writes first, then all others, each group in the order of the decisions.
-    public mutating func handle(_ events: [MachineEvent], now: Now) -> [MachineAction] {
+    public mutating func handle(
+        _ events: [MachineEvent], now: Now, stored: any StoredUploads = NoStoredUploads()
+    ) -> [MachineAction] {
         let oldTrouble = gates.trouble?.reason
         handledAt = now.monotonic
-        for event in events { take(event, now: now) }
+        self.stored = stored
+        // Releases the objects behind the ledger before they change.
+        defer { self.stored = NoStoredUploads() }
+        for event in events {
+            if bringIn(for: event, now: now) { take(event, now: now) }
+        }
+        refill(now: now)
         passDeadlines(now: now)
         schedule(now: now)
+        shrink()
+        forgotten = []
         if gates.trouble?.reason != oldTrouble {
             actions.append(.serverTrouble(gates.trouble?.error))
             actions.append(.allChanged)
@@ -185,7 +206,7 @@ public struct UploadMachine: Sendable {
         // Includes gates whose time passed after the last `handle`, since no event has used them yet.
         let gate = gates.nextDeadline(after: min(now, handledAt))
         let commit = commits.values.compactMap(\.errand.pause?.until).min()
-        return [gate, deadlines.first?.at, timeout, commit].compactMap(\.self).min()
+        return [gate, deadlines.first?.at, timeout, commit, backlogRetry].compactMap(\.self).min()
     }
 
     private mutating func take(_ event: MachineEvent, now: Now) {

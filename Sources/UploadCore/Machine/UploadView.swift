@@ -44,6 +44,21 @@ extension UploadMachine {
     /// Returns the visible state of a path's upload; nil if the path waits for none.
     public func view(of key: ContentKey, from path: RelativePath) -> UploadView? {
         guard let upload = uploads[key], let waiter = upload.waiters[path] else { return nil }
+        return view(of: upload, for: waiter)
+    }
+
+    /// The visible state of every upload in the backlog, without fragments: it waits for its turn, and what concerns all
+    /// uploads concerns it too. Nil if there is no backlog.
+    public var backlogView: UploadView? {
+        guard hasBacklog else { return nil }
+        let record = UploadRecord(
+            key: QueuePlace.head.key, seal: ContentSeal(size: 0, digest: 0), plan: traits.plan(for: 0), scope: scope,
+            order: 0)
+        let upload = Upload(record: record, phase: .unregistered, waiters: [:], lastProgress: handledAt)
+        return view(of: upload, for: Upload.Waiter(paused: false, joinedLater: false))
+    }
+
+    private func view(of upload: Upload, for waiter: Upload.Waiter) -> UploadView {
         var view = UploadView(
             state: .queued, fragmentsTotal: upload.record.plan.count, fragmentsFinished: upload.acknowledged.count,
             acknowledgedBytes: upload.acknowledgedBytes, remoteID: upload.record.remoteID,

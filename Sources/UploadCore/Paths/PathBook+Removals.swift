@@ -102,8 +102,8 @@ extension PathBook {
         var missed: [DropRecord] = []
         var stale: [DropRecord] = []
         facts.forEachStoredRecord(within: .root) { record in
-            guard record.state.isFinal, drops[record.path] == nil, !findings.contains(record.path) else { return }
-            if !record.outlivesFile || record.mayStandElsewhere {
+            guard drops[record.path] == nil, !findings.contains(record.path) else { return }
+            if !record.state.isFinal || !record.outlivesFile || record.mayStandElsewhere {
                 missed.append(record)
             } else if record.isOver(at: now.wall, retention: rules.retention) {
                 stale.append(record)
@@ -123,8 +123,20 @@ extension PathBook {
     /// `PathEvent.scanned`.
     ///
     /// - Parameter isPost: whether a path is the description of a known post.
-    package mutating func findElsewhere(_ findings: any ScanFindings, isPost: (RelativePath) -> Bool) {
-        elsewhere = elsewhere.filter { (drops[$0] != nil || isPost($0)) && !findings.found($0) }
+    package mutating func findElsewhere(
+        _ findings: any ScanFindings, facts: any PathFacts, isPost: (RelativePath) -> Bool
+    ) {
+        elsewhere = elsewhere.filter { path in
+            let isUnderWay = drops[path] != nil || facts.storedRecord(of: path)?.state.isFinal == false
+            return (isUnderWay || isPost(path)) && !findings.found(path)
+        }
+    }
+
+    /// Expects every known path of a directory, and these descriptions of posts, in another place than this outbox.
+    mutating func expectElsewhere(within directory: RelativePath, _ descriptions: [RelativePath]) {
+        elsewhere.formUnion((drops.keys + descriptions).filter { $0.isWithin(directory) })
+        guard facts.hasBacklog else { return }
+        facts.forEachStoredRecord(within: directory) { if !$0.state.isFinal { elsewhere.insert($0.path) } }
     }
 
     /// Whether a name is gone while its removal does not count yet.

@@ -18,7 +18,7 @@ extension PathBook {
         if let old = names.formerName(of: identity), old != path, record(of: old)?.key == key { return old }
         // The new name was found before the old name was missed.
         return facts.waiters(of: key).first {
-            $0 != path && drops[$0]?.identity?.isSameFile(as: identity) == true && facts.look(at: $0).isGone
+            $0 != path && record(of: $0)?.identity?.isSameFile(as: identity) == true && facts.look(at: $0).isGone
         }
     }
 

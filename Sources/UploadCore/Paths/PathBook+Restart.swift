@@ -2,7 +2,7 @@
 extension PathBook {
     /// The result of restoring a record from the ledger.
     package enum Restored: Equatable, Sendable {
-        /// The path waits for an upload.
+        /// The path waits for an upload. If the upload machine holds that upload, give the record to `bringIn`.
         case waits(RestoredWaiter)
         /// The path waits for an account that is not signed in.
         case parked(account: String)
@@ -22,12 +22,15 @@ extension PathBook {
     package mutating func restore(_ record: DropRecord, isOtherServer: Bool, judgesAgain: Bool) -> Restored {
         wishIndex.update(record)
         if record.key != nil, !record.state.isFinal {
-            drops[record.path] = record
             if isPortrait(record.path) {
+                drops[record.path] = record
                 foundPortraits.insert(record.path)
                 return .underWay
             }
-            if let owner = ownership.absentOwner(record.account) { return .parked(account: owner) }
+            if let owner = ownership.absentOwner(record.account) {
+                drops[record.path] = record
+                return .parked(account: owner)
+            }
             return .waits(
                 RestoredWaiter(
                     path: record.path, paused: record.state == .paused, joinedLater: record.deduplicated))
@@ -58,10 +61,10 @@ extension PathBook {
     }
 
     /// Queues paths for a new hash because this server and account have no upload of them.
-    package mutating func startOver(_ paths: [RelativePath], now: Now, facts: any PathFacts) -> [PathAction] {
+    package mutating func startOver(_ records: [DropRecord], now: Now, facts: any PathFacts) -> [PathAction] {
         step(now, facts) { book in
-            for path in paths {
-                guard var record = book.drops[path] else { continue }
+            for var record in records {
+                let path = record.path
                 if record.state == .paused {
                     book.wishes.paused.insert(path)
                     book.rememberWishes(for: record)
@@ -91,12 +94,21 @@ extension PathBook {
     /// Assigns to an account the files that arrived while nobody was signed in.
     ///
     /// - Returns: the changes to the ledger.
-    package mutating func giveNobodys(to account: String) -> [LedgerWrite] {
+    package mutating func giveNobodys(to account: String, facts: any PathFacts) -> [LedgerWrite] {
         var writes: [LedgerWrite] = []
         for var record in drops.values where ownership.owner(record.account) == nil {
             record.account = account
             drops[record.path] = record
             if record.key != nil { writes.append(.drop(record)) }
+        }
+        guard facts.hasBacklog else { return writes }
+        facts.forEachStoredRecord(within: .root) { stored in
+            guard !stored.state.isFinal, drops[stored.path] == nil, ownership.owner(stored.account) == nil else {
+                return
+            }
+            var record = stored
+            record.account = account
+            writes.append(.drop(record))
         }
         return writes
     }

@@ -1,14 +1,14 @@
 /// The life of every path: a file appears, settles, is hashed, renamed, overwritten, removed or cancelled, or waits for
 /// its owner. Events in, actions out.
 ///
-/// A plain value without I/O, clock or randomness. It holds only paths that are not in a final state. For the rest it
-/// asks `PathFacts`: the ledger has the final records, the disk has the files. Decisions about contents go to
-/// `UploadMachine`.
+/// A plain value without I/O, clock or randomness. It holds the paths that are settling, hashed or sent, and those whose
+/// uploads the upload machine holds. For the rest it asks `PathFacts`: the ledger has the paths that wait in the backlog
+/// and those in final states, the disk has the files. Decisions about contents go to `UploadMachine`.
 package struct PathBook: Sendable {
     /// The part of the configuration that concerns paths.
     package struct Rules: Sendable {
         /// The folder whose pictures are profile pictures; nil if there is none.
-        var portraitFolder: RelativePath?
+        package var portraitFolder: RelativePath?
         /// What happens to files after their upload.
         var fate: Retirement.Fate
         /// How long an outcome stays visible after its file is gone.
@@ -43,8 +43,8 @@ package struct PathBook: Sendable {
     /// How long a name must be gone before the removal counts.
     static let removalGrace = Duration.seconds(2)
 
-    let rules: Rules
-    /// Records of all paths not in a final state. The ledger holds the others.
+    package let rules: Rules
+    /// Records of paths not in a final state, except those in the backlog. The ledger holds the others.
     package internal(set) var drops = PathMap<DropRecord>()
     /// Decides which account owns a file.
     package var ownership = Ownership(present: nil)
@@ -88,7 +88,9 @@ package struct PathBook: Sendable {
     var now = Now(monotonic: MonotonicTime(nanoseconds: 0), wall: WallTime(milliseconds: 0))
     private var actions: [PathAction] = []
     /// Changes of the ledger made by this event.
-    private var changes: [RelativePath: DropRecord?] = [:]
+    private(set) var changes: [RelativePath: DropRecord?] = [:]
+    /// Paths of the backlog that the book holds for this event.
+    var visitors: Set<RelativePath> = []
 
     /// Creates an empty book.
     package init(rules: Rules) {
@@ -108,7 +110,10 @@ package struct PathBook: Sendable {
     /// - Returns: the actions to perform, in order.
     package mutating func handle(_ events: [PathEvent], now: Now, facts: any PathFacts) -> [PathAction] {
         step(now, facts) { book in
-            for event in events { book.take(event) }
+            for event in events {
+                if facts.hasBacklog { for path in event.paths { book.visit(path) } }
+                book.take(event)
+            }
         }
     }
 
@@ -121,6 +126,7 @@ package struct PathBook: Sendable {
         sendFoundPortraits()
         let actions = self.actions
         self.actions = []
+        endVisits()
         // Releases the objects behind the facts before they change.
         self.facts = NoFacts()
         return actions
@@ -145,7 +151,7 @@ package struct PathBook: Sendable {
             names.forgetDepartures(within: path)
         case .mounted(let path, let isSame, let descriptions):
             lostMounts.remove(path)
-            if !isSame { elsewhere.formUnion((drops.keys + descriptions).filter { $0.isWithin(path) }) }
+            if !isSame { expectElsewhere(within: path, descriptions) }
         case .outboxLost:
             outboxIsLost = true
             names.forgetDepartures(within: .root)
@@ -153,7 +159,7 @@ package struct PathBook: Sendable {
             outboxIsLost = false
             guard !isSame else { return }
             lostMounts = []
-            elsewhere.formUnion(drops.keys + descriptions)
+            expectElsewhere(within: .root, descriptions)
         case .hashing(let path, let job, let bytes): hashing(path, job, bytes)
         case .hashed(let path, let job, let identity, let finding):
             hashed(path, job, finding)
@@ -267,6 +273,8 @@ private struct NoFacts: PathFacts {
     func look(at path: RelativePath) -> FileLook { .unknown }
     func storedRecord(of path: RelativePath) -> DropRecord? { nil }
     func forEachStoredRecord(within directory: RelativePath, _ body: (DropRecord) -> Void) {}
+    var hasBacklog: Bool { false }
+    func isHeld(_ key: ContentKey) -> Bool { false }
     func confirmation(of key: ContentKey) -> Confirmation? { nil }
     func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool { false }
     func anyStoredRecord(of key: ContentKey) -> DropRecord? { nil }

@@ -16,9 +16,13 @@ package protocol PathFacts: Sendable {
     func anyStoredRecord(of key: ContentKey) -> DropRecord?
     /// Returns the user's wish as the path's sidecar states it. Called only after the ledger was lost.
     func sidecarWish(of path: RelativePath) -> SidecarWish?
+    /// Whether uploads exist that the upload machine does not hold, because only the ledger does.
+    var hasBacklog: Bool { get }
+    /// Whether the upload machine holds the upload of a content.
+    func isHeld(_ key: ContentKey) -> Bool
     /// Returns the paths that wait for the upload of a content, in no particular order; empty if no such upload exists.
     func waiters(of key: ContentKey) -> [RelativePath]
-    /// Whether an upload of the content exists.
+    /// Whether an upload of the content exists, be it in the backlog.
     func hasUpload(of key: ContentKey) -> Bool
     /// Whether the path waits for the upload of the content.
     func isWaiting(_ path: RelativePath, for key: ContentKey) -> Bool

@@ -9,8 +9,6 @@ package protocol PostFacts: Sendable {
     func isIgnored(_ path: RelativePath) -> Bool
     /// Returns the record of a path: the path book's, else the ledger's, including pending changes.
     func record(of path: RelativePath) -> DropRecord?
-    /// Whether the path book holds the path, which is then in no final state.
-    func isOnItsWay(_ path: RelativePath) -> Bool
     /// Returns the paths in a directory that the path book holds, in no particular order.
     func onTheirWay(within directory: RelativePath) -> [RelativePath]
     /// Calls `body` with the present record of every path, in no particular order.
@@ -48,8 +46,6 @@ extension BookedPostFacts {
 
     package func record(of path: RelativePath) -> DropRecord? { book.drops[path] ?? paths.storedRecord(of: path) }
 
-    package func isOnItsWay(_ path: RelativePath) -> Bool { book.drops[path] != nil }
-
     package func onTheirWay(within directory: RelativePath) -> [RelativePath] { book.drops.paths(within: directory) }
 
     package func forEachRecord(_ body: (DropRecord) -> Void) {
@@ -68,6 +64,11 @@ extension BookedPostFacts {
     package var isSignedOut: Bool { paths.isSignedOut }
 }
 
+extension PostFacts {
+    /// Whether the path is known and in no final state.
+    func isOnItsWay(_ path: RelativePath) -> Bool { record(of: path)?.state.isFinal == false }
+}
+
 /// A user's wish for a post that only the post's sidecar still states.
 package enum RecoveredWish: Equatable, Sendable {
     case cancelled, paused
@@ -79,7 +80,6 @@ struct NoPostFacts: PostFacts {
     func names(below directory: RelativePath) -> [RelativePath] { [] }
     func isIgnored(_ path: RelativePath) -> Bool { false }
     func record(of path: RelativePath) -> DropRecord? { nil }
-    func isOnItsWay(_ path: RelativePath) -> Bool { false }
     func onTheirWay(within directory: RelativePath) -> [RelativePath] { [] }
     func forEachRecord(_ body: (DropRecord) -> Void) {}
     func records(of key: ContentKey) -> [DropRecord]? { nil }

@@ -5,6 +5,9 @@ public struct QueuePlace: Comparable, Hashable, Sendable {
     /// Decides between uploads of the same order.
     public var key: ContentKey
 
+    /// The place before all uploads.
+    public static let head = QueuePlace(order: .min, key: ContentKey(high: 0, low: 0))
+
     /// Creates a place.
     public init(order: Int64, key: ContentKey) {
         self.order = order

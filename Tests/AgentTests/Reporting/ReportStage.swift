@@ -41,7 +41,8 @@ struct ReportStage {
         let rules = PathBook.Rules(retention: .seconds(3600))
         posts = Posts(rules: Posts.Rules(paths: rules, scope: Self.scope))
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
-        machine = UploadMachine(limits: limits, traits: RemoteTraits(batch: 50), scope: Self.scope, seed: 1)
+        machine = UploadMachine(
+            limits: limits, traits: RemoteTraits(batch: 50), scope: Self.scope, seed: 1, window: 100)
         own("ben")
     }
 
@@ -49,8 +50,10 @@ struct ReportStage {
 
     var paths: PathWorld {
         PathWorld(
-            files: files, ledger: ledger, unsaved: Unsaved(), machine: machine, scope: Self.scope, sidecars: sidecars,
-            trouble: PathWorld.Trouble(), logger: logger)
+            files: files,
+            stored: LedgerView(
+                ledger: ledger, unsaved: Unsaved(), scope: Self.scope, trouble: LedgerView.Trouble(), logger: logger),
+            machine: machine, sidecars: sidecars, portraitFolder: nil)
     }
 
     var world: ReportWorld {

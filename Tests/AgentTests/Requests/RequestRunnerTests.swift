@@ -55,7 +55,7 @@ struct RequestRunnerTests {
     /// Returns an upload machine with paths that wait for one content.
     private func uploads(_ names: [String], identities: [FileIdentity?] = []) throws -> UploadFacts {
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
-        var machine = UploadMachine(limits: limits, traits: remote.traits, scope: remote.scope, seed: 1)
+        var machine = UploadMachine(limits: limits, traits: remote.traits, scope: remote.scope, seed: 1, window: 100)
         var active = PathMap<DropRecord>()
         for (index, name) in names.enumerated() {
             let path = try #require(RelativePath(name))

@@ -40,7 +40,7 @@ final class Bench: Sendable {
         place: TemporaryDirectory? = nil, remote: ScriptedRemote = ScriptedRemote(),
         clock: HandClock = .ahead(by: .seconds(3600)),
         settlesAtOnce: Bool = true, afterUpload: Configuration.AfterUpload = .keep,
-        media: (any MediaExamining)? = nil, account: String = "default"
+        media: (any MediaExamining)? = nil, account: String = "default", window: Int = Uploader.window
     ) async throws {
         self.place = try place ?? TemporaryDirectory()
         self.remote = remote
@@ -73,7 +73,7 @@ final class Bench: Sendable {
             retention: .seconds(3600),
             remoteProtocol: "test", version: "0", processID: 1, clock: clock, logger: logger)
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
-        uploader = Uploader(parts: parts, limits: limits, seed: 1)
+        uploader = Uploader(parts: parts, limits: limits, seed: 1, window: window)
         backend = AgentBackend(
             uploader: uploader, ledger: ledger, reader: uploader.reader, session: parts.session, events: parts.events,
             watchCounters: { WatchCounters() }, clock: clock, logger: logger)

@@ -27,23 +27,27 @@ struct Bench {
     var trouble: [FileError?] = []
     /// The highest number of fragments of one file, and of files, sent at the same time.
     var peak = (fragments: 0, files: 0)
+    /// The paths that wait, as the agent's records have them.
+    var waiters: [ContentKey: [RestoredWaiter]] = [:]
+    var ledgerIsBroken = false
     let traits: RemoteTraits
 
     init(
         _ traits: RemoteTraits = .fileSection, files: Int = 5, fragments: Int = 4, fileTimeout: Duration? = nil,
-        seed: UInt64 = 1
+        seed: UInt64 = 1, window: Int = 1_000_000
     ) {
         self.traits = traits
         let limits = UploadLimits(
             filesInFlight: files, fragmentsInFlight: fragments, retryInterval: .seconds(120), fileTimeout: fileTimeout)
-        machine = UploadMachine(limits: limits, traits: traits, scope: Self.scope, seed: seed)
+        machine = UploadMachine(limits: limits, traits: traits, scope: Self.scope, seed: seed, window: window)
     }
 
     /// Passes events to the machine and records its actions.
     @discardableResult
     mutating func tell(_ events: [MachineEvent]) -> [MachineAction] {
         for event in events { strike(event) }
-        let actions = machine.handle(events, now: now)
+        let actions = machine.handle(
+            events, now: now, stored: FakeStoredUploads(ledger: ledger, waiters: waiters, isBroken: ledgerIsBroken))
         for action in actions { note(action) }
         let sends = underWay.filter { $0.kind == .send }
         let perFile = Dictionary(grouping: sends) { $0.keys[0] }
@@ -153,7 +157,7 @@ struct Bench {
         var bench = Bench(traits)
         bench.machine = UploadMachine(
             limits: UploadLimits(filesInFlight: 5, fragmentsInFlight: 4, retryInterval: .seconds(120)), traits: traits,
-            scope: Self.scope, seed: 2)
+            scope: Self.scope, seed: 2, window: 1_000_000)
         bench.ledger = ledger
         bench.now = now
         for record in ledger.uploads.values.sorted(by: { $0.order < $1.order }) {

@@ -36,9 +36,39 @@ struct FakeLedger {
         (pages[key] ?? [:]).values.reduce(into: [:]) { $0.merge($1.receipts) { $1 } }
     }
 
+    /// Returns an upload with its waiters, as the machine reads it.
+    func stored(_ key: ContentKey, waiters: (ContentKey) -> [RestoredWaiter]) -> StoredUpload? {
+        uploads[key].map {
+            StoredUpload(record: $0, acknowledged: acknowledged(key), receipts: receipts(key), waiters: waiters(key))
+        }
+    }
+
+    /// The places of all uploads, in the order of the queue.
+    var queue: [QueuePlace] { uploads.values.map(\.place).sorted() }
+
     /// The ids still to delete on the server.
     var removals: [String] {
         settings.keys.filter { $0.hasPrefix(UploadMachine.removalPrefix) }
             .map { String($0.dropFirst(UploadMachine.removalPrefix.count)) }.sorted()
+    }
+}
+
+/// The uploads of a fake ledger, with the waiters that the agent knows.
+struct FakeStoredUploads: StoredUploads {
+    let ledger: FakeLedger
+    let waiters: [ContentKey: [RestoredWaiter]]
+    /// Whether every read fails.
+    var isBroken = false
+
+    func upload(of key: ContentKey) throws(UnreadableUpload) -> StoredUpload? {
+        if isBroken { throw UnreadableUpload() }
+        return ledger.stored(key) { waiters[$0] ?? [] }
+    }
+
+    func uploads(after place: QueuePlace, atMost count: Int) -> StoredPage? {
+        if isBroken { return nil }
+        let page = ledger.queue.filter { $0 > place }.prefix(count)
+        return StoredPage(
+            uploads: page.compactMap { try? upload(of: $0.key) }, next: page.count < count ? nil : page.last)
     }
 }

@@ -6,6 +6,15 @@ import UploadCore
 struct RandomWalkTests {
     @Test("keep every promise and end", arguments: [RemoteTraits.fileSection, .tus, .s3])
     func walk(traits: RemoteTraits) {
-        takeWalks(events: 120_000, share: 3, stretch: 2_000) { Walk(traits: traits, seed: $0) }
+        takeWalks(events: 120_000, share: 6, stretch: 2_000) { Walk(traits: traits, seed: $0, window: 1_000) }
+    }
+
+    @Test(
+        "also if the machine holds three uploads and reads the others from the ledger",
+        arguments: [
+            RemoteTraits.fileSection, .tus, .s3,
+        ])
+    func window(traits: RemoteTraits) {
+        takeWalks(events: 120_000, share: 6, stretch: 2_000) { Walk(traits: traits, seed: $0, window: 3) }
     }
 }

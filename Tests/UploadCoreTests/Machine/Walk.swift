@@ -24,6 +24,8 @@ struct Walk: RandomWalk {
     }
 
     let traits: RemoteTraits
+    /// How many waiting uploads the machine holds.
+    let window: Int
     var random: WalkRandom
     var machine: UploadMachine
     var limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 3, retryInterval: .seconds(120))
@@ -52,12 +54,15 @@ struct Walk: RandomWalk {
     var sent: [(request: Begun, names: [ContentKey: String], plans: [ContentKey: FragmentPlan])] = []
     /// The paths that the agent hashes again.
     var settling: Set<RelativePath> = []
+    /// Whether the ledger can't be read. Only while time passes: users' requests are refused then.
+    var ledgerIsBroken = false
     var problem: String?
 
-    init(traits: RemoteTraits, seed: UInt64) {
+    init(traits: RemoteTraits, seed: UInt64, window: Int) {
         self.traits = traits
+        self.window = window
         random = WalkRandom(seed: seed)
-        machine = UploadMachine(limits: limits, traits: traits, scope: Bench.scope, seed: seed)
+        machine = UploadMachine(limits: limits, traits: traits, scope: Bench.scope, seed: seed, window: window)
         server = WalkServer(traits: traits)
     }
 
@@ -77,10 +82,23 @@ struct Walk: RandomWalk {
 
     // MARK: The agent
 
+    /// What the machine may ask.
+    var stored: FakeStoredUploads {
+        var waiters: [ContentKey: [RestoredWaiter]] = [:]
+        for (path, drop) in waiting.sorted(by: { $0.key < $1.key }) {
+            waiters[drop.content.key, default: []].append(
+                RestoredWaiter(path: path, paused: drop.paused, joinedLater: drop.joinedLater))
+        }
+        return FakeStoredUploads(ledger: decided, waiters: waiters, isBroken: ledgerIsBroken)
+    }
+
+    /// The drops without an outcome.
+    var waiting: [RelativePath: Drop] { drops.filter { $0.value.outcome == nil } }
+
     mutating func tell(_ events: [MachineEvent], drops changes: [RelativePath: Drop?] = [:]) {
         for event in events { strike(event) }
         for (path, drop) in changes { drops[path] = drop }
-        let actions = machine.handle(events, now: now)
+        let actions = machine.handle(events, now: now, stored: stored)
         var batch = Batch(actions: actions, drops: changes)
         check(actions, after: events)
         for action in actions {
@@ -142,7 +160,9 @@ struct Walk: RandomWalk {
 
     mutating func pass(_ duration: Duration) {
         now = Now(monotonic: now.monotonic + duration, wall: now.wall.advanced(by: duration))
+        ledgerIsBroken = random.oneIn(20)
         tell([.tick])
+        ledgerIsBroken = false
     }
 
     /// Kills the agent: decisions that are not yet durable are lost.
@@ -158,18 +178,20 @@ struct Walk: RandomWalk {
         posts = durablePosts
         forgotten = []
         decided = ledger
-        machine = UploadMachine(limits: limits, traits: traits, scope: Bench.scope, seed: random.next())
-        let waiting = drops.filter { $0.value.outcome == nil }
-        for record in ledger.uploads.values.sorted(by: { $0.order < $1.order }) {
-            let waiters = waiting.filter { $0.value.content.key == record.key }.sorted { $0.key < $1.key }
-                .map { RestoredWaiter(path: $0.key, paused: $0.value.paused, joinedLater: $0.value.joinedLater) }
+        machine = UploadMachine(limits: limits, traits: traits, scope: Bench.scope, seed: random.next(), window: window)
+        if let first = ledger.queue.first, let last = ledger.queue.last {
+            machine.restoreBacklog(from: first, to: last)
+        }
+        let stored = stored
+        for key in Set(waiting.values.filter(\.paused).map(\.content.key)).sorted() {
+            guard let upload = try? stored.upload(of: key) else { continue }
             machine.restore(
-                record, acknowledged: ledger.acknowledged(record.key), receipts: ledger.receipts(record.key),
-                waiters: waiters, now: now)
+                upload.record, acknowledged: upload.acknowledged, receipts: upload.receipts, waiters: upload.waiters,
+                now: now)
         }
         machine.restoreRemovals(ledger.removals)
         // The agent hashes paths without an upload again.
-        settling = Set(waiting.filter { !machine.keys.contains($0.value.content.key) }.keys)
+        settling = Set(waiting.filter { ledger.uploads[$0.value.content.key] == nil }.keys)
         tell(eventsOfSources() + (allPaused ? [.setAllPaused(true), .tick] : [.tick]))
     }
 
@@ -204,7 +226,7 @@ struct Walk: RandomWalk {
         if let old = drops[path], old.outcome == nil { events.append(.leave(path, old.content.key)) }
         events.append(.join(path, content, paused: false))
         settling.remove(path)
-        let joinedLater = machine.keys.contains(content.key)
+        let joinedLater = decided.uploads[content.key] != nil
         tell(events, drops: [path: Drop(content: content, joinedLater: joinedLater)])
     }
 

@@ -52,13 +52,28 @@ extension Walk {
 
     /// Checks that every wait can end: by a request or a deadline.
     mutating func checkRest() {
-        let waiting = drops.filter { $0.value.outcome == nil && !settling.contains($0.key) }
-        if waiting.contains(where: { machine.view(of: $0.value.content.key, from: $0.key) == nil }) {
-            fail("an accepted path that no upload knows")
+        let waiting = waiting.filter { !settling.contains($0.key) }
+        for (path, drop) in waiting where machine.view(of: drop.content.key, from: path) == nil {
+            let isInBacklog = machine.hasBacklog && machine.record(of: drop.content.key) == nil
+            if !isInBacklog || decided.uploads[drop.content.key] == nil {
+                fail("\(path) is accepted, and no upload knows it")
+            }
         }
+        checkWindow()
         if allPaused || signedOut || !forgotten.isEmpty { return }
         if posts.isEmpty && waiting.allSatisfy({ $0.value.paused }) { return }
         if begun.isEmpty, machine.nextDeadline(after: now.monotonic) == nil { fail("everything waits for nothing") }
+    }
+
+    /// Checks that the machine holds little more than its window of the uploads whose turn has not come.
+    private mutating func checkWindow() {
+        let waiting = machine.keys.filter { key in
+            machine.record(of: key)?.attempts == 0 && groups[key] == nil
+                && drops.values.contains { $0.content.key == key && $0.outcome == nil && !$0.paused }
+        }
+        if waiting.count > window + max(1, window / 4) {
+            fail("\(waiting.count) uploads held in a window of \(window)")
+        }
     }
 
     /// Triggers the next event that needs no user.
@@ -80,7 +95,7 @@ extension Walk {
         server.mood = .down
         signOut(false)
         pauseAll(false)
-        for path in Self.paths { pause(path, false) }
+        for (path, drop) in drops where drop.paused { pause(path, false) }
         // Add a source while the server is down, so that the last pauses must end by themselves.
         gatherSome(for: Self.sources[0])
         for _ in 0..<40 { goOn() }

@@ -31,7 +31,7 @@ extension Walk {
         let keys = Self.contents.map(\.key).shuffled(using: &random)
         let some = Array(keys.prefix(Int.random(in: 0...6, using: &random)))
         gathered[source] = some
-        let live = Set(groups.filter { machine.keys.contains($0.key) }.values)
+        let live = Set(groups.filter { decided.uploads[$0.key] != nil }.values)
         groups = groups.filter { $0.value != source }
         for key in some where groups[key].map(live.contains) != true { groups[key] = source }
         var events: [MachineEvent] = [.gather(source, some)]
@@ -42,7 +42,7 @@ extension Walk {
             guard let content = Self.contents.first(where: { $0.key == key }) else { continue }
             server.whole.remove(key)
             events.append(.join(path, content, paused: false))
-            joined[path] = Drop(content: content, joinedLater: machine.keys.contains(key))
+            joined[path] = Drop(content: content, joinedLater: decided.uploads[key] != nil)
         }
         tell(events, drops: joined)
     }
@@ -59,7 +59,7 @@ extension Walk {
     }
 
     private func isLive(_ source: String) -> Bool {
-        groups.contains { $0.value == source && machine.keys.contains($0.key) }
+        groups.contains { $0.value == source && decided.uploads[$0.key] != nil }
     }
 
     mutating func commitEnded(_ source: String, _ revision: Int, _ outcome: CommitOutcome) {

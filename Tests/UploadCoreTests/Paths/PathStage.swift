@@ -32,6 +32,10 @@ struct PathStage {
     var confirmations: [String: [ContentKey: Confirmation]] = [:]
     /// The waiters of each upload, and whether each is paused.
     var waiters: [ContentKey: [RelativePath: Bool]] = [:]
+    /// How many unpaused uploads the upload machine holds.
+    let window: Int
+    /// The uploads that only the ledger holds.
+    var backlog: Set<ContentKey> = []
     var parked: [RelativePath: String] = [:]
     var news: [News] = []
     var hashes: [HashWork] = []
@@ -65,9 +69,10 @@ struct PathStage {
     /// What happens to files after their upload.
     private let fate: Retirement.Fate
 
-    init(account: String = "anna", fate: Retirement.Fate = .stay) {
+    init(account: String = "anna", fate: Retirement.Fate = .stay, window: Int = 1_000) {
         self.account = account
         self.fate = fate
+        self.window = window
         (book, posts) = Self.makeValues(account, fate)
     }
 
@@ -83,13 +88,19 @@ struct PathStage {
     var facts: PathStageFacts {
         PathStageFacts(
             files: files, directories: directories, ledger: ledger, confirmations: confirmations[account] ?? [:],
-            waiters: waiters)
+            waiters: waiters, backlog: backlog)
     }
 
     /// Whether the watch has passed on all events of the kernel.
     var hasHeardAll: Bool { news.allSatisfy { if case .settled = $0 { true } else { false } } }
 
     func record(_ path: RelativePath) -> DropRecord? { book.drops[path] ?? ledger[path] }
+
+    /// The paths in no final state, sorted.
+    var underWay: [RelativePath] {
+        let stored = ledger.filter { book.drops[$0.key] == nil && !$0.value.state.isFinal }.keys
+        return Set(book.drops.keys).union(stored).sorted()
+    }
 
     static func key(_ content: UInt64) -> ContentKey { ContentKey(high: content, low: 0) }
 
@@ -221,7 +232,7 @@ struct PathStage {
         news = []
         for path in files.keys.sorted() { tellUnlessKnown(path) }
         let findings = PathFindings(paths: Set(files.keys))
-        book.findElsewhere(findings, isPost: posts.descriptions.contains)
+        book.findElsewhere(findings, facts: facts, isPost: posts.descriptions.contains)
         for path in Set(ledger.keys).union(book.drops.keys) where files[path] == nil {
             goneSince[path] = goneSince[path] ?? now.monotonic
         }
@@ -247,6 +258,7 @@ struct PathStage {
     /// Confirms a content with an unpaused waiter.
     mutating func confirm(_ key: ContentKey) {
         guard let paths = waiters[key], paths.values.contains(false) else { return }
+        bringIn(key)
         waiters[key] = nil
         let remote = RemoteObject(id: server.id(of: key, account), url: nil)
         confirmations[account, default: [:]][key] = Confirmation(
@@ -265,6 +277,7 @@ struct PathStage {
     /// Has the server refuse a content with an unpaused waiter.
     mutating func fail(_ key: ContentKey) {
         guard let paths = waiters[key], paths.values.contains(false) else { return }
+        bringIn(key)
         waiters[key] = nil
         let error = FileError(code: "refused", message: "refused", retryable: false)
         for path in paths.keys.sorted() {
@@ -307,6 +320,8 @@ struct PathStage {
             }
         }
         waiters = restored
+        backlog = Set(restored.keys)
+        for (key, paths) in restored where !paths.values.contains(false) { bringIn(key) }
         for event in posts.gatherAll() { apply(event) }
         handle(posts: .started)
         scan()
@@ -329,13 +344,32 @@ struct PathStage {
 
     /// Makes the changes of one commit.
     mutating func apply(_ actions: [PathAction]) {
+        for case .write(let write) in actions { apply(write) }
         for action in actions {
             switch action {
-            case .write(let write): apply(write)
-            case .upload(let event): apply(posts.held(event) { book.drops[$0] })
+            case .upload(let event): apply(posts.held(event) { record($0) })
             case .park(let record, let account): parked[record.path] = account
             default: break
             }
+        }
+        leaveSomeToLedger()
+    }
+
+    // MARK: The backlog
+
+    private mutating func bringIn(_ key: ContentKey) {
+        guard backlog.remove(key) != nil else { return }
+        for path in (waiters[key] ?? [:]).keys {
+            if let record = ledger[path], record.key == key { book.bringIn(record) }
+        }
+    }
+
+    /// Leaves uploads to the ledger until the machine holds no more than its window.
+    private mutating func leaveSomeToLedger() {
+        let held = waiters.filter { !backlog.contains($0.key) && !$0.value.values.contains(true) }.keys.sorted()
+        for key in held.dropFirst(window) {
+            backlog.insert(key)
+            book.leaveToLedger((waiters[key] ?? [:]).keys.sorted(), waitingFor: key)
         }
     }
 
@@ -382,6 +416,13 @@ struct PathStage {
 
     mutating func apply(_ event: MachineEvent) {
         switch event {
+        case .join(_, let content, _), .verify(_, let content, _, _): bringIn(content.key)
+        case .leave(_, let key), .rename(_, _, let key), .setPaused(_, let key, _), .first(let key), .retry(let key):
+            bringIn(key)
+        case .gather(_, let keys): for key in keys { bringIn(key) }
+        default: break
+        }
+        switch event {
         case .join(let path, let content, let paused), .verify(let path, let content, _, let paused):
             waiters[content.key, default: [:]][path] = paused
             if let inode = files[path]?.identity.inode, cancelled.contains(inode) {
@@ -391,6 +432,7 @@ struct PathStage {
             parked[path] = nil
             waiters[key]?[path] = nil
             if waiters[key]?.isEmpty == true { waiters[key] = nil }
+            backlog.formIntersection(waiters.keys)
         case .rename(let old, let new, let key):
             if let paused = waiters[key]?.removeValue(forKey: old) { waiters[key]?[new] = paused }
             if let account = parked.removeValue(forKey: old) { parked[new] = account }
@@ -411,6 +453,7 @@ struct PathStageFacts: PathFacts {
     var ledger: [RelativePath: DropRecord]
     var confirmations: [ContentKey: Confirmation]
     var waiters: [ContentKey: [RelativePath: Bool]]
+    var backlog: Set<ContentKey>
 
     func look(at path: RelativePath) -> FileLook {
         if let file = files[path] { return .there(.regular, file.identity) }
@@ -429,6 +472,8 @@ struct PathStageFacts: PathFacts {
     func confirmation(of key: ContentKey) -> Confirmation? { confirmations[key] }
     func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool { true }
     func sidecarWish(of path: RelativePath) -> SidecarWish? { nil }
+    var hasBacklog: Bool { !backlog.isEmpty }
+    func isHeld(_ key: ContentKey) -> Bool { waiters[key] != nil && !backlog.contains(key) }
     func waiters(of key: ContentKey) -> [RelativePath] { (waiters[key] ?? [:]).keys.sorted() }
     func hasUpload(of key: ContentKey) -> Bool { waiters[key] != nil }
     func isWaiting(_ path: RelativePath, for key: ContentKey) -> Bool { waiters[key]?[path] != nil }

@@ -7,7 +7,7 @@ import Testing
 struct PathTableTests {
     /// The state of a path.
     enum Standing: String, CaseIterable {
-        case unknown, settling, hashing, queued, paused, done, failed, cancelled, removed, rejected, parked
+        case unknown, settling, hashing, queued, backlog, paused, done, failed, cancelled, removed, rejected, parked
     }
 
     /// The events.
@@ -24,6 +24,7 @@ struct PathTableTests {
         settling      settling      hashing h     hashing h     hashing h     hashing h     removed       settling s    settling s    settling      settling !    cancelled     settling !    settling
         hashing       hashing       hashing       hashing h     hashing h     hashing h     hashing       settling s    settling s    hashing       hashing !     cancelled     hashing !     hashing
         queued        queued        queued        queued h      queued h      queued h      removed l     queued        settling s    paused        queued !      cancelled l   queued        queued
+        backlog       queued        queued        queued h      queued h      queued h      removed l     queued        settling s    paused        queued !      cancelled l   queued        queued
         paused        paused        paused        paused h      paused h      paused h      removed l     paused        settling s    paused !      queued        cancelled l   paused !      paused
         done          done          done          done h        hashing h     hashing h     - x           done          done          done !        done !        done !        done !        done !
         failed        failed        hashing h     hashing h     hashing h     hashing h     failed        settling s    failed        failed !      failed !      failed !      settling s    failed !
@@ -53,7 +54,7 @@ struct PathTableTests {
     private static let path: RelativePath = "a"
 
     private static func stage(_ standing: Standing) -> PathStage {
-        var stage = PathStage()
+        var stage = PathStage(window: standing == .backlog ? 0 : 1_000)
         stage.handle(.scanned(PathFindings(paths: [])))
         if standing == .unknown {
             stage.files[path] = nil

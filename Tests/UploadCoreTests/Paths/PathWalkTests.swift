@@ -5,19 +5,28 @@ import UploadCore
 @Suite("Random walks of paths, over kills, lost events and changing users")
 struct PathWalkTests {
     @Test("always end or wait for a definite event, keep user actions across renames, and are done in the end")
-    func walk() { takeWalks(events: 200_000, stretch: 400) { PathWalk(seed: $0) } }
+    func walk() { takeWalks(events: 200_000, share: 2, stretch: 400) { PathWalk(seed: $0, window: 1_000) } }
+
+    @Test("also if the book holds the paths of three uploads, and the ledger the others")
+    func window() { takeWalks(events: 200_000, share: 2, stretch: 400) { PathWalk(seed: $0, window: 3) } }
 }
 
 /// One random history of an outbox.
 private struct PathWalk: RandomWalk {
     private var random: WalkRandom
-    private var stage = PathStage()
+    private var stage: PathStage
+    /// The number of different contents.
+    private let contents: UInt64
     private var ownProblem: String?
     private let names: [RelativePath] = ["a", "b", "c", "d/a", "d/b", "d/e/a", "x/a"]
 
     var problem: String? { (ownProblem ?? stage.problem).map { ([$0] + stage.history).joined(separator: "\n    ") } }
 
-    init(seed: UInt64) { random = WalkRandom(seed: seed) }
+    init(seed: UInt64, window: Int) {
+        random = WalkRandom(seed: seed)
+        stage = PathStage(window: window)
+        contents = window > 4 ? 4 : 8
+    }
 
     mutating func step() {
         switch Int.random(in: 0..<100, using: &random) {
@@ -48,7 +57,7 @@ private struct PathWalk: RandomWalk {
     private mutating func write() {
         let path = random.pick(names)
         if let inode = stage.files[path]?.identity.inode { stage.cancelled.remove(inode) }
-        stage.write(path, UInt64.random(in: 1...4, using: &random), inPlace: Bool.random(using: &random))
+        stage.write(path, UInt64.random(in: 1...contents, using: &random), inPlace: Bool.random(using: &random))
     }
 
     private mutating func remove() {
@@ -69,7 +78,7 @@ private struct PathWalk: RandomWalk {
     }
 
     private mutating func act() {
-        guard let path = stage.book.drops.keys.sorted().randomElement(using: &random) else { return }
+        guard let path = stage.underWay.randomElement(using: &random) else { return }
         let action = random.pick(UserAction.onFiles)
         let wasHashed = stage.record(path)?.key != nil && stage.record(path)?.state != .settling
         let before = stage.files[path]
@@ -95,7 +104,13 @@ private struct PathWalk: RandomWalk {
         for (key, paths) in stage.waiters {
             for path in paths.keys {
                 if !seen.insert(path).inserted { return fail("\(path) waits for two contents") }
-                guard let record = stage.book.drops[path] else { return fail("\(path) waits and is not on its way") }
+                let held = stage.book.drops[path]
+                if held == nil, !stage.backlog.contains(key) {
+                    return fail("\(path) waits, and the book has no record")
+                }
+                guard let record = held ?? stage.ledger[path], !record.state.isFinal else {
+                    return fail("\(path) waits and is not on its way")
+                }
                 if record.key != key { return fail("\(path) waits for another content than its record says") }
                 if stage.book.ownership.isParked(record.account) { return fail("\(path) waits for another account") }
             }
@@ -104,6 +119,11 @@ private struct PathWalk: RandomWalk {
 
     /// Checks that every path on its way waits for a definite event.
     private mutating func checkRecords() {
+        for path in stage.underWay where stage.book.drops[path] == nil {
+            guard let key = stage.ledger[path]?.key, stage.waiters[key]?[path] != nil else {
+                return fail("only the ledger knows \(path), and nothing is done for it")
+            }
+        }
         for (path, record) in stage.book.drops {
             if record.path != path { return fail("the record of \(path) names \(record.path)") }
             if record.state.isFinal { return fail("\(path) is \(record.state) and on its way") }
@@ -129,7 +149,10 @@ private struct PathWalk: RandomWalk {
                 stage.hash()
             }
             for path in stage.book.drops.keys.sorted() { stage.act(.resume, on: path) }
-            for key in stage.waiters.keys.sorted() { stage.confirm(key) }
+            for (key, paths) in stage.waiters.sorted(by: { $0.key < $1.key })
+            where paths.keys.contains(where: { stage.files[$0] != nil }) {
+                stage.confirm(key)
+            }
             stage.pass(.seconds(3))
             stage.tick()
             stage.scan()

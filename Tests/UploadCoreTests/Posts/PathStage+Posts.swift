@@ -62,7 +62,7 @@ extension PathStage {
         for action in actions {
             switch action {
             case .write(let write): apply(write)
-            case .upload(let event): apply(posts.held(event) { book.drops[$0] })
+            case .upload(let event): apply(posts.held(event) { record($0) })
             default: break
             }
         }

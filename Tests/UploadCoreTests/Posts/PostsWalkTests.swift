@@ -6,21 +6,28 @@ import Testing
 @Suite("Random walks of posts, over kills, lost events, faults and changing users")
 struct PostsWalkTests {
     @Test("always wait for a definite event, hold and release their files, and are confirmed in the end")
-    func walk() { takeWalks(events: 40_000, stretch: 400) { PostsWalk(seed: $0) } }
+    func walk() { takeWalks(events: 40_000, share: 2, stretch: 400) { PostsWalk(seed: $0, window: 1_000) } }
+
+    @Test("also if the book holds the paths of three uploads, and the ledger the others")
+    func window() { takeWalks(events: 40_000, share: 2, stretch: 400) { PostsWalk(seed: $0, window: 3) } }
 }
 
 /// One random history of an outbox with posts: `d`, `x`, and `d/e` if `d` is none.
 private struct PostsWalk: RandomWalk {
     private var random: WalkRandom
-    private var stage = PathStage()
+    private var stage: PathStage
     private var ownProblem: String?
+    /// The number of different contents.
+    private let contents: UInt64
     private static let directories: [RelativePath] = ["d", "x", "y", "d/e"]
     private static let names: [RelativePath] = ["a", "d/a", "d/b", "d/c", "d/e/a", "x/a", "x/b", "y/a"]
 
     var problem: String? { (ownProblem ?? stage.problem).map { ([$0] + stage.history).joined(separator: "\n    ") } }
 
-    init(seed: UInt64) {
+    init(seed: UInt64, window: Int) {
         random = WalkRandom(seed: seed)
+        stage = PathStage(window: window)
+        contents = window > 4 ? 4 : 8
         stage.isLedgerSlow = true
         stage.scan()
     }
@@ -50,7 +57,7 @@ private struct PostsWalk: RandomWalk {
         check()
     }
 
-    private mutating func number() -> UInt64 { UInt64.random(in: 1...4, using: &random) }
+    private mutating func number() -> UInt64 { UInt64.random(in: 1...contents, using: &random) }
 
     private mutating func describe() {
         stage.write(PostPlaces.description(of: random.pick(Self.directories)), random.oneIn(3) ? number() : 1)
@@ -135,7 +142,7 @@ private struct PostsWalk: RandomWalk {
         guard stage.untold.isEmpty else { return }
         for (key, paths) in stage.waiters {
             for (path, isPaused) in paths {
-                guard let record = stage.book.drops[path], record.key == key else {
+                guard let record = stage.record(path), record.key == key, !record.state.isFinal else {
                     fail("\(path) waits for a content, and its record does not")
                     continue
                 }
@@ -157,7 +164,7 @@ private struct PostsWalk: RandomWalk {
     /// Checks that posts decide nothing about a file that did not change, even if the file is reported again.
     private mutating func checkReports() {
         guard stage.untold.isEmpty else { return }
-        let ended = stage.ledger.values.filter { stage.book.drops[$0.path] == nil && $0.hasFile }
+        let ended = stage.ledger.values.filter { $0.state.isFinal && stage.book.drops[$0.path] == nil && $0.hasFile }
         for record in ended {
             guard let directory = stage.posts.directory(of: record), let machine = stage.posts[directory],
                 let name = record.path.relative(to: directory), machine.files[name] != nil,
@@ -200,8 +207,7 @@ private struct PostsWalk: RandomWalk {
     /// Whether something will happen to a file, or its user holds it.
     private func isUnderWay(_ name: RelativePath, of post: SourceRecord) -> Bool {
         let path = post.directory.appending(name.bytes)
-        return stage.book.drops[path] != nil || stage.book.isLeaving(path) || stage.files[path] == nil
-            || stage.record(path) == nil
+        return stage.record(path)?.state.isFinal != true || stage.book.isLeaving(path) || stage.files[path] == nil
     }
 
     // MARK: The end

@@ -1,0 +1,51 @@
+import Ledger
+import UploadCore
+
+/// Answers the upload machine's questions about the uploads that only the ledger holds.
+struct BacklogWorld: StoredUploads {
+    let stored: LedgerView
+    let book: PathBook
+    let posts: Posts
+
+    func upload(of key: ContentKey) throws(UnreadableUpload) -> StoredUpload? {
+        do throws(LedgerError) {
+            guard let record = try stored.upload(of: key) else { return nil }
+            return try upload(record)
+        } catch {
+            stored.trouble.note(error)
+            throw UnreadableUpload()
+        }
+    }
+
+    func uploads(after place: QueuePlace, atMost count: Int) -> StoredPage? {
+        stored.asked { () throws(LedgerError) in
+            let (records, next) = try stored.queue(after: place, atMost: count)
+            var uploads: [StoredUpload] = []
+            for record in records { uploads.append(try upload(record)) }
+            return StoredPage(uploads: uploads, next: next)
+        }
+    }
+
+    /// Returns an upload with its fragments and waiters.
+    func upload(_ record: UploadRecord) throws(LedgerError) -> StoredUpload {
+        var upload = StoredUpload(record: record, waiters: try waiters(of: record.key))
+        // Without an id, nothing of it was sent.
+        if record.remoteID != nil {
+            (upload.acknowledged, upload.receipts) = try stored.ledger.fragments(of: record.key, plan: record.plan)
+        }
+        return upload
+    }
+
+    private func waiters(of key: ContentKey) throws(LedgerError) -> [RestoredWaiter] {
+        try stored.records(of: key).filter(waits).sorted { $0.path < $1.path }.map { record in
+            RestoredWaiter(
+                path: record.path, paused: record.state == .paused || posts.holds(record),
+                joinedLater: record.deduplicated)
+        }
+    }
+
+    /// Whether a path of the ledger waits for the upload of its content.
+    private func waits(_ record: DropRecord) -> Bool {
+        !record.state.isFinal && !book.isPortrait(record.path) && !book.ownership.isParked(record.account)
+    }
+}

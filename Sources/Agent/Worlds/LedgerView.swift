@@ -1,0 +1,100 @@
+import Ledger
+import Logging
+import Synchronization
+import UploadCore
+
+/// The ledger's content, including changes that are not durable yet.
+struct LedgerView: Sendable {
+    /// Keeps the error of a read.
+    final class Trouble: Sendable {
+        private let error = Mutex<LedgerError?>(nil)
+
+        func note(_ error: LedgerError) { self.error.withLock { $0 = error } }
+        func take() -> LedgerError? { error.withLock { $0.take() } }
+    }
+
+    let ledger: Ledger
+    let unsaved: Unsaved
+    let scope: RemoteScope
+    let trouble: Trouble
+    let logger: Logger
+
+    // MARK: Paths
+
+    func record(of path: RelativePath) -> DropRecord? {
+        asked { () throws(LedgerError) in try read(path) }
+    }
+
+    private func read(_ path: RelativePath) throws(LedgerError) -> DropRecord? {
+        unsaved.covers(path) ? unsaved.drop(at: path) : try ledger.drop(at: path)
+    }
+
+    func forEachRecord(within directory: RelativePath, _ body: (DropRecord) -> Void) {
+        for record in unsaved.records(within: directory) { body(record) }
+        asked { () throws(LedgerError) in
+            try ledger.forEachDrop(
+                within: directory,
+                { record in
+                    if !unsaved.covers(record.path) { body(record) }
+                    return true
+                }, damaged: logDamage)
+        }
+    }
+
+    /// Returns the record of one path that holds a content; `nil` if no path does.
+    func anyRecord(of key: ContentKey) throws(LedgerError) -> DropRecord? {
+        if let path = unsaved.paths(of: key).first { return unsaved.drop(at: path) }
+        let stored = try ledger.anyDrop(of: key)
+        guard let stored, unsaved.covers(stored.path) else { return stored }
+        // The stored record is being changed. Look for another path with this content.
+        return try records(of: key).first
+    }
+
+    /// Returns the records of all paths that hold a content.
+    func records(of key: ContentKey) throws(LedgerError) -> [DropRecord] {
+        var records: [DropRecord] = []
+        for path in unsaved.paths(of: key).union(try ledger.drops(of: key)) {
+            if let record = try read(path), record.key == key { records.append(record) }
+        }
+        return records
+    }
+
+    // MARK: Contents
+
+    func confirmation(of key: ContentKey) -> Confirmation? {
+        if let known = unsaved.confirmation(of: key) { return known }
+        return asked { () throws(LedgerError) in try ledger.confirmation(of: key, scope: scope) }
+    }
+
+    /// Returns the upload of a content for the present server and account.
+    func upload(of key: ContentKey) throws(LedgerError) -> UploadRecord? {
+        let record = if let change = unsaved.upload(of: key) { change } else { try ledger.upload(key) }
+        return record?.scope == scope ? record : nil
+    }
+
+    /// Returns a part of the queue: the stored uploads behind a place, and unsaved ones in between.
+    func queue(after place: QueuePlace, atMost count: Int) throws(LedgerError) -> (
+        uploads: [UploadRecord], next: QueuePlace?
+    ) {
+        let stored = try ledger.uploads(after: place, atMost: count, damaged: logDamage)
+        let end = stored.count < count ? nil : stored.last?.place
+        let fresh = unsaved.uploads.filter { $0.place > place && $0.place <= end ?? $0.place }
+        let rest = stored.filter { unsaved.upload(of: $0.key) == nil }
+        let uploads = (rest + fresh).filter { $0.scope == scope }.sorted { $0.place < $1.place }
+        return (uploads, end)
+    }
+
+    private func logDamage(_ error: LedgerError) {
+        logger.error("a record of the ledger is damaged", metadata: ["reason": "\(error)"])
+    }
+
+    /// Reads from the ledger. Records the error and returns `nil` if the read fails.
+    func asked<Answer>(_ question: () throws(LedgerError) -> Answer?) -> Answer? {
+        do throws(LedgerError) {
+            return try question()
+        } catch {
+            trouble.note(error)
+            return nil
+        }
+    }
+}

@@ -19,7 +19,9 @@ final class SmallPictures: Sendable {
     private let worker = Mutex<PictureWorker?>(nil)
     /// Pictures that failed to draw, by token; not tried again before the next start.
     private let refused = Mutex<Set<Hex128>>([])
-    private let isBroken = Atomic(false)
+    /// Whether `outbox-media` can't be started. A lock: Swift 6.3.1's optimiser ends in an error on an `Atomic` here, since
+    /// `init` throws.
+    private let isBroken = Mutex(false)
 
     /// - Parameter program: The path of `outbox-media`.
     init(_ store: Store, program: String) throws(Errno) {
@@ -41,7 +43,7 @@ final class SmallPictures: Sendable {
     func picture(of content: Content) async throws -> OpenFile? {
         let name = "\(content.token).jpg"
         if let file = try folder.openExisting(name) { return file }
-        guard Self.mayShow(MediaType(content.type)), !isBroken.load(ordering: .relaxed),
+        guard Self.mayShow(MediaType(content.type)), !isBroken.withLock(\.self),
             !refused.withLock({ $0.contains(content.token) }),
             let picture = try store.objects.open(content.object)
         else { return nil }
@@ -69,7 +71,7 @@ final class SmallPictures: Sendable {
         worker.withLock { worker in
             if worker == nil { worker = PictureWorker.started(program) }
             guard let running = worker else {
-                isBroken.store(true, ordering: .relaxed)
+                isBroken.withLock { $0 = true }
                 store.logger.warning("outbox-media does not start, so pages have no small pictures; see --media-worker")
                 return false
             }

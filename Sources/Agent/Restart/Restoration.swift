@@ -198,12 +198,8 @@ struct Restoration {
             return keepParked(record, acknowledged)
         }
         writes.append(.unpark(record.key, record.scope))
-        let waiters = paths.map { drop in
-            RestoredWaiter(
-                path: drop.path, paused: drop.state == .paused || posts.holds(drop), joinedLater: drop.deduplicated)
-        }
-        hold(
-            StoredUpload(record: record, acknowledged: acknowledged, receipts: receipts, waiters: waiters), paths)
+        let waiters = paths.map { RestoredWaiter($0, posts) }
+        hold(StoredUpload(record: record, acknowledged: acknowledged, receipts: receipts, waiters: waiters), paths)
     }
 
     /// Keeps an upload parked, unless no path waits for it.

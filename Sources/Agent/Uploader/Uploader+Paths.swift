@@ -146,11 +146,6 @@ extension Uploader {
         defer { reportLedgerTrouble() }
         return world.storedRecord(of: path)
     }
-
-    func forEachStoredDrop(_ body: (DropRecord) -> Void) {
-        defer { reportLedgerTrouble() }
-        world.forEachStoredRecord(within: .root, body)
-    }
 }
 
 extension MachineAction {

@@ -26,7 +26,7 @@ extension Uploader {
     /// Assigns files that arrived while nobody was signed in to the present account. They must not go to the next
     /// one.
     func takeOverNobodys() {
-        guard let present = ownership.present else { return }
+        guard let present = book.ownership.present else { return }
         let writes = book.giveNobodys(to: present, facts: world)
         if !writes.isEmpty { process([], writes: writes) }
         handle(posts: .signedIn(present))

@@ -28,6 +28,7 @@ extension Uploader {
         parts.pauseMark?.set(settings.isPaused)
         // Nothing may begin before everything is restored.
         commit(try restore(settings))
+        // The machine reads the queue next: uploads that return to their owner must be in it.
         await parts.ledger.commit([])
         recogniseOutbox()
         let isSignedOut = parts.session.isSignedOut

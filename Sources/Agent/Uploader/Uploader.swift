@@ -92,9 +92,6 @@ actor Uploader {
 
     var now: Now { parts.clock.now }
 
-    /// Which account owns which files.
-    var ownership: Ownership { book.ownership }
-
     /// Runs work on the uploader's thread, after all queued work.
     nonisolated func run(_ work: @escaping @Sendable (isolated Uploader) -> Void) {
         thread.run { self.assumeIsolated { work($0) } }
@@ -150,7 +147,7 @@ actor Uploader {
     private func decide(_ events: [MachineEvent], now: Now) -> [MachineAction] {
         guard machine.hasBacklog else { return machine.handle(events, now: now) }
         let backlog = BacklogWorld(stored: stored, book: book, posts: posts)
-        defer { if let error = ledgerTrouble.take() { ledgerFailed(error) } }
+        defer { reportLedgerTrouble() }
         return machine.handle(events, now: now, stored: backlog)
     }
 

@@ -37,15 +37,19 @@ struct BacklogWorld: StoredUploads {
     }
 
     private func waiters(of key: ContentKey) throws(LedgerError) -> [RestoredWaiter] {
-        try stored.records(of: key).filter(waits).sorted { $0.path < $1.path }.map { record in
-            RestoredWaiter(
-                path: record.path, paused: record.state == .paused || posts.holds(record),
-                joinedLater: record.deduplicated)
-        }
+        try stored.records(of: key).filter(waits).sorted { $0.path < $1.path }.map { RestoredWaiter($0, posts) }
     }
 
     /// Whether a path of the ledger waits for the upload of its content.
     private func waits(_ record: DropRecord) -> Bool {
         !record.state.isFinal && !book.isPortrait(record.path) && !book.ownership.isParked(record.account)
+    }
+}
+
+extension RestoredWaiter {
+    /// Describes a path by its record. A post may hold the path.
+    init(_ record: DropRecord, _ posts: Posts) {
+        self.init(
+            path: record.path, paused: record.state == .paused || posts.holds(record), joinedLater: record.deduplicated)
     }
 }

@@ -415,13 +415,7 @@ struct PathStage {
     }
 
     mutating func apply(_ event: MachineEvent) {
-        switch event {
-        case .join(_, let content, _), .verify(_, let content, _, _): bringIn(content.key)
-        case .leave(_, let key), .rename(_, _, let key), .setPaused(_, let key, _), .first(let key), .retry(let key):
-            bringIn(key)
-        case .gather(_, let keys): for key in keys { bringIn(key) }
-        default: break
-        }
+        for key in event.keys { bringIn(key) }
         switch event {
         case .join(let path, let content, let paused), .verify(let path, let content, _, let paused):
             waiters[content.key, default: [:]][path] = paused

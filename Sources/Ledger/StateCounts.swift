@@ -79,7 +79,7 @@ struct StateCounts: Equatable {
 /// One transaction's change of the number of drops in each state.
 struct StateChange {
     private var change = StateCounts()
-    /// Whether a damaged drop was replaced or removed. Its state is unreadable, so all drops must be counted.
+    /// Whether a damaged drop was replaced or removed. Nobody can read its state: count all drops.
     private var isUnknown = false
 
     /// Adds the change of one drop.

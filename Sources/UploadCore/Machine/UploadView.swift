@@ -47,8 +47,8 @@ extension UploadMachine {
         return view(of: upload, for: waiter)
     }
 
-    /// The visible state of every upload in the backlog, without fragments: it waits for its turn, and what concerns all
-    /// uploads concerns it too. Nil if there is no backlog.
+    /// The visible state of every upload in the backlog, without fragments: it waits for its turn. A pause of
+    /// everything, a sign-out or a server in trouble shows too. Nil if there is no backlog.
     public var backlogView: UploadView? {
         guard hasBacklog else { return nil }
         let record = UploadRecord(

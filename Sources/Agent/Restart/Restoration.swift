@@ -164,12 +164,19 @@ struct Restoration {
     private mutating func hold(_ key: ContentKey) throws(LedgerError) {
         guard let record = try stored.upload(of: key) else { return }
         var upload = try BacklogWorld(stored: stored, book: book, posts: posts).upload(record)
-        for entry in logged[key] ?? [] where entry.belongs(to: record) {
-            guard upload.acknowledged.insert(entry.fragment) else { continue }
-            let page = FragmentPage(of: entry.fragment, in: upload.acknowledged, receipts: upload.receipts)
-            writes.append(.fragments(key, page))
-        }
+        addLogged(to: &upload.acknowledged, of: record, receipts: upload.receipts)
         hold(upload, try stored.records(of: key))
+    }
+
+    /// Adds the acknowledgements that the last run could not store in the ledger.
+    private mutating func addLogged(
+        to acknowledged: inout FragmentSet, of record: UploadRecord, receipts: [Int: String]
+    ) {
+        for entry in logged[record.key] ?? [] where entry.belongs(to: record) {
+            guard acknowledged.insert(entry.fragment) else { continue }
+            let page = FragmentPage(of: entry.fragment, in: acknowledged, receipts: receipts)
+            writes.append(.fragments(record.key, page))
+        }
     }
 
     private mutating func hold(_ upload: StoredUpload, _ records: [DropRecord]) {
@@ -183,11 +190,16 @@ struct Restoration {
     /// Parks an upload of another account, unless no path waits for it.
     private mutating func park(_ record: UploadRecord) {
         guard parked.isWanted(record.key) else { return writes.append(.forgetUpload(record.key)) }
-        writes.append(.park(record.key))
+        var acknowledged = FragmentSet()
         let fragments = stored.asked { () throws(LedgerError) in
             try sources.ledger.fragments(of: record.key, plan: record.plan)
         }
-        keepParked(record, fragments?.acknowledged ?? FragmentSet())
+        if let fragments {
+            acknowledged = fragments.acknowledged
+            addLogged(to: &acknowledged, of: record, receipts: fragments.receipts)
+        }
+        writes.append(.park(record.key))
+        keepParked(record, acknowledged)
     }
 
     /// Resumes a parked upload of the present account. Keeps another account's upload parked.

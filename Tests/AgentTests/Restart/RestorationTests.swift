@@ -186,6 +186,19 @@ struct RestorationTests {
         #expect(Array(back.machine.waiters(of: key)) == [try path("a")])
     }
 
+    @Test("parks another account's upload with the acknowledgements that the last run could not store")
+    func parksAcknowledged() async throws {
+        let record = upload(key)
+        _ = acknowledgements.append([AcknowledgementLog.Entry(fragment: 1, of: record)])
+        let parking = try await restore(
+            lastRun + [.drop(drop("a", .queued, key)), .upload(record)], account: "ben"
+        ).restoration
+        #expect(parking.parked.entry(for: try path("a"))?.acknowledged.count == 1)
+        acknowledgements.clear()
+        let back = try await restore(parking.writes).restoration
+        #expect(back.machine.view(of: key, from: try path("a"))?.fragmentsFinished == 1)
+    }
+
     @Test("drops a parked upload that no path waits for")
     func unwantedParked() async throws {
         let writes: [LedgerWrite] = [.upload(upload(key)), .park(key)]

@@ -90,12 +90,41 @@ extension DropRecord: StoredRecord {
         return decoder.readBytes()
     }
 
-    /// Decodes only the state, enough to count drops.
-    static func state(in bytes: UnsafeRawBufferPointer, key: [UInt8]) -> FileState? {
+    /// Decodes only what counts and queries compare. Valid only during the transaction that supplied the bytes.
+    static func outline(in bytes: UnsafeRawBufferPointer, key: [UInt8]) -> Outline? {
         guard var decoder = RecordDecoder(bytes, table: table, key: key) else { return nil }
-        _ = decoder.readBytes()
-        _ = decoder.read(UInt16.self)
-        return FileState(code: decoder.read(UInt8.self))
+        return Outline(from: &decoder)
+    }
+
+    /// A part of a drop's record, decoded without any copy.
+    struct Outline {
+        /// The path's bytes. Valid only during the transaction that supplied the record.
+        let path: UnsafeRawBufferPointer
+        let tally: Tally
+        let finishedAt: WallTime?
+
+        init?(from decoder: inout RecordDecoder) {
+            path = decoder.readField()
+            let presence = Presence(rawValue: decoder.read(UInt16.self))
+            guard let state = FileState(code: decoder.read(UInt8.self)) else { return nil }
+            var finishedAt: WallTime?
+            var isTrace = false
+            // Only a few fields precede these two.
+            if !presence.isDisjoint(with: [.finishedAt, .disposal]) {
+                _ = decoder.read(Int64.self)
+                if presence.contains(.identity) { _ = decoder.readIdentity() }
+                if presence.contains(.key) { _ = decoder.readContentKey() }
+                if presence.contains(.type) { decoder.skipMediaType() }
+                if presence.contains(.error) { decoder.skipFileError() }
+                if presence.contains(.remote) { decoder.skipRemoteObject() }
+                if presence.contains(.startedAt) { _ = decoder.read(Int64.self) }
+                if presence.contains(.finishedAt) { finishedAt = WallTime(milliseconds: decoder.read(Int64.self)) }
+                if presence.contains(.attempts) { _ = decoder.read(Int64.self) }
+                if presence.contains(.disposal), case .movedAway = decoder.readDisposal() { isTrace = true }
+            }
+            self.finishedAt = finishedAt
+            tally = isTrace ? .trace : .state(state)
+        }
     }
 }
 

@@ -29,12 +29,25 @@ struct DropTable: Sendable {
         return found ?? Slot(key: prefix + [free], record: nil)
     }
 
+    /// Returns what the drop at a path counts as; nil if there is no drop, or if its record is damaged.
+    func tally(of path: RelativePath, in transaction: borrowing ReadTransaction) throws(LMDBError) -> Tally? {
+        let key = hash(path.bytes) + [0]
+        let first = try transaction.get(LedgerTable.drops.table, key) { value in
+            DropRecord.outline(in: value, key: key).flatMap { $0.path.elementsEqual(path.bytes) ? $0.tally : nil }
+        }
+        guard let first else { return nil }
+        if let first { return first }
+        // Another path has the same hash, or the record is damaged.
+        guard case .success(let record)? = try slot(of: path, in: transaction).record else { return nil }
+        return record.tally
+    }
+
     /// Stores a drop and updates the indexes of contents and directories.
     ///
-    /// - Returns: the drop's former state; nil if the drop is new, a failure if its record was damaged.
+    /// - Returns: what the drop counted as; nil if the drop is new, a failure if its record was damaged.
     func store(
         _ record: DropRecord, in transaction: borrowing WriteTransaction, encoder: inout RecordEncoder
-    ) throws(LMDBError) -> Result<FileState, LedgerError>? {
+    ) throws(LMDBError) -> Result<Tally, LedgerError>? {
         let slot = try slot(of: record.path, in: transaction.reading)
         let known = try? slot.record?.get()
         if known == nil { try directories.add(record.path, slot.key, in: transaction) }
@@ -47,15 +60,15 @@ struct DropTable: Sendable {
         }
         record.encode(into: &encoder, key: slot.key)
         try transaction.put(LedgerTable.drops.table, slot.key, encoder.bytes)
-        return slot.record?.map(\.state)
+        return slot.record?.map(\.tally)
     }
 
     /// Removes a drop.
     ///
-    /// - Returns: the drop's former state; nil if there was no drop, a failure if its record was damaged.
+    /// - Returns: what the drop counted as; nil if there was no drop, a failure if its record was damaged.
     func remove(
         _ path: RelativePath, in transaction: borrowing WriteTransaction
-    ) throws(LMDBError) -> Result<FileState, LedgerError>? {
+    ) throws(LMDBError) -> Result<Tally, LedgerError>? {
         let slot = try slot(of: path, in: transaction.reading)
         guard let record = slot.record else { return nil }
         if let key = (try? record.get())?.key {
@@ -63,7 +76,7 @@ struct DropTable: Sendable {
         }
         try transaction.remove(LedgerTable.drops.table, slot.key)
         try directories.remove(path, slot.key, in: transaction)
-        return record.map(\.state)
+        return record.map(\.tally)
     }
 
     private var directories: DirectoryIndex { DirectoryIndex(hash: hash) }

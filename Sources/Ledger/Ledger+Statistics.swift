@@ -15,18 +15,27 @@ public struct LedgerStatistics: Hashable, Sendable {
 }
 
 extension Ledger {
-    /// Returns the number of drops in each state that has any; the duration does not grow with the ledger. A drop whose
+    /// Returns the number of drops in each state that has any, without traces (`DropRecord.isTrace`). A drop whose
     /// record becomes damaged counts until the record is replaced.
-    public func counts() throws(LedgerError) -> [FileState: Int] {
-        let stored = try read { transaction throws(LMDBError) in try StateCounts.stored(in: transaction) }
-        if let stored { return stored.byState }
-        // The next change of a drop replaces the damaged numbers.
-        var counts = StateCounts()
-        try forEachDrop { drop in
-            counts[drop.state] += 1
-            return true
+    ///
+    /// The duration grows with the number of `paths`, not with the ledger.
+    ///
+    /// - Parameter paths: paths that do not count.
+    public func counts(besides paths: Set<RelativePath> = []) throws(LedgerError) -> [FileState: Int] {
+        let counts = try read { transaction throws(LMDBError) -> Result<StateCounts, LedgerError>? in
+            var counts: StateCounts
+            switch try StateCounts.stored(in: transaction) {
+            case .success(let stored)?: counts = stored
+            case .failure(let found)?:
+                // The next change of a drop replaces the damaged numbers.
+                damage.note(found)
+                counts = try StateCounts.count(in: transaction)
+            case nil: counts = try StateCounts.count(in: transaction)
+            }
+            for path in paths { if let tally = try drops.tally(of: path, in: transaction) { counts[tally] -= 1 } }
+            return .success(counts)
         }
-        return counts.byState
+        return counts?.byState ?? [:]
     }
 
     /// Reads a few numbers of each table; the duration does not grow with the ledger.

@@ -14,7 +14,7 @@ struct LedgerChanges {
         switch write {
         case .drop(let record):
             let former = try drops.store(record, in: transaction, encoder: &encoder)
-            states.add(from: former, to: record.state)
+            states.add(from: former, to: record.tally)
         case .forgetDrop(let path):
             states.add(from: try drops.remove(path, in: transaction), to: nil)
         case .upload(let record):

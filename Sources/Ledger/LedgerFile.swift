@@ -104,7 +104,7 @@ private struct Inspection {
 
     private mutating func noteDrop(_ bytes: UnsafeRawBufferPointer, _ key: [UInt8]) {
         guard case .success(let drop) = DropRecord.decode(bytes, key: key) else { return noteDamage(.drops, key) }
-        states[drop.state] += 1
+        states[drop.tally] += 1
         guard let content = drop.key else { return }
         contents.addExpected(LedgerKeys.content(content) + key)
     }

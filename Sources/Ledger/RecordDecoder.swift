@@ -48,6 +48,9 @@ struct RecordDecoder {
         Array(field())
     }
 
+    /// Reads a field of bytes without a copy. Valid only during the transaction that supplied the bytes.
+    mutating func readField() -> UnsafeRawBufferPointer { field() }
+
     mutating func readText() -> String {
         guard let text = String(validating: field(), as: UTF8.self) else {
             failed = true

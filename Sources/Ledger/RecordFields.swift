@@ -131,6 +131,21 @@ extension RecordDecoder {
         return .pending
     }
 
+    mutating func skipMediaType() {
+        _ = read(UInt8.self)
+        _ = readField()
+    }
+
+    mutating func skipFileError() {
+        _ = readField()
+        _ = readField()
+        _ = readFlag()
+    }
+
+    mutating func skipRemoteObject() {
+        for _ in 0..<2 where readFlag() { _ = readField() }
+    }
+
     mutating func readFacts() -> MediaFacts {
         let sides = [read(Int64.self), read(Int64.self)].map { $0 > 0 ? Int(truncatingIfNeeded: $0) : nil }
         return MediaFacts(

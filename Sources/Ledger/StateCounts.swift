@@ -1,12 +1,32 @@
 import UploadCore
 
+/// What a drop counts as.
+enum Tally: Equatable {
+    /// A file or an outcome in this state.
+    case state(FileState)
+    /// The record of a former path, which only leads to the present one. Nobody sees it.
+    case trace
+
+    fileprivate var index: Int {
+        switch self {
+        case .state(let state): Int(state.code)
+        case .trace: FileState.allCases.count
+        }
+    }
+}
+
+extension DropRecord {
+    /// What the drop counts as.
+    var tally: Tally { isTrace ? .trace : .state(state) }
+}
+
 /// The number of drops in each state, stored in `meta` with every transaction that changes it. So `status` reads one
 /// record instead of every drop.
 struct StateCounts: Equatable {
     static let key = Array("counts".utf8)
 
-    /// By `FileState.code`.
-    private var numbers = [Int64](repeating: 0, count: FileState.allCases.count)
+    /// By `FileState.code`, then the number of traces.
+    private var numbers = [Int64](repeating: 0, count: FileState.allCases.count + 1)
 
     /// Counts no drop.
     init() {}
@@ -20,12 +40,17 @@ struct StateCounts: Equatable {
         if !isValid { return nil }
     }
 
-    subscript(state: FileState) -> Int64 {
-        get { numbers[Int(state.code)] }
-        set { numbers[Int(state.code)] = newValue }
+    subscript(tally: Tally) -> Int64 {
+        get { numbers[tally.index] }
+        set { numbers[tally.index] = newValue }
     }
 
-    /// The numbers that are not zero.
+    subscript(state: FileState) -> Int64 {
+        get { self[.state(state)] }
+        set { self[.state(state)] = newValue }
+    }
+
+    /// The numbers of states that are not zero.
     var byState: [FileState: Int] {
         var found: [FileState: Int] = [:]
         for state in FileState.allCases where self[state] != 0 { found[state] = Int(clamping: self[state]) }
@@ -63,7 +88,7 @@ struct StateCounts: Equatable {
     static func count(in transaction: borrowing ReadTransaction) throws(LMDBError) -> StateCounts {
         var counts = StateCounts()
         try transaction.scan(LedgerTable.drops.table, from: []) { key, value in
-            if let state = DropRecord.state(in: value, key: Array(key)) { counts[state] += 1 }
+            if let outline = DropRecord.outline(in: value, key: Array(key)) { counts[outline.tally] += 1 }
             return true
         }
         return counts
@@ -85,15 +110,15 @@ struct StateChange {
     /// Adds the change of one drop.
     ///
     /// - Parameters:
-    ///   - former: the former state; nil if the drop is new, a failure if the record was damaged.
-    ///   - state: the new state; nil if the drop was removed.
-    mutating func add(from former: Result<FileState, LedgerError>?, to state: FileState?) {
+    ///   - former: what the drop counted as; nil if the drop is new, a failure if the record was damaged.
+    ///   - present: what the drop counts as now; nil if the drop was removed.
+    mutating func add(from former: Result<Tally, LedgerError>?, to present: Tally?) {
         switch former {
         case .success(let former)?: change[former] -= 1
         case .failure?: isUnknown = true
         case nil: break
         }
-        if let state { change[state] += 1 }
+        if let present { change[present] += 1 }
     }
 
     /// Stores the new numbers. Must be called after the last change of the transaction.

@@ -64,7 +64,7 @@ func queue(of ledger: Ledger, pageSize: Int) throws -> [UploadRecord] {
 
 /// Counts drops by state.
 func numbers(of drops: some Sequence<DropRecord>) -> [FileState: Int] {
-    Dictionary(grouping: drops, by: \.state).mapValues(\.count)
+    Dictionary(grouping: drops.filter { !$0.isTrace }, by: \.state).mapValues(\.count)
 }
 
 /// Copies the file of an open ledger while nothing is being written: the file that a kill leaves behind.

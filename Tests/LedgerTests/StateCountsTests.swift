@@ -51,6 +51,18 @@ struct StateCountsTests {
         #expect(try ledger.counts() == [.failed: 1])
     }
 
+    @Test func aTraceCountsInNoState() async throws {
+        var trace = try drop("a", .done)
+        trace.disposal = .movedAway(to: try path("b"))
+        var moved = try drop("b", .done)
+        moved.disposal = .moved(from: try path("a"))
+        await ledger.commit([.drop(trace), .drop(moved), .drop(try drop("c", .cancelled))])
+        #expect(try ledger.counts() == [.done: 1, .cancelled: 1])
+        #expect(try ledger.counts(besides: [path("a"), path("c"), path("d")]) == [.done: 1])
+        ledger.close()
+        #expect(try LedgerFile(directory: directory.path("ledger")).inspect() == .sound)
+    }
+
     @Test func aRefusedCommitChangesNoNumber() async throws {
         let long = String(repeating: "x", count: 600)
         ledger.commit([.drop(try drop("a", .queued))]) {}
@@ -121,8 +133,9 @@ struct StateCountsTests {
                 if Int.random(in: 0..<4, using: &random) == 0 {
                     writes.append(.forgetDrop(try path(name)))
                 } else {
-                    let state = FileState.allCases.randomElement(using: &random) ?? .done
-                    writes.append(.drop(try drop(name, state)))
+                    var drop = try drop(name, FileState.allCases.randomElement(using: &random) ?? .done)
+                    if drop.state == .done, Bool.random(using: &random) { drop.disposal = .movedAway(to: drop.path) }
+                    writes.append(.drop(drop))
                 }
             }
             if round % 20 == 7 {
@@ -147,5 +160,7 @@ struct StateCountsTests {
             return true
         }
         #expect(try ledger.counts() == numbers(of: drops))
+        let some = Set(drops.map(\.path).filter { $0.bytes.last.map { $0 % 2 == 0 } ?? false })
+        #expect(try ledger.counts(besides: some) == numbers(of: drops.filter { !some.contains($0.path) }))
     }
 }

@@ -7,11 +7,14 @@ package protocol ControlBackend: Sendable {
     /// Returns the agent's health.
     func health() async -> AgentHealth
 
-    /// Returns every path in one of the given states, or all paths if `nil`, sorted by path.
+    /// Returns the paths in one of the given states, or in any if `nil`, sorted by path.
     ///
     /// `status --watch` and `wait` ask for unfinished states several times a second. Such a query should not walk
     /// through all finished paths.
-    func files(in states: Set<FileState>?) async -> [FileReport]
+    ///
+    /// - Parameter limit: the maximum number of paths of each state: of final states, those that ended last. The answer
+    ///   then counts all paths. `nil` for every path.
+    func files(in states: Set<FileState>?, atMost limit: Int?) async -> Listing<FileReport>
 
     /// Returns the path with an id; `nil` if there is none.
     func file(id: String) async -> FileReport?

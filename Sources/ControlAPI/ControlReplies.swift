@@ -58,12 +58,23 @@ enum ControlReply {
         return json(text.bytes, status: status)
     }
 
-    /// `{"files":[…]}` or `{"sources":[…]}`, one file or post per line.
-    static func list<Report: SubjectReport>(_ reports: [Report]) -> Response {
+    /// `{"files":[…]}` or `{"sources":[…]}`, one file or post per line; with a limit also `"counts":{…}`.
+    static func list<Report: SubjectReport>(_ listing: Listing<Report>) -> Response {
         streamed { writer in
             var text = ByteBuffer(string: "{\"\(Report.Entry.noun)s\":[")
-            try await write(reports, into: &text, to: &writer) { $0.controlText() }
-            text.writeString("\n]}\n")
+            try await write(listing.reports, into: &text, to: &writer) { $0.controlText() }
+            text.writeString("\n]")
+            if let counts = listing.counts {
+                var json = JSONText(layout: .line)
+                json.object { json in
+                    for (state, number) in counts.sorted(by: { $0.key.word < $1.key.word }) {
+                        json.member(state.word, number)
+                    }
+                }
+                text.writeString(",\"counts\":")
+                text.writeBytes(json.bytes)
+            }
+            text.writeString("}\n")
             try await writer.write(text)
         }
     }

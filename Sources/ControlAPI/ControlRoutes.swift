@@ -30,7 +30,7 @@ struct ControlRoutes: Sendable {
             let key = try Self.key(in: context)
             let files = await backend.files(of: key)
             guard !files.isEmpty else { throw Self.noSuchUpload(key) }
-            return ControlReply.list(files)
+            return ControlReply.list(Listing(reports: files))
         }
         addActions(to: table)
         table.add(.post, "/v1/prune") { [backend] _, _ in
@@ -53,7 +53,7 @@ struct ControlRoutes: Sendable {
     private var files: SubjectRoutes<FileReport> {
         SubjectRoutes(
             actions: UserAction.onFiles,
-            list: { [backend] in await backend.files(in: $0) },
+            list: { [backend] in await backend.files(in: $0, atMost: $1) },
             find: { [backend] in await backend.file(id: $0) },
             perform: { [backend] action, id in
                 await backend.perform(action, on: .file(id: id)).map(ControlReply.outcomes)
@@ -63,7 +63,9 @@ struct ControlRoutes: Sendable {
     private var posts: SubjectRoutes<SourceReport> {
         SubjectRoutes(
             actions: UserAction.allCases,
-            list: { [sources] states in await sources.sources().filter { states?.contains($0.state) ?? true } },
+            list: { [sources] states, _ in
+                Listing(reports: await sources.sources().filter { states?.contains($0.state) ?? true })
+            },
             find: { [sources] in await sources.source(id: $0) },
             perform: { [sources] action, id in
                 await sources.perform(action, onSource: id).map(ControlReply.outcome)

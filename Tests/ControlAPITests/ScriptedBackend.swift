@@ -33,8 +33,14 @@ final class ScriptedBackend: ControlBackend {
             problems: [])
     }
 
-    func files(in states: Set<FileState>?) async -> [FileReport] {
-        state.withLock { state in state.files.filter { states?.contains($0.state) ?? true } }
+    func files(in states: Set<FileState>?, atMost limit: Int?) async -> Listing<FileReport> {
+        state.withLock { state in
+            let files = state.files.filter { states?.contains($0.state) ?? true }
+            guard let limit else { return Listing(reports: files) }
+            return Listing(
+                reports: Array(files.prefix(limit)),
+                counts: Dictionary(grouping: state.files, by: \.state).mapValues(\.count))
+        }
     }
 
     func file(id: String) async -> FileReport? {

@@ -6,7 +6,6 @@ import LinuxSystem
 import Logging
 import Reports
 import Session
-import Synchronization
 import UploadCore
 
 /// Answers the control interface. Questions go to the uploader's state of one moment and to the ledger, actions to the
@@ -15,18 +14,17 @@ final class AgentBackend: ControlBackend, SourceBackend {
     let events: EventHub
     private let uploader: Uploader
     private let ledger: Ledger
-    /// Walks through the ended paths, of which there may be a million.
+    /// Reads the ended paths, of which there may be a million.
     private let reader: SerialThread
     private let session: SessionKeeper
     private let watchCounters: @Sendable () -> WatchCounters
     private let clock: any Clocks
     private let logger: Logger
-    private let counts = Mutex(RecentCounts())
 
     /// Creates a backend.
     ///
     /// - Parameters:
-    ///   - reader: the thread for walks through the ledger.
+    ///   - reader: the thread for reading many paths from the ledger.
     ///   - watchCounters: what the watch has done so far.
     init(
         uploader: Uploader, ledger: Ledger, reader: SerialThread, session: SessionKeeper, events: EventHub,
@@ -45,26 +43,16 @@ final class AgentBackend: ControlBackend, SourceBackend {
     // MARK: Health
 
     func health() async -> AgentHealth {
-        let resting = await restingCounts()
-        var (status, figures) = await uploader.ask { ($1, $0.figures(files: resting)) }
+        var (status, figures, resting) = await uploader.ask { ($1, $0.figures(), $0.resting) }
+        figures.add(resting: await onReader { [resting] in resting.counts() })
         figures.token = session.origin
         figures.account = session.account.name
         return status.health(figures, at: clock.now.monotonic)
     }
 
-    /// Returns the number of paths that nothing is under way for, by state, at most some seconds old.
-    private func restingCounts() async -> [FileState: Int] {
-        if let recent = counts.withLock({ $0.counts(at: clock.now.monotonic) }) { return recent }
-        let resting = await uploader.ask { world, _ in world.resting }
-        let found = await onReader { resting.counts() }
-        counts.withLock { $0.store(found, at: clock.now.monotonic) }
-        return found
-    }
-
     func metrics() async -> AgentMetrics {
-        let (active, resting) = await uploader.ask { world, _ in (world.activeCounts(), world.resting) }
-        let files = await onReader { resting.counts() }.merging(active) { $0 + $1 }
-        var (status, figures) = await uploader.ask { ($1, $0.figures(files: files)) }
+        var (status, figures, resting) = await uploader.ask { ($1, $0.figures(files: $0.activeCounts()), $0.resting) }
+        figures.add(resting: await onReader { [resting] in resting.counts() })
         figures.watch = watchCounters()
         figures.ledger = try? ledger.statistics()
         return status.metrics(figures, at: clock.now.monotonic)
@@ -79,24 +67,23 @@ final class AgentBackend: ControlBackend, SourceBackend {
     // MARK: Files
 
     func files(in states: Set<FileState>?) async -> [FileReport] {
+        await files(in: states, atMost: nil).reports
+    }
+
+    func files(in states: Set<FileState>?, atMost limit: Int?) async -> Listing<FileReport> {
         let (active, resting, context, posts) = await uploader.ask { world, _ in
             (world.activeReports(), world.resting, world.context, world.posts)
         }
-        guard resting.mayContain(states) else { return Self.list(active, in: states, posts) }
-        return await onReader { Self.list(active + resting.reports(context), in: states, posts) }
-    }
-
-    /// Returns the reports in the given states, with their posts, sorted by path.
-    private static func list(_ reports: [FileReport], in states: Set<FileState>?, _ posts: Posts) -> [FileReport] {
-        var reports = reports
-        if let states { reports.removeAll { !states.contains($0.state) } }
-        if !posts.isEmpty {
-            for index in reports.indices where reports[index].source == nil {
-                let directory = posts.directory(above: reports[index].path)
-                reports[index].source = directory.flatMap { posts[$0]?.record.id }
+        return await onReader {
+            var listing = Listing(reports: active)
+            if limit != nil {
+                listing.counts = active.reduce(into: resting.counts()) { $0[$1.state, default: 0] += 1 }
             }
+            listing.reports += resting.reports(in: states, atMost: limit, context)
+            listing.cut(to: states, atMost: limit)
+            listing.nameSources(posts)
+            return listing
         }
-        return reports.sorted { $0.path < $1.path }
     }
 
     /// Runs work that only reads the ledger, without blocking the uploader.
@@ -147,5 +134,31 @@ final class AgentBackend: ControlBackend, SourceBackend {
         let end = try await session.signOut { [uploader] reason in await uploader.process([.setSignedOut(reason)]) }
         if end.hadToken { logger.notice("the stored token is discarded") }
         await uploader.credentialsChanged(isLogout: end.wasInUse)
+    }
+}
+
+extension Listing<FileReport> {
+    /// Leaves out reports in other states, and orders the rest by path. With a limit, keeps at most so many reports of
+    /// each state: of final states, those that ended last.
+    fileprivate mutating func cut(to states: Set<FileState>?, atMost limit: Int?) {
+        if let states { reports.removeAll { !states.contains($0.state) } }
+        if let limit {
+            reports.sort { ($0.finishedAt?.milliseconds ?? 0, $1.path) > ($1.finishedAt?.milliseconds ?? 0, $0.path) }
+            var numbers: [FileState: Int] = [:]
+            reports.removeAll { report in
+                numbers[report.state, default: 0] += 1
+                return numbers[report.state, default: 0] > limit
+            }
+        }
+        reports.sort { $0.path < $1.path }
+    }
+
+    /// Adds the ids of posts to the reports of their files.
+    fileprivate mutating func nameSources(_ posts: Posts) {
+        if posts.isEmpty { return }
+        for index in reports.indices where reports[index].source == nil {
+            let directory = posts.directory(above: reports[index].path)
+            reports[index].source = directory.flatMap { posts[$0]?.record.id }
+        }
     }
 }

@@ -93,14 +93,12 @@ extension ReportWorld {
 
     // MARK: Figures
 
-    /// Returns the figures of this moment.
+    /// The figures of this moment, without the paths that nothing is under way for.
     ///
     /// - Parameter files: number of paths by state.
     func figures(files: [FileState: Int] = [:]) -> AgentStatus.Figures {
-        let backlog = backlogCount
-        return AgentStatus.Figures(
-            files: files, active: book.drops.count + backlog, uploads: paths.machine.keys.count + backlog,
-            requestsInFlight: requestCount,
+        AgentStatus.Figures(
+            files: files, active: book.drops.count, uploads: paths.machine.keys.count, requestsInFlight: requestCount,
             hashQueue: book.hashCount, bytesPerSecond: transfers.bytesPerSecond(at: now),
             isPaused: paths.machine.isPaused, hasScanned: book.hasScanned)
     }

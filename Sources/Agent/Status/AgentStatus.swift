@@ -40,6 +40,15 @@ struct AgentStatus: Sendable {
         var account = ""
         var watch = WatchCounters()
         var ledger: LedgerStatistics?
+
+        /// Adds the paths that nothing is under way for, by state. Those in no final state wait for uploads in the
+        /// backlog.
+        mutating func add(resting: [FileState: Int]) {
+            files.merge(resting) { $0 + $1 }
+            let waiting = resting.reduce(0) { $0 + ($1.key.isFinal ? 0 : $1.value) }
+            active += waiting
+            uploads += waiting
+        }
     }
 
     /// How long `status` and `doctor` report that the ledger was replaced.

@@ -26,12 +26,6 @@ struct RestingDrops: Sendable {
         covered = Set(active.keys).union(records.map(\.path)).union(unsaved.forgotten)
     }
 
-    /// Whether a path in one of these states may be among them; `nil` for any state.
-    func mayContain(_ states: Set<FileState>?) -> Bool {
-        guard let states else { return true }
-        return states.contains { $0.isFinal || $0 == backlog?.state }
-    }
-
     /// Calls `body` with each record. Reads the ledger.
     func forEach(_ body: (DropRecord) -> Void) {
         for record in recent where isResting(record) { body(record) }
@@ -41,25 +35,42 @@ struct RestingDrops: Sendable {
         }
     }
 
-    private func isResting(_ record: DropRecord) -> Bool {
-        record.state.isFinal ? !record.isTrace : backlog != nil && record.state == .queued
+    private func isResting(_ record: DropRecord) -> Bool { !record.isTrace && shownState(record.state) != nil }
+
+    /// Returns the state that reports of resting paths show for a stored state; `nil` if no path rests in it.
+    private func shownState(_ stored: FileState) -> FileState? {
+        if stored.isFinal { return stored }
+        return stored == .queued ? backlog?.state : nil
     }
 
-    /// Counts the paths by state. Reads the ledger.
+    /// Counts the paths by state. Asks the ledger for its counts, and for each path whose stored record is out of date.
     func counts() -> [FileState: Int] {
         var counts: [FileState: Int] = [:]
-        forEach { counts[$0.state.isFinal ? $0.state : backlog?.state ?? $0.state, default: 0] += 1 }
-        return counts
+        for record in recent where isResting(record) { counts[record.state, default: 0] += 1 }
+        counts.merge(storedCounts) { $0 + $1 }
+        var shown: [FileState: Int] = [:]
+        for (state, number) in counts { if let state = shownState(state) { shown[state, default: 0] += number } }
+        return shown
     }
 
-    /// Returns the reports of all paths, in no particular order. Reads the ledger.
-    func reports(_ context: ReportContext) -> [FileReport] {
-        var reports: [FileReport] = []
-        forEach { record in
+    /// The ledger's number of paths in each stored state, without those whose stored records are out of date.
+    private var storedCounts: [FileState: Int] { (try? ledger.counts(besides: covered)) ?? [:] }
+
+    /// Returns the reports of the paths in some states, in no particular order. Reads no record of another state.
+    ///
+    /// - Parameters:
+    ///   - states: the states that reports show; `nil` for all.
+    ///   - limit: the number of paths of each state that suffices, those that ended last; `nil` for all.
+    func reports(in states: Set<FileState>?, atMost limit: Int?, _ context: ReportContext) -> [FileReport] {
+        let isWanted = { (stored: FileState) in shownState(stored).map { states?.contains($0) ?? true } ?? false }
+        let known = recent.filter { isResting($0) && isWanted($0.state) }
+        let present = Set(storedCounts.filter { isWanted($0.key) && $0.value > 0 }.keys)
+        let stored =
+            present.isEmpty ? [] : (try? ledger.drops(in: present, atMost: limit, besides: covered)) ?? []
+        return (known + stored).map { record in
             var report = context.report(record)
             if !record.state.isFinal, let backlog { context.describe(backlog, in: &report) }
-            reports.append(report)
+            return report
         }
-        return reports
     }
 }

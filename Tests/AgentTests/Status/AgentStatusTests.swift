@@ -51,13 +51,13 @@ struct AgentStatusTests {
         #expect(status.health(.init(files: [.done: 3, .queued: 9]), at: at(6)).files == ["done": 3])
     }
 
-    @Test("keeps a count of paths for 5 s")
-    func recentCounts() {
-        var recent = RecentCounts()
-        #expect(recent.counts(at: at(1)) == nil)
-        recent.store([.done: 3], at: at(1))
-        #expect(recent.counts(at: at(5)) == [.done: 3])
-        #expect(recent.counts(at: at(6)) == nil)
+    @Test("counts paths that wait in the backlog as active, with an upload each")
+    func resting() {
+        var figures = AgentStatus.Figures(files: [.queued: 1, .settling: 1], active: 2, uploads: 1)
+        figures.add(resting: [.queued: 5, .done: 3])
+        #expect(figures.files == [.queued: 6, .settling: 1, .done: 3])
+        #expect(figures.active == 7)
+        #expect(figures.uploads == 6)
     }
 
     @Test("counts the ledger's troubles, but not their end")

@@ -37,6 +37,8 @@ struct AfterUploadTests {
         #expect(report?.path == (try bench.path("Sent/trip/a.jpg")))
         #expect(report?.movedFrom == (try bench.path("trip/a.jpg")))
         #expect(await bench.backend.files(in: nil).count == 1)
+        // The record that leads from the old path to the new one is no file.
+        #expect(await bench.backend.health().files == ["done": 1])
         try await Poll.until("nothing to be held any more") { !isHeld(bench) }
     }
 

@@ -18,7 +18,10 @@ struct UploaderRandomWalkTests {
     @Test("lose no file", arguments: 1...10)
     func walk(seed: UInt64) async throws {
         var walk = try await Walk(seed: seed, window: seed > 6 ? 2 : Uploader.window)
-        for _ in 0..<60 { try await walk.step() }
+        for _ in 0..<60 {
+            try await walk.step()
+            await walk.checkCounts()
+        }
         try await walk.settle()
         for name in try walk.files() {
             // Sidecar and record may still describe an earlier file of this name.
@@ -92,6 +95,14 @@ private struct Walk {
         for report in await bench.backend.files(in: nil) where !present.contains("\(report.path)") {
             #expect(report.state == .cancelled, "\(report.path)")
         }
+    }
+
+    /// Compares the ledger's counts, corrected by what is not durable or under way, with a walk over all paths.
+    func checkCounts() async {
+        let (counted, walked) = await bench.uploader.ask { world, _ in
+            (world.resting.counts(), world.resting.walkedCounts(world.paths.machine.backlogView))
+        }
+        #expect(counted == walked)
     }
 
     private mutating func drop() async throws {

@@ -22,7 +22,8 @@ package struct FilesSummary: Equatable, Sendable {
     /// Sums up files. Several paths with the same content count as one upload.
     ///
     /// - Parameters:
-    ///   - files: The files to sum up. If `counts` is given, the files that are not final suffice.
+    ///   - files: The files to sum up. If `counts` is given, the files that are not final suffice. If some of these are
+    ///     missing too, the remaining time is unknown.
     ///   - sources: The sources to count. Their bytes are already counted in their files.
     ///   - counts: Number of files by state, if known for more files than these.
     package init(_ files: [FileEntry], sources: [SourceEntry] = [], counts known: [String: Int]? = nil) {
@@ -34,7 +35,12 @@ package struct FilesSummary: Equatable, Sendable {
             addPace(of: file)
         }
         for source in sources { self.sources[source.state, default: 0] += 1 }
-        if let known { counts.merge(known) { $1 } }
+        guard let known else { return }
+        // The bytes of files that are not listed are unknown.
+        if known.contains(where: { $1 > counts[$0] ?? 0 && FileState(rawValue: $0)?.isFinal == false }) {
+            bytesLeft = 0
+        }
+        counts.merge(known) { $1 }
     }
 
     /// Adds speed and remaining bytes of sources whose files are not among the summed files.

@@ -1,4 +1,5 @@
 package import Reports
+import UploadCore
 
 /// The entries `status` shows: files, and sources with their files.
 package struct StatusSelection: Sendable {
@@ -14,16 +15,19 @@ package struct StatusSelection: Sendable {
     package let items: [Item]
     /// Number of omitted final files and sources.
     package let leftOut: Int
+    /// Number of omitted files that are not final.
+    package let activeLeftOut: Int
 
     /// Selects everything, or what matters at a terminal: active, failed and rejected entries, and the latest other
     /// final entries.
     ///
     /// - Parameters:
-    ///   - files: All known files, including those of sources; ordered by path.
+    ///   - files: The files to show, including those of sources; ordered by path.
     ///   - sources: All known sources.
     ///   - ended: Maximum number of final files and sources that need no attention; nil for all. If given, finished
     ///     files of a source are omitted too: the source's line counts them.
-    package init(_ files: [FileEntry], sources: [SourceEntry], ended: Int?) {
+    ///   - counts: Number of all known files by state; nil if `files` has them all.
+    package init(_ files: [FileEntry], sources: [SourceEntry], ended: Int?, counts: [String: Int]? = nil) {
         let groups = SourceGroups(sources)
         var split = groups.split(files)
         let loose = split.removeValue(forKey: "") ?? []
@@ -36,6 +40,11 @@ package struct StatusSelection: Sendable {
             let own = split[source.id] ?? []
             return .source(source, files: ended == nil ? own : own.filter { !$0.isDone })
         }
-        leftOut = selection.leftOut
+        let omitted = { (isFinal: Bool) in
+            let known = counts?.filter { FileState(rawValue: $0.key)?.isFinal == isFinal }.values.reduce(0, +)
+            return known.map { max(0, $0 - files.count { $0.isFinal == isFinal }) } ?? 0
+        }
+        leftOut = selection.leftOut + omitted(true)
+        activeLeftOut = omitted(false)
     }
 }

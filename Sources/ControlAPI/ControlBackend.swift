@@ -7,14 +7,11 @@ package protocol ControlBackend: Sendable {
     /// Returns the agent's health.
     func health() async -> AgentHealth
 
-    /// Returns the paths in one of the given states, or in any if `nil`, sorted by path.
+    /// Returns the paths that a client asks for, sorted by path. With a limit, the answer counts all paths.
     ///
     /// `status --watch` and `wait` ask for unfinished states several times a second. Such a query should not walk
     /// through all finished paths.
-    ///
-    /// - Parameter limit: the maximum number of paths of each state: of final states, those that ended last. The answer
-    ///   then counts all paths. `nil` for every path.
-    func files(in states: Set<FileState>?, atMost limit: Int?) async -> Listing<FileReport>
+    func files(_ query: ListQuery<FileState>) async -> Listing<FileReport>
 
     /// Returns the path with an id; `nil` if there is none.
     func file(id: String) async -> FileReport?

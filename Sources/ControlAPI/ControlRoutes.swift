@@ -53,7 +53,7 @@ struct ControlRoutes: Sendable {
     private var files: SubjectRoutes<FileReport> {
         SubjectRoutes(
             actions: UserAction.onFiles,
-            list: { [backend] in await backend.files(in: $0, atMost: $1) },
+            list: { [backend] in await backend.files($0) },
             find: { [backend] in await backend.file(id: $0) },
             perform: { [backend] action, id in
                 await backend.perform(action, on: .file(id: id)).map(ControlReply.outcomes)
@@ -63,8 +63,11 @@ struct ControlRoutes: Sendable {
     private var posts: SubjectRoutes<SourceReport> {
         SubjectRoutes(
             actions: UserAction.allCases,
-            list: { [sources] states, _ in
-                Listing(reports: await sources.sources().filter { states?.contains($0.state) ?? true })
+            list: { [sources] query in
+                Listing(
+                    reports: await sources.sources().filter {
+                        query.states?.contains($0.state) ?? true && $0.directory.isWithin(query.directory)
+                    })
             },
             find: { [sources] in await sources.source(id: $0) },
             perform: { [sources] action, id in

@@ -7,8 +7,8 @@ import UploadCore
 struct SubjectRoutes<Report: SubjectReport>: Sendable {
     /// The actions on one subject.
     let actions: [UserAction]
-    /// Returns the reports in one of the given states, or in any if `nil`: at most `limit` of each state if given.
-    let list: @Sendable (_ states: Set<Report.Entry.State>?, _ limit: Int?) async -> Listing<Report>
+    /// Returns the reports that a client asks for.
+    let list: @Sendable (ListQuery<Report.Entry.State>) async -> Listing<Report>
     /// Returns the report with an id; `nil` if there is none.
     let find: @Sendable (_ id: String) async -> Report?
     /// Performs an action and returns the reply; `nil` if nothing has this id.
@@ -20,7 +20,7 @@ struct SubjectRoutes<Report: SubjectReport>: Sendable {
     func add(to table: RouteTable) {
         let address = "/v1/\(Self.noun)s"
         table.add(.get, address) { [list] request, _ in
-            ControlReply.list(await list(try Self.states(in: request), try Self.limit(in: request)))
+            ControlReply.list(await list(try ListQuery(request)))
         }
         table.add(.get, address + "/:id") { [find] _, context in
             let id = try context.parameters.require("id")
@@ -46,29 +46,5 @@ struct SubjectRoutes<Report: SubjectReport>: Sendable {
             throw ControlRefusal(.notFound, "no_such_action", "unknown action \(text); the actions are \(known)")
         }
         return action
-    }
-
-    /// Returns the maximum number of subjects of each state; `nil` for all.
-    private static func limit(in request: Request) throws -> Int? {
-        guard let text = request.uri.queryParameters.get("limit"), !text.isEmpty else { return nil }
-        guard let limit = Int(text), limit >= 0 else {
-            throw ControlRefusal(
-                .badRequest, "malformed_limit", "\(text) is not a limit; a limit is a number of \(noun)s per state")
-        }
-        return limit
-    }
-
-    /// Returns the states that a request asks for; `nil` for all.
-    private static func states(in request: Request) throws -> Set<Report.Entry.State>? {
-        guard let list = request.uri.queryParameters.get("state"), !list.isEmpty else { return nil }
-        return Set(
-            try list.split(separator: ",").map { name in
-                guard let state = Report.Entry.State(word: String(name)) else {
-                    let known = Report.Entry.State.allCases.map(\.word).joined(separator: ", ")
-                    throw ControlRefusal(
-                        .badRequest, "unknown_state", "unknown state \(name); the states are \(known)")
-                }
-                return state
-            })
     }
 }

@@ -85,7 +85,7 @@ struct ActionOptions: ParsableArguments {
                 try await act(action, on: source, link, &done, &report)
             }
             let states = Set(FileState.allCases.filter(action.concerns))
-            let files = groups.loose(try await link.client.files(in: states))
+            let files = groups.loose(try await link.client.files(in: states, below: directory))
             for file in action == .first ? files.reversed() : files {
                 guard file.relativePath.map({ $0.isWithin(directory) }) ?? false, done.insert(file.id).inserted,
                     let outcome = try await link.client.perform(action, onFile: file.id)

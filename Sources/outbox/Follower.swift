@@ -1,6 +1,7 @@
 import Console
 import ControlAPI
 import Reports
+import UploadCore
 
 /// Follows the agent's files, or its posts, from one poll to the next. Requests only active ones, and those that stopped
 /// being active.
@@ -15,25 +16,64 @@ struct Follower<Entry: SubjectEntry> {
 
     private let client: ControlClient
     private let mostQuestions: Int
+    private let directory: RelativePath
     private(set) var mirror = Mirror<Entry>()
+    /// Number of all files by state at the last question with a limit; nil if the last question had none.
+    private(set) var counts: [String: Int]?
+    /// Whether the last answer left out active files.
+    private(set) var isCut = false
 
-    /// - Parameter mostQuestions: Maximum number of ended entries to request individually after one poll.
-    init(_ client: ControlClient, mostQuestions: Int = .max) {
+    /// - Parameters:
+    ///   - mostQuestions: Maximum number of ended entries to request individually after one poll.
+    ///   - directory: The directory whose entries to follow.
+    init(_ client: ControlClient, mostQuestions: Int = .max, below directory: RelativePath = .root) {
         self.client = client
         self.mostQuestions = mostQuestions
+        self.directory = directory
     }
 
-    /// Reads all entries.
-    mutating func readAll() async throws(ControlError) {
-        mirror.replaceAll(try await client.entries(in: nil))
+    /// Reads the entries in one of the given states, or all entries if nil.
+    ///
+    /// - Parameter limit: Maximum number of active entries of each state; nil for all.
+    mutating func readAll(in states: Set<Entry.State>? = nil, atMost limit: Int? = nil) async throws(ControlError) {
+        guard limit != nil else {
+            let list: EntryList<Entry> = try await client.entries(ListQuery(states: states, below: directory))
+            note(list)
+            return mirror.replaceAll(list.entries)
+        }
+        let active = try await active(atMost: limit)
+        let final = (states ?? Set(Entry.State.allCases)).filter(\.isFinal)
+        let rest: EntryList<Entry> = try await client.entries(ListQuery(states: final, below: directory))
+        mirror.replaceAll(active + rest.entries)
+    }
+
+    private mutating func active(atMost limit: Int?) async throws(ControlError) -> [Entry] {
+        let list: EntryList<Entry> = try await client.entries(
+            ListQuery(states: Mirror<Entry>.activeStates, below: directory, atMost: limit))
+        note(list)
+        return list.entries
+    }
+
+    private mutating func note(_ list: EntryList<Entry>) {
+        counts = list.counts
+        isCut = list.isCut
+    }
+
+    /// Returns the number of entries in a state.
+    func count(_ state: Entry.State) async throws(ControlError) -> Int {
+        let list: EntryList<Entry> = try await client.entries(
+            ListQuery(states: [state], below: directory, atMost: 0))
+        return list.counts?[state.word] ?? 0
     }
 
     /// Stores an answer about one entry.
     mutating func note(_ entry: Entry) { mirror.replace(entry.id, with: entry) }
 
     /// Reads the active entries, and the outcome of entries that are no longer active.
-    mutating func readActive() async throws(ControlError) -> News {
-        let vanished = mirror.replaceActive(try await client.entries(in: Mirror<Entry>.activeStates))
+    ///
+    /// - Parameter limit: Maximum number of active entries of each state; nil for all.
+    mutating func readActive(atMost limit: Int? = nil) async throws(ControlError) -> News {
+        let vanished = mirror.replaceActive(try await active(atMost: limit))
         var news = News()
         for id in vanished.prefix(mostQuestions) {
             let entry: Entry? = try await client.entry(id: id)
@@ -47,8 +87,11 @@ struct Follower<Entry: SubjectEntry> {
 }
 
 extension Follower<FileEntry> {
+    /// Number of active files of each state that a display and a wait need. A million may be queued.
+    static let mostActive = 1000
+
     /// Follows the files. A thousand small files may end between two polls.
-    init(filesOf client: ControlClient) {
-        self.init(client, mostQuestions: 50)
+    init(filesOf client: ControlClient, below directory: RelativePath = .root) {
+        self.init(client, mostQuestions: 50, below: directory)
     }
 }

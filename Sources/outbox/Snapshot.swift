@@ -4,39 +4,55 @@ import ControlAPI
 import Reports
 import UploadCore
 
-/// All files and sources at one moment.
+/// Files and sources at one moment.
 struct Snapshot {
     /// Whether the snapshot comes from a running agent.
     let isRunning: Bool
     /// Problems that need attention, one line each.
     let problems: [String]
-    /// Every file, ordered by path.
+    /// The files, ordered by path.
     let files: [FileEntry]
     /// Every source, ordered by directory.
     let sources: [SourceEntry]
+    /// Number of all files by state; nil if `files` has them all.
+    var counts: [String: Int]?
 
     /// Asks the agent; reads the ledger if no agent runs.
-    static func take(_ link: AgentLink) async throws -> Snapshot {
+    ///
+    /// - Parameters:
+    ///   - words: The files and sources to return; empty for all.
+    ///   - limit: Without words, the maximum number of files of each state; nil for all.
+    /// - Throws: `CommandFailure.noSuchFile` for a word that names nothing the agent knows.
+    static func take(named words: [String], atMost limit: Int?, _ link: AgentLink) async throws -> Snapshot {
         do {
-            return try await running(link)
+            return try await running(named: words, atMost: limit, link)
         } catch ControlError.notRunning {
             let (files, sources) = try OfflineFiles.entries(configuration: link.configuration)
-            return Snapshot(isRunning: false, problems: [], files: files, sources: sources)
+            return try Snapshot(isRunning: false, problems: [], files: files, sources: sources)
+                .part(named: words, link)
         }
     }
 
-    /// Asks the agent.
-    static func running(_ link: AgentLink) async throws(ControlError) -> Snapshot {
+    /// Asks the agent; see `take`.
+    static func running(
+        named words: [String], atMost limit: Int? = nil, _ link: AgentLink
+    ) async throws -> Snapshot {
         let problems = try await link.client.health().problems
-        let files = try await link.client.files()
+        guard words.isEmpty else {
+            var finder = TargetFinder(link)
+            let (files, sources) = try await finder.entries(named: words)
+            return Snapshot(isRunning: true, problems: problems, files: files, sources: sources)
+        }
+        let list: EntryList<FileEntry> = try await link.client.entries(ListQuery(atMost: limit))
         return Snapshot(
-            isRunning: true, problems: problems, files: files, sources: try await link.client.sources())
+            isRunning: true, problems: problems, files: list.entries, sources: try await link.client.sources(),
+            counts: list.counts)
     }
 
     /// Returns the files and sources that words name, ordered by path. A source includes its files.
     ///
     /// - Throws: `CommandFailure.noSuchFile` for a word that names nothing the agent knows.
-    func part(named words: [String], _ link: AgentLink) throws(CommandFailure) -> Snapshot {
+    private func part(named words: [String], _ link: AgentLink) throws(CommandFailure) -> Snapshot {
         if words.isEmpty { return self }
         let names = FileNames(place: link.place, files: files)
         var targets: Set<WaitTarget> = []
@@ -61,7 +77,8 @@ struct Snapshot {
     /// The output of `--json`.
     var report: StatusReport {
         StatusReport(
-            running: isRunning, problems: problems, files: files, sources: sources, summary: FilesSummary(files).counts)
+            running: isRunning, problems: problems, files: files, sources: sources,
+            summary: FilesSummary(files, counts: counts).counts)
     }
 }
 

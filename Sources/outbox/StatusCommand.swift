@@ -9,7 +9,8 @@ struct StatusCommand: AsyncParsableCommand {
         discussion: """
             Prints a line for each file (state, progress, size, speed, remaining time or next attempt, path, error \
             code) and a summary. The files of a post (a directory with a source.toml) stand below the post's own line. \
-            On a terminal only the last ten finished files are shown, unless you give --all.
+            On a terminal only the last ten finished files are shown, elsewhere at most 1000 files of each state, unless \
+            you give --all.
 
             A PATH is looked for in the current directory, then in the outbox, and may be a directory. A KEY is the 32 \
             hexadecimal digits of a content. While no agent runs, the command reads the ledger.
@@ -31,6 +32,11 @@ struct StatusCommand: AsyncParsableCommand {
     @Flag(help: "Show all finished files.")
     var all = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Show at most this many files of each state: of finished files, the latest.", valueName: "number"))
+    var limit: Int?
+
     @Flag(help: "Keep showing changes until Ctrl-C.")
     var watch = false
 
@@ -43,20 +49,35 @@ struct StatusCommand: AsyncParsableCommand {
             var watch = StatusWatch(link: link, names: names, json: json)
             return try await watch.run()
         }
-        let snapshot = try await Snapshot.take(link)
-        let part = try snapshot.part(named: names, link)
-        if !snapshot.isRunning {
+        let look = Output.standard.look(link.surroundings.environment)
+        let part = try await Snapshot.take(named: names, atMost: limit(look), link)
+        if !part.isRunning {
             Output.error.attempt(
                 "outbox: the agent is not running, so this comes from its ledger; start it with `outbox run`")
         }
         if json { return try Output.standard.write(json: part.report) }
 
-        for problem in snapshot.problems { Output.error.attempt("outbox: \(DisplayText.escaped(problem))") }
-        let look = Output.standard.look(link.surroundings.environment)
+        for problem in part.problems { Output.error.attempt("outbox: \(DisplayText.escaped(problem))") }
         let isShort = look.isLive && !all && names.isEmpty
-        let selection = StatusSelection(part.files, sources: part.sources, ended: isShort ? 10 : nil)
+        let selection = StatusSelection(
+            part.files, sources: part.sources, ended: isShort ? 10 : nil, counts: part.counts)
         var lines = StatusTable(selection.items, look: look).lines()
+        if selection.activeLeftOut > 0 {
+            lines.append("(\(selection.activeLeftOut) more not finished; --all shows them)")
+        }
         if selection.leftOut > 0 { lines.append("(\(selection.leftOut) more finished; --all shows them)") }
-        try Output.standard.write(lines: lines + [FilesSummary(part.files, sources: part.sources).line(look)])
+        let summary = FilesSummary(part.files, sources: part.sources, counts: part.counts)
+        try Output.standard.write(lines: lines + [summary.line(look)])
+    }
+
+    /// The maximum number of files of each state to request. Nobody reads a million lines.
+    private func limit(_ look: ConsoleLook) -> Int? {
+        if let limit { return limit }
+        if all || json { return nil }
+        return look.isLive ? 100 : 1000
+    }
+
+    func validate() throws {
+        if let limit, limit < 0 { throw ValidationError("--limit takes a number, such as 100") }
     }
 }

@@ -52,7 +52,7 @@ struct StatusWatch {
 
     /// Requests only active files. The number of ended files comes from the agent's own counts.
     private mutating func lookAtAll() async throws {
-        let news = try await fileFollower.readActive()
+        let news = try await fileFollower.readActive(atMost: Follower<FileEntry>.mostActive)
         let posts = try await postFollower.readActive().ended
         let health = try await link.client.health()
         let files = fileFollower.mirror.active
@@ -61,7 +61,7 @@ struct StatusWatch {
             try await earlierFailures() + news.ended.map { $0.outcomeLine(look) } + posts.map { $0.outcomeLine(look) }
         if news.uncounted > 0 { ended.append("and \(news.uncounted) more finished") }
         let active = postFollower.mirror.active
-        let summary = FilesSummary(files, sources: active, counts: health.files)
+        let summary = FilesSummary(files, sources: active, counts: fileFollower.counts)
         try show(files, active, ended: ended, problems: health.problems, summary: summary)
     }
 
@@ -69,11 +69,13 @@ struct StatusWatch {
     private mutating func earlierFailures() async throws -> [String] {
         guard !hasToldFailures else { return [] }
         hasToldFailures = true
-        let failures = try await link.client.files(in: [.failed, .rejected])
-        let selection = FileSelection(of: failures, ended: 0, failures: Self.mostFailures)
-        let more =
-            selection.leftOut > 0
-            ? ["and \(selection.leftOut) more failed or rejected: `outbox status` lists them"] : []
+        let states: Set<FileState> = [.failed, .rejected]
+        let failures: EntryList<FileEntry> = try await link.client.entries(
+            ListQuery(states: states, atMost: Self.mostFailures))
+        let selection = FileSelection(of: failures.entries, ended: 0, failures: Self.mostFailures)
+        let count = states.reduce(0) { $0 + (failures.counts?[$1.rawValue] ?? 0) }
+        let leftOut = max(0, count - selection.shown.count)
+        let more = leftOut > 0 ? ["and \(leftOut) more failed or rejected: `outbox status` lists them"] : []
         return selection.shown.map { $0.outcomeLine(display.look) } + more
     }
 
@@ -89,8 +91,7 @@ struct StatusWatch {
 
     /// Prints the whole report if it changed.
     private mutating func writeAll() async throws {
-        let snapshot = try await Snapshot.running(link)
-        let report = try snapshot.part(named: names, link).report
+        let report = try await Snapshot.running(named: names, link).report
         guard report != lastReport else { return }
         try Output.standard.write(json: report)
         lastReport = report

@@ -25,7 +25,6 @@ struct TargetFinder {
     }
 
     private let link: AgentLink
-    private var everything: [FileEntry]?
     private var knownSources: [SourceEntry]?
 
     /// How long to wait until the agent knows a new file. An idle machine needs 100 ms.
@@ -123,16 +122,17 @@ struct TargetFinder {
 
     private func filesBelow(_ directory: RelativePath?) async throws(ControlError) -> [FileEntry] {
         guard let directory else { return [] }
-        return try await link.client.files().filter { $0.isWithin(directory) }
+        return try await link.client.files(below: directory)
     }
 
     /// Finds a removed directory whose files the agent still knows.
     private mutating func vanishedDirectory(_ bytes: [UInt8]) async throws -> Found? {
         let candidates = link.place.candidates(for: bytes).map(\.path)
-        guard !candidates.isEmpty else { return nil }
-        if everything == nil { everything = try await link.client.files() }
-        return candidates.first { candidate in everything?.contains { $0.isWithin(candidate) } ?? false }
-            .map(Found.below)
+        for candidate in candidates where candidate != .root {
+            let list: EntryList<FileEntry> = try await link.client.entries(ListQuery(below: candidate, atMost: 1))
+            if !list.entries.isEmpty { return .below(candidate) }
+        }
+        return nil
     }
 
     // MARK: Posts only

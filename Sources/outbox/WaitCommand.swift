@@ -56,7 +56,8 @@ struct WaitCommand: AsyncParsableCommand {
         let display = ProgressDisplay(output: output, environment: environment)
         let targets = try await targets(link)
         var waiting = Waiting(
-            link: link, targets: targets, passesOverOldRejections: names.isEmpty && !allTime, display: display)
+            link: link, targets: targets, passesOverOldRejections: names.isEmpty && !allTime, listsAll: json,
+            display: display)
         let isOver = try await waiting.run(timeout: timeout?.duration)
 
         if json {
@@ -67,7 +68,7 @@ struct WaitCommand: AsyncParsableCommand {
             let note = old == 0 ? "" : " (and \(old) rejected earlier; --all-time counts them)"
             try Output.standard.write(lines: [waiting.summary.line(look) + note])
         }
-        guard isOver else { throw CommandFailure.tryAgain(lateness(waiting.course)) }
+        guard isOver else { throw CommandFailure.tryAgain(lateness(waiting)) }
         guard waiting.course.allDone else { throw CommandFailure.answerIsNo }
     }
 
@@ -104,14 +105,14 @@ struct WaitCommand: AsyncParsableCommand {
             ?? file.relativePath
     }
 
-    private func lateness(_ course: WaitCourse) -> String {
-        let report = WaitReport(course, isOver: false)
-        let count = report.pending.count
+    private func lateness(_ waiting: Waiting) -> String {
+        let course = waiting.course
+        let (count, all) = waiting.progress
         let limit = timeout.map { " after \($0.text)" } ?? ""
         let first = course.known.first { !$0.isFinal }.map { "\($0.shownPath) is \($0.state)" }
         let unseen = course.unknown.first.map { "the agent has not seen \(DisplayText.escaped($0.description)) yet" }
         let example = (first ?? unseen).map { ": " + $0 } ?? ""
-        return "wait: \(count) of \(count + report.done.count + report.failed.count) files have not finished\(limit)"
+        return "wait: \(count) of \(all) files have not finished\(limit)"
             + "\(example); the agent continues: wait again or see `outbox status`"
     }
 }

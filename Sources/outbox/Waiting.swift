@@ -10,6 +10,10 @@ struct Waiting {
     private let needsScan: Bool
     /// The files to request individually; nil if the targets include directories or too many files.
     private let named: [RelativePath]?
+    /// Whether to count finished files instead of reading each of them: there may be a million.
+    private let countsDone: Bool
+    /// Number of finished files that were counted, not read.
+    private var doneCount = 0
     /// The directories of the named sources.
     private let namedSources: Set<RelativePath>
     private var fileFollower: Follower<FileEntry>
@@ -26,7 +30,11 @@ struct Waiting {
     /// Maximum number of named files to request individually.
     private static let mostQuestions = 32
 
-    init(link: AgentLink, targets: Set<WaitTarget>, passesOverOldRejections: Bool, display: ProgressDisplay) {
+    /// - Parameter listsAll: Whether the result names every finished file.
+    init(
+        link: AgentLink, targets: Set<WaitTarget>, passesOverOldRejections: Bool, listsAll: Bool,
+        display: ProgressDisplay
+    ) {
         self.link = link
         self.display = display
         course = WaitCourse(for: targets, passesOverOldRejections: passesOverOldRejections)
@@ -35,7 +43,10 @@ struct Waiting {
         namedSources = Set(targets.compactMap { if case .source(let path) = $0 { path } else { nil } })
         let isShort = files.count + namedSources.count == targets.count && files.count <= Self.mostQuestions
         named = isShort ? files : nil
-        fileFollower = Follower(filesOf: link.client)
+        var directory: RelativePath?
+        if targets.count == 1, case .below(let only)? = targets.first { directory = only }
+        countsDone = directory != nil && !listsAll
+        fileFollower = Follower(filesOf: link.client, below: directory ?? .root)
         postFollower = Follower(link.client)
     }
 
@@ -54,8 +65,9 @@ struct Waiting {
             var isOver = try await look(hasScanned: hasScanned, now: pace.elapsed)
             if isOver && named == nil {
                 // Files that came and ended between two polls are only in the complete list.
-                try await readAll()
+                try await readAll(atMost: nil)
                 isOver = try look(at: everything, hasScanned: hasScanned, now: pace.elapsed)
+                if isOver { try await countDone() }
             }
             if isOver {
                 tellTheRest()
@@ -89,11 +101,13 @@ struct Waiting {
     /// All relevant files and sources: everything at the first poll, then only possible changes.
     private mutating func readEntries() async throws -> [any SubjectEntry] {
         if let named { return try await readNamed(named) }
+        // Some unfinished files suffice to see that the wait is not over.
+        let limit = countsDone ? Follower<FileEntry>.mostActive : nil
         guard hasReadAll else {
-            try await readAll()
+            try await readAll(atMost: limit)
             return everything
         }
-        _ = try await fileFollower.readActive()
+        _ = try await fileFollower.readActive(atMost: limit)
         _ = try await postFollower.readActive()
         for path in course.unknown.prefix(Self.mostQuestions) where !namedSources.contains(path) {
             if let file = try await link.client.file(at: path) { fileFollower.note(file) }
@@ -111,11 +125,26 @@ struct Waiting {
         return entries + postFollower.mirror.entries.filter { $0.relativePath.map(namedSources.contains) ?? false }
     }
 
-    private mutating func readAll() async throws {
+    private mutating func readAll(atMost limit: Int?) async throws {
         // Read sources first: a source taken in between must not hide its files.
         try await postFollower.readAll()
-        try await fileFollower.readAll()
+        let states = countsDone ? Set(FileState.allCases.filter { $0 != .done }) : nil
+        try await fileFollower.readAll(in: states, atMost: limit)
         hasReadAll = true
+    }
+
+    /// Counts the finished files that were not read, except those of drafts.
+    private mutating func countDone() async throws {
+        guard countsDone else { return }
+        let counted = try await fileFollower.count(.done)
+        let groups = SourceGroups(postFollower.mirror.entries)
+        var ofDrafts = 0
+        for draft in groups.sources where draft.isDraft {
+            guard let directory = draft.relativePath else { continue }
+            ofDrafts += try await link.client.files(in: [.done], below: directory)
+                .count { groups.owner(of: $0) == draft.id }
+        }
+        doneCount = max(0, counted - ofDrafts)
     }
 
     /// Waited-for files and sources. Excludes drafts unless the user named them, all files of drafts, and unfinished
@@ -137,7 +166,19 @@ struct Waiting {
     /// Number of files and sources by outcome.
     var summary: FilesSummary {
         let (files, sources) = split(course.known)
-        return FilesSummary(files, sources: sources)
+        return FilesSummary(
+            files, sources: sources, counts: countsDone ? [FileState.done.rawValue: doneCount] : nil)
+    }
+
+    /// Number of files and posts that have not finished, and of all.
+    var progress: (pending: Int, all: Int) {
+        let report = WaitReport(course, isOver: false)
+        let listed = (report.pending.count, report.pending.count + report.done.count + report.failed.count)
+        guard countsDone, let counts = fileFollower.counts else { return listed }
+        let active = counts.reduce(0) { $0 + (FileState(rawValue: $1.key)?.isFinal == false ? $1.value : 0) }
+        let pending = fileFollower.isCut ? active : report.pending.count
+        let done = max(report.done.count, counts[FileState.done.rawValue] ?? 0)
+        return (pending, pending + done + report.failed.count)
     }
 
     /// Separates files from sources.

@@ -111,6 +111,12 @@ struct StatusTests {
         #expect(short.items.count == 14)
         #expect(short.leftOut == 20)
         #expect(StatusSelection(files, sources: [], ended: nil).items.first == .file(files[33]))
+        let counts = ["done": 1000, "uploading": 3, "rejected": 1, "waiting": 1, "failed": 1]
+        let cut = StatusSelection(files, sources: [], ended: 10, counts: counts)
+        #expect(cut.items.count == 14)
+        #expect(cut.leftOut == 990)
+        #expect(cut.activeLeftOut == 2)
+        #expect(StatusSelection(files, sources: [], ended: nil, counts: counts).leftOut == 970)
     }
 
     @Test("a name can't send control characters to the terminal")
@@ -146,6 +152,15 @@ struct StatusTests {
         #expect(summary.counts["uploading"] == 2)
         #expect(summary.counts["failed"] == 0)
         #expect(summary.counts.count == 13)
+    }
+
+    @Test("the summary counts files that are not listed, and then does not guess the remaining time")
+    func countedSummary() throws {
+        let files = [try entry("a", "uploading", size: 10_000_000, progress: 0.5, speed: 100_000)]
+        let all = FilesSummary(files, counts: ["uploading": 1, "done": 1_000_000])
+        #expect(all.line(.plain) == "1 uploading, 1000000 done — 100 kB/s, 50 s left")
+        let some = FilesSummary(files, counts: ["uploading": 1, "queued": 7])
+        #expect(some.line(.plain) == "1 uploading, 7 queued — 100 kB/s")
     }
 
     @Test("an empty summary says so")

@@ -27,6 +27,46 @@ struct ControlRoutesTests {
         #expect(some.map(\.path) == ["a.jpg", "c.jpg"])
     }
 
+    @Test("Files are listed by directory, also with a name that is not UTF-8")
+    func directory() async throws {
+        let bench = try bench(.sample("a b/c&d/e.jpg", .done), .sample("a b/f.jpg", .done), .sample("a", .done))
+        let odd = try #require(RelativePath([0xFF, 0x25]))
+        bench.backend.set { state in
+            var report = state.files[0]
+            report.path = odd.appending("x".utf8)
+            state.files.append(report)
+        }
+        let directory = try #require(RelativePath("a b/c&d"))
+        let (some, oddOnes) = try await bench.serving {
+            (try await bench.client.files(below: directory), try await bench.client.files(in: [.done], below: odd))
+        }
+        #expect(some.map(\.path) == ["a b/c&d/e.jpg"])
+        #expect(oddOnes.map(\.relativePath) == [odd.appending("x".utf8)])
+    }
+
+    @Test("A limited list counts all files")
+    func limit() async throws {
+        let bench = try bench(.sample("a.jpg", .done), .sample("b.jpg", .queued), .sample("c.jpg", .queued))
+        let list: EntryList<FileEntry> = try await bench.serving {
+            try await bench.client.entries(ListQuery(atMost: 2))
+        }
+        #expect(list.entries.map(\.path) == ["a.jpg", "b.jpg"])
+        #expect(list.counts == ["done": 1, "queued": 2])
+        #expect(list.isCut)
+        #expect(!EntryList<FileEntry>(entries: list.entries).isCut)
+        #expect(!EntryList<FileEntry>(entries: list.entries, counts: ["done": 5, "queued": 1]).isCut)
+    }
+
+    @Test("A malformed limit or directory is refused", arguments: ["limit=-1", "limit=x", "below=../x"])
+    func malformed(query: String) async throws {
+        let bench = try bench()
+        await #expect(throws: ControlError.self) {
+            try await bench.serving {
+                try await bench.client.get("/v1/files?" + query, as: EntryList<FileEntry>.self)
+            }
+        }
+    }
+
     @Test("A file is found by its path")
     func file() async throws {
         let bench = try bench(.sample("a.jpg", .done))

@@ -33,10 +33,12 @@ final class ScriptedBackend: ControlBackend {
             problems: [])
     }
 
-    func files(in states: Set<FileState>?, atMost limit: Int?) async -> Listing<FileReport> {
+    func files(_ query: ListQuery<FileState>) async -> Listing<FileReport> {
         state.withLock { state in
-            let files = state.files.filter { states?.contains($0.state) ?? true }
-            guard let limit else { return Listing(reports: files) }
+            let files = state.files.filter {
+                $0.path.isWithin(query.directory) && query.states?.contains($0.state) ?? true
+            }
+            guard let limit = query.limit else { return Listing(reports: files) }
             return Listing(
                 reports: Array(files.prefix(limit)),
                 counts: Dictionary(grouping: state.files, by: \.state).mapValues(\.count))

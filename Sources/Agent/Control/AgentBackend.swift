@@ -66,21 +66,19 @@ final class AgentBackend: ControlBackend, SourceBackend {
 
     // MARK: Files
 
-    func files(in states: Set<FileState>?) async -> [FileReport] {
-        await files(in: states, atMost: nil).reports
-    }
-
-    func files(in states: Set<FileState>?, atMost limit: Int?) async -> Listing<FileReport> {
+    func files(_ query: ListQuery<FileState>) async -> Listing<FileReport> {
         let (active, resting, context, posts) = await uploader.ask { world, _ in
             (world.activeReports(), world.resting, world.context, world.posts)
         }
         return await onReader {
-            var listing = Listing(reports: active)
-            if limit != nil {
-                listing.counts = active.reduce(into: resting.counts()) { $0[$1.state, default: 0] += 1 }
+            var listing = Listing(reports: active.filter { $0.path.isWithin(query.directory) })
+            listing.reports += resting.reports(query, context)
+            if query.limit != nil {
+                listing.counts =
+                    query.directory == .root
+                    ? resting.counts().merging(active.counts) { $0 + $1 } : listing.reports.counts
             }
-            listing.reports += resting.reports(in: states, atMost: limit, context)
-            listing.cut(to: states, atMost: limit)
+            listing.cut(to: query)
             listing.nameSources(posts)
             return listing
         }
@@ -137,12 +135,17 @@ final class AgentBackend: ControlBackend, SourceBackend {
     }
 }
 
+extension [FileReport] {
+    /// The number of reports by state.
+    fileprivate var counts: [FileState: Int] { reduce(into: [:]) { $0[$1.state, default: 0] += 1 } }
+}
+
 extension Listing<FileReport> {
     /// Leaves out reports in other states, and orders the rest by path. With a limit, keeps at most so many reports of
     /// each state: of final states, those that ended last.
-    fileprivate mutating func cut(to states: Set<FileState>?, atMost limit: Int?) {
-        if let states { reports.removeAll { !states.contains($0.state) } }
-        if let limit {
+    fileprivate mutating func cut(to query: ListQuery<FileState>) {
+        if let states = query.states { reports.removeAll { !states.contains($0.state) } }
+        if let limit = query.limit {
             reports.sort { ($0.finishedAt?.milliseconds ?? 0, $1.path) > ($1.finishedAt?.milliseconds ?? 0, $0.path) }
             var numbers: [FileState: Int] = [:]
             reports.removeAll { report in

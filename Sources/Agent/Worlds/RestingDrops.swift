@@ -1,3 +1,4 @@
+import ControlAPI
 import Ledger
 import Reports
 import UploadCore
@@ -56,21 +57,55 @@ struct RestingDrops: Sendable {
     /// The ledger's number of paths in each stored state, without those whose stored records are out of date.
     private var storedCounts: [FileState: Int] { (try? ledger.counts(besides: covered)) ?? [:] }
 
-    /// Returns the reports of the paths in some states, in no particular order. Reads no record of another state.
+    /// Returns reports of the paths that a client asks for, in no particular order. Reads no record of another state, or
+    /// none outside of the directory.
     ///
-    /// - Parameters:
-    ///   - states: the states that reports show; `nil` for all.
-    ///   - limit: the number of paths of each state that suffices, those that ended last; `nil` for all.
-    func reports(in states: Set<FileState>?, atMost limit: Int?, _ context: ReportContext) -> [FileReport] {
-        let isWanted = { (stored: FileState) in shownState(stored).map { states?.contains($0) ?? true } ?? false }
-        let known = recent.filter { isResting($0) && isWanted($0.state) }
-        let present = Set(storedCounts.filter { isWanted($0.key) && $0.value > 0 }.keys)
-        let stored =
-            present.isEmpty ? [] : (try? ledger.drops(in: present, atMost: limit, besides: covered)) ?? []
-        return (known + stored).map { record in
+    /// A query of a directory returns the reports of all paths there, also of other states and beyond the limit. A query
+    /// of everything may return more reports than the limit.
+    func reports(_ query: ListQuery<FileState>, _ context: ReportContext) -> [FileReport] {
+        let records = query.directory == .root ? records(query) : records(within: query.directory)
+        return records.map { record in
             var report = context.report(record)
             if !record.state.isFinal, let backlog { context.describe(backlog, in: &report) }
             return report
         }
+    }
+
+    private func records(_ query: ListQuery<FileState>) -> [DropRecord] {
+        let isWanted = { (stored: FileState) in
+            shownState(stored).map { query.states?.contains($0) ?? true } ?? false
+        }
+        let known = recent.filter { isResting($0) && isWanted($0.state) }
+        let states = Set(storedCounts.filter { isWanted($0.key) && $0.value > 0 }.keys)
+        if states.isEmpty { return known }
+        return known + ((try? ledger.drops(in: states, atMost: query.limit, besides: covered)) ?? [])
+    }
+
+    /// Returns the ledger's record of a path; `nil` if there is none, or if it is out of date.
+    private func storedRecord(of path: RelativePath) -> DropRecord? {
+        if covered.contains(path) { return nil }
+        return try? ledger.drop(at: path)
+    }
+
+    /// Returns the records of paths in a directory, and of files that were dropped there and moved since.
+    private func records(within directory: RelativePath) -> [DropRecord] {
+        let known = Dictionary(recent.map { ($0.path, $0) }) { $1 }
+        var found: [RelativePath: DropRecord] = [:]
+        let take = { (record: DropRecord) in
+            var record = record
+            if case .movedAway(let target) = record.disposal {
+                guard let moved = known[target] ?? storedRecord(of: target) else { return }
+                record = moved
+            }
+            if isResting(record) { found[record.path] = record }
+        }
+        for record in recent where record.path.isWithin(directory) { take(record) }
+        try? ledger.forEachDrop(
+            within: directory,
+            { record in
+                if !covered.contains(record.path) { take(record) }
+                return true
+            })
+        return Array(found.values)
     }
 }

@@ -55,7 +55,7 @@ extension ControlClient {
     }
 
     /// Percent-encodes everything except unreserved characters (RFC 3986, section 2.3).
-    private static func escaped(_ text: String) -> String {
+    static func escaped(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {
             switch byte {

@@ -25,22 +25,24 @@ package struct ControlClient: Sendable {
         try await get("/v1/health")
     }
 
-    /// Returns the files in one of the given states, or all files if `nil`, sorted by path.
-    package func files(in states: Set<FileState>? = nil) async throws(ControlError) -> [FileEntry] {
-        try await entries(in: states)
+    /// Returns the files that a query asks for, sorted by path.
+    package func files(
+        in states: Set<FileState>? = nil, below directory: RelativePath = .root
+    ) async throws(ControlError) -> [FileEntry] {
+        try await entries(ListQuery(states: states, below: directory)).entries
     }
 
     /// Returns the posts in one of the given states, or all posts if `nil`, sorted by directory.
     package func sources(in states: Set<SourceState>? = nil) async throws(ControlError) -> [SourceEntry] {
-        try await entries(in: states)
+        try await entries(ListQuery(states: states)).entries
     }
 
-    /// Returns the files or posts in one of the given states, or all if `nil`, sorted by path.
-    package func entries<Entry: SubjectEntry>(in states: Set<Entry.State>?) async throws(ControlError) -> [Entry] {
-        if let states, states.isEmpty { return [] }
-        let query = states.map { "?state=" + $0.map(\.word).sorted().joined(separator: ",") } ?? ""
-        let collection = "\(Entry.noun)s"
-        return try list(collection, try await get("/v1/" + collection + query))
+    /// Returns the files or posts that a query asks for, sorted by path; of posts, those of the states.
+    package func entries<Entry: SubjectEntry>(
+        _ query: ListQuery<Entry.State>
+    ) async throws(ControlError) -> EntryList<Entry> {
+        if let states = query.states, states.isEmpty { return EntryList(entries: []) }
+        return try await get("/v1/\(Entry.noun)s" + query.text)
     }
 
     /// Returns the entry of a path; `nil` if the agent does not know the path.

@@ -1,5 +1,6 @@
 import AgentConfiguration
 import AgentTestSupport
+import ControlAPI
 import FileWatch
 import Foundation
 import Intake
@@ -36,7 +37,15 @@ struct AfterUploadTests {
         let report = await bench.backend.file(id: FileReport.id(of: try bench.path("trip/a.jpg")))
         #expect(report?.path == (try bench.path("Sent/trip/a.jpg")))
         #expect(report?.movedFrom == (try bench.path("trip/a.jpg")))
-        #expect(await bench.backend.files(in: nil).count == 1)
+        #expect(await bench.backend.files(ListQuery()).reports.count == 1)
+        // The file is in its new directory, and was dropped in the old one.
+        for name in ["trip", "Sent/trip"] {
+            let query = ListQuery<FileState>(below: try bench.path(name), atMost: 5)
+            let listing = await bench.backend.files(query)
+            #expect(listing.reports.map(\.path) == [try bench.path("Sent/trip/a.jpg")])
+            #expect(listing.counts == [.done: 1])
+        }
+        #expect(await bench.backend.files(ListQuery(below: try bench.path("tri"))).reports.isEmpty)
         // The record that leads from the old path to the new one is no file.
         #expect(await bench.backend.health().files == ["done": 1])
         try await Poll.until("nothing to be held any more") { !isHeld(bench) }

@@ -1,4 +1,5 @@
 import AgentTestSupport
+import ControlAPI
 import Foundation
 import Intake
 import Ledger
@@ -92,7 +93,7 @@ private struct Walk {
 
     func checkLeftovers() async throws {
         let present = Set(try files())
-        for report in await bench.backend.files(in: nil) where !present.contains("\(report.path)") {
+        for report in await bench.backend.files(ListQuery()).reports where !present.contains("\(report.path)") {
             #expect(report.state == .cancelled, "\(report.path)")
         }
     }

@@ -1,4 +1,5 @@
 import AgentTestSupport
+import ControlAPI
 import Ledger
 import Reports
 import TestSupport
@@ -17,7 +18,7 @@ struct RestingDropsTests {
             let resting = history.resting
             #expect(resting.counts() == resting.walkedCounts(history.backlog), "seed \(seed), step \(step)")
             let states = history.someStates()
-            let reports = resting.reports(in: states, atMost: nil, history.context)
+            let reports = resting.reports(ListQuery(states: states), history.context)
             #expect(
                 Dictionary(grouping: reports, by: \.state).mapValues(\.count)
                     == resting.walkedCounts(history.backlog).filter { states.contains($0.key) },
@@ -41,7 +42,7 @@ struct RestingDropsTests {
         let record = try stage.record("e", .settling)
         active[record.path] = record
         let resting = RestingDrops(stage.ledger, unsaved: Unsaved(), active: active, backlog: nil)
-        let reports = resting.reports(in: nil, atMost: 2, stage.world.context)
+        let reports = resting.reports(ListQuery(atMost: 2), stage.world.context)
         #expect(reports.map { "\($0.path)" }.sorted() == ["a", "c", "d"])
         #expect(resting.counts() == [.done: 3, .failed: 1])
     }

@@ -110,16 +110,15 @@ extension DropRecord: StoredRecord {
             var finishedAt: WallTime?
             var isTrace = false
             // Only a few fields precede these two.
-            if !presence.isDisjoint(with: [.finishedAt, .disposal]) {
-                _ = decoder.read(Int64.self)
-                if presence.contains(.identity) { _ = decoder.readIdentity() }
-                if presence.contains(.key) { _ = decoder.readContentKey() }
+            if presence.contains(.finishedAt) || presence.contains(.disposal) {
+                // When the path was seen; six numbers of the identity; two of the key.
+                decoder.skip(8 + (presence.contains(.identity) ? 48 : 0) + (presence.contains(.key) ? 16 : 0))
                 if presence.contains(.type) { decoder.skipMediaType() }
                 if presence.contains(.error) { decoder.skipFileError() }
                 if presence.contains(.remote) { decoder.skipRemoteObject() }
-                if presence.contains(.startedAt) { _ = decoder.read(Int64.self) }
+                if presence.contains(.startedAt) { decoder.skip(8) }
                 if presence.contains(.finishedAt) { finishedAt = WallTime(milliseconds: decoder.read(Int64.self)) }
-                if presence.contains(.attempts) { _ = decoder.read(Int64.self) }
+                if presence.contains(.attempts) { decoder.skip(8) }
                 if presence.contains(.disposal), case .movedAway = decoder.readDisposal() { isTrace = true }
             }
             self.finishedAt = finishedAt

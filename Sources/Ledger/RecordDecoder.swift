@@ -48,6 +48,12 @@ struct RecordDecoder {
         Array(field())
     }
 
+    /// Skips numbers of a known size.
+    mutating func skip(_ size: Int) {
+        guard !failed, bytes.count - offset >= size else { return fail() }
+        offset += size
+    }
+
     /// Reads a field of bytes without a copy. Valid only during the transaction that supplied the bytes.
     mutating func readField() -> UnsafeRawBufferPointer { field() }
 

@@ -70,9 +70,11 @@ final class AgentBackend: ControlBackend, SourceBackend {
         let (active, resting, context, posts) = await uploader.ask { world, _ in
             (world.activeReports(), world.resting, world.context, world.posts)
         }
-        return await onReader {
+        return await onReader { [uploader] in
             var listing = Listing(reports: active.filter { $0.path.isWithin(query.directory) })
-            listing.reports += resting.reports(query, context)
+            let (ended, walk) = resting.reports(query, context)
+            if let walk { uploader.run { $0.unsaved.latest.add(walk) } }
+            listing.reports += ended
             if query.limit != nil {
                 listing.counts =
                     query.directory == .root

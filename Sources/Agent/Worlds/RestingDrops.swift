@@ -13,6 +13,7 @@ struct RestingDrops: Sendable {
     private let recent: [DropRecord]
     /// Paths whose stored records are out of date.
     private let covered: Set<RelativePath>
+    private let latest: LatestOutcomes
     /// The state of every upload in the backlog; `nil` if there is no backlog.
     private let backlog: UploadView?
 
@@ -22,6 +23,7 @@ struct RestingDrops: Sendable {
     init(_ ledger: Ledger, unsaved: Unsaved, active: PathMap<DropRecord>, backlog: UploadView?) {
         self.ledger = ledger
         self.backlog = backlog
+        latest = unsaved.latest
         let records = unsaved.records
         recent = records.filter { active[$0.path] == nil }
         covered = Set(active.keys).union(records.map(\.path)).union(unsaved.forgotten)
@@ -62,23 +64,52 @@ struct RestingDrops: Sendable {
     ///
     /// A query of a directory returns the reports of all paths there, also of other states and beyond the limit. A query
     /// of everything may return more reports than the limit.
-    func reports(_ query: ListQuery<FileState>, _ context: ReportContext) -> [FileReport] {
-        let records = query.directory == .root ? records(query) : records(within: query.directory)
-        return records.map { record in
+    ///
+    /// - Returns: the reports, and the walk over the ledger that was necessary.
+    func reports(
+        _ query: ListQuery<FileState>, _ context: ReportContext
+    ) -> (reports: [FileReport], walk: LatestOutcomes.Walk?) {
+        let (records, walk) =
+            query.directory == .root ? records(query) : (records(within: query.directory), nil)
+        let reports = records.map { record in
             var report = context.report(record)
             if !record.state.isFinal, let backlog { context.describe(backlog, in: &report) }
             return report
         }
+        return (reports, walk)
     }
 
-    private func records(_ query: ListQuery<FileState>) -> [DropRecord] {
+    private func records(_ query: ListQuery<FileState>) -> ([DropRecord], LatestOutcomes.Walk?) {
         let isWanted = { (stored: FileState) in
             shownState(stored).map { query.states?.contains($0) ?? true } ?? false
         }
-        let known = recent.filter { isResting($0) && isWanted($0.state) }
-        let states = Set(storedCounts.filter { isWanted($0.key) && $0.value > 0 }.keys)
-        if states.isEmpty { return known }
-        return known + ((try? ledger.drops(in: states, atMost: query.limit, besides: covered)) ?? [])
+        var records = recent.filter { isResting($0) && isWanted($0.state) }
+        let stored = storedCounts.filter { isWanted($0.key) && $0.value > 0 }
+        guard let limit = query.limit else {
+            let states = Set(stored.keys)
+            return (records + ((try? ledger.drops(in: states, besides: covered)) ?? []), nil)
+        }
+        var unknown: Set<FileState> = []
+        for (state, count) in stored where limit > 0 {
+            if let found = latest(min(limit, count), in: state) { records += found } else { unknown.insert(state) }
+        }
+        if unknown.isEmpty { return (records, nil) }
+        // A path under way may rest again in its former state, so it is a candidate too.
+        let most = max(limit, latest.capacity) + covered.count
+        let found = (try? ledger.drops(in: unknown, atMost: most)) ?? []
+        records += found.filter { !covered.contains($0.path) }
+        let ended = unknown.filter(\.isFinal)
+        if ended.isEmpty { return (records, nil) }
+        let byState = Dictionary(grouping: found.filter(\.state.isFinal), by: \.state)
+        let walked = Dictionary(uniqueKeysWithValues: ended.map { ($0, byState[$0] ?? []) })
+        return (records, LatestOutcomes.Walk(walked, atMost: most, before: latest))
+    }
+
+    /// Returns at least so many paths in a final state that ended last; `nil` if only a walk can tell.
+    private func latest(_ count: Int, in state: FileState) -> [DropRecord]? {
+        guard let paths = latest.paths(in: state) else { return nil }
+        let records = paths.compactMap(storedRecord).filter { $0.state == state && !$0.isTrace }
+        return records.count >= count ? records : nil
     }
 
     /// Returns the ledger's record of a path; `nil` if there is none, or if it is out of date.

@@ -8,6 +8,8 @@ struct Unsaved: Sendable {
     private var confirmations: [ContentKey: (commit: UInt64, confirmation: Confirmation)] = [:]
     private var changedUploads: [ContentKey: (commit: UInt64, record: UploadRecord?)] = [:]
     private var lastCommit: UInt64 = 0
+    /// The paths that ended last, durable or not.
+    var latest = LatestOutcomes()
 
     /// Adds the changes of a commit that just began.
     ///
@@ -16,7 +18,9 @@ struct Unsaved: Sendable {
         lastCommit += 1
         for write in writes {
             switch write {
-            case .drop(let record): change(record.path, to: (lastCommit, record))
+            case .drop(let record):
+                change(record.path, to: (lastCommit, record))
+                latest.note(record)
             case .forgetDrop(let path): change(path, to: (lastCommit, nil))
             case .confirmation(let confirmation): confirmations[confirmation.key] = (lastCommit, confirmation)
             case .upload(let record): changedUploads[record.key] = (lastCommit, record)

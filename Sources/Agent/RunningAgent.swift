@@ -112,7 +112,10 @@ struct RunningAgent: Service {
         let upkeep = Task { await pictures.run() }
         for await _ in controlIsUp.stream {}
         await notifier.ready { [backend] in await backend.statusLine() }
-        let looks = [Task { await claimOutbox() }, Task { await sayWhetherServerAnswers() }]
+        let looks = [
+            Task { await claimOutbox() }, Task { await sayWhetherServerAnswers() },
+            Task { [backend] in await backend.findLatest() },
+        ]
         defer { for look in looks { look.cancel() } }
         await end.wait()
         network.stop()

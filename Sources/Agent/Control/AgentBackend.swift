@@ -86,6 +86,11 @@ final class AgentBackend: ControlBackend, SourceBackend {
         }
     }
 
+    /// Searches the ledger for the paths that ended last. Later questions for them need no search.
+    func findLatest() async {
+        _ = await files(ListQuery(states: Set(FileState.allCases.filter(\.isFinal)), atMost: 1))
+    }
+
     /// Runs work that only reads the ledger, without blocking the uploader.
     private func onReader<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in

@@ -1,8 +1,8 @@
 import Reports
 import UploadCore
 
-/// The report that a sidecar is written from.
-enum Sidecar: Sendable {
+/// The report that a sidecar is written from. Boxed, since a table of waiting reports has room to spare for others.
+indirect enum Sidecar: Sendable {
     case file(FileReport)
     case source(SourceReport)
 
@@ -38,31 +38,11 @@ enum Sidecar: Sendable {
         }
     }
 
-    /// Whether both reports agree in everything except time and speed.
-    func saysTheSame(as other: Sidecar) -> Bool {
-        switch (self, other) {
-        case (.file(let one), .file(let other)): one.timeless == other.timeless
-        case (.source(let one), .source(let other)): one.timeless == other.timeless
-        case (.file, .source), (.source, .file): false
-        }
-    }
-}
-
-extension FileReport {
-    fileprivate var timeless: FileReport {
-        var report = self
-        report.updatedAt = WallTime(milliseconds: 0)
-        report.bytesPerSecond = nil
-        report.bytesInFlight = nil
-        return report
-    }
-}
-
-extension SourceReport {
-    fileprivate var timeless: SourceReport {
-        var report = self
-        report.updatedAt = WallTime(milliseconds: 0)
-        report.files = files.map(\.timeless)
-        return report
+    /// Returns the same number for two texts that agree in everything except `updated_at`, their last member.
+    static func digest(of text: [UInt8]) -> Int {
+        var hasher = Hasher()
+        let end = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex
+        text[..<end].withUnsafeBytes { hasher.combine(bytes: $0) }
+        return hasher.finalize()
     }
 }

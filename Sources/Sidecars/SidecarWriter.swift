@@ -9,18 +9,19 @@ package import UploadCore
 
 /// Keeps the sidecars up to date. A separate thread keeps slow disks from delaying other work.
 package actor SidecarWriter {
-    /// A task for one file or source. A newer order replaces an older one that has not begun.
-    enum Order: Sendable {
-        case write(Sidecar)
-        /// Writes the sidecar only if the existing one does not show this outcome.
-        case repair(Sidecar)
-        case remove
-        /// Removes a file that is no longer the sidecar of a path.
-        case discard(StraySidecar)
-    }
-
-    /// After this many failures in a row, the rest waits for the next turn: on a full disk all writes would fail.
+    /// After this many failures in a row, the rest waits: on a full disk all writes would fail.
     private static let mostFailures = 16
+
+    /// Directories stay open for this long while one sidecar follows another. An open directory keeps its file system
+    /// from being unmounted.
+    private static let turn = Duration.milliseconds(50)
+    private static let mostDirectories = 8
+
+    private struct Waiting {
+        var queue = SidecarQueue()
+        /// When the thread looks at the queue next.
+        var wakesAt = MonotonicTime(nanoseconds: .max)
+    }
 
     private let thread = SerialThread(name: "sidecars")
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -31,10 +32,11 @@ package actor SidecarWriter {
     private let writesRejected: Bool
     private let clock: any Clocks
     private let logger: Logger
-    private let inbox = Mutex<[SidecarSubject: Order]>([:])
-    private var pacing = SidecarPacing()
+    private let waiting = Mutex(Waiting())
+    private var alarm = Alarm()
+    private var directories: [RelativePath: Directory] = [:]
     private var names: [SidecarSubject: [UInt8]] = [:]
-    private var timer: Task<Void, Never>?
+    private var failures = 0
     /// Subjects whose last write failed.
     private var unwritten: Set<SidecarSubject> = []
     /// Whether any sidecar can't be written.
@@ -107,21 +109,22 @@ package actor SidecarWriter {
     /// Requests removing a source's sidecar.
     package nonisolated func remove(source directory: RelativePath) { order(.remove, for: .source(directory)) }
 
-    private nonisolated func order(_ order: Order, for subject: SidecarSubject) {
-        let isFirst = inbox.withLock { inbox in
-            defer { inbox[subject] = order }
-            return inbox.isEmpty
+    private nonisolated func order(_ order: SidecarOrder, for subject: SidecarSubject) {
+        let now = clock.now.monotonic
+        let mustWake = waiting.withLock { waiting in
+            waiting.queue.add(order, for: subject, now: now)
+            guard let deadline = waiting.queue.nextDeadline, deadline < waiting.wakesAt else { return false }
+            waiting.wakesAt = deadline
+            return true
         }
-        guard isFirst else { return }
-        thread.run { self.assumeIsolated { $0.drain() } }
+        if mustWake { thread.run { self.assumeIsolated { $0.work() } } }
     }
 
     /// Drops all waiting writes, because the outbox is another directory.
     package nonisolated func forgetPending() {
-        inbox.withLock { $0 = [:] }
+        waiting.withLock { $0.queue = SidecarQueue() }
         thread.run {
             self.assumeIsolated { writer in
-                writer.pacing = SidecarPacing()
                 writer.names = [:]
                 writer.unwritten = []
             }
@@ -130,58 +133,121 @@ package actor SidecarWriter {
 
     /// Writes everything that waits. Used before the agent ends.
     package func flush() {
-        drain()
-        for sidecar in pacing.due(now: MonotonicTime(nanoseconds: .max)) { write(sidecar) }
+        for job in waiting.withLock({ $0.queue.takeAll() }) { perform(job) }
+        // Sets the alarm for failed writes.
+        work()
     }
 
-    private func drain() {
-        let orders = inbox.withLock { inbox in
-            defer { inbox = [:] }
-            return inbox
-        }
-        for (subject, order) in orders {
-            switch order {
-            case .write(let sidecar):
-                if pacing.take(sidecar, now: clock.now.monotonic) { write(sidecar) }
-            case .repair(let sidecar):
-                if !store.sidecar(of: subject, holds: sidecar.outcome) { write(sidecar) }
-            case .remove:
-                pacing.forget(subject)
-                unwritten.remove(subject)
-                store.remove(for: subject, known: names.removeValue(forKey: subject))
-            case .discard(let stray):
-                store.remove(stray)
+    /// Carries out what is due.
+    private func work() {
+        let end = clock.now.monotonic + Self.turn
+        while let job = nextJob() {
+            perform(job)
+            if clock.now.monotonic >= end {
+                directories = [:]
+                return thread.run { self.assumeIsolated { $0.work() } }
             }
         }
-        setAlarm()
+        directories = [:]
+    }
+
+    /// Returns the next order that is due. If there is none, sets the alarm.
+    private func nextJob() -> SidecarQueue.Job? {
+        let now = clock.now.monotonic
+        let (job, deadline) = waiting.withLock { waiting in
+            let job = waiting.queue.next(now: now)
+            let deadline = job == nil ? waiting.queue.nextDeadline : now
+            waiting.wakesAt = deadline ?? MonotonicTime(nanoseconds: .max)
+            return (job, deadline)
+        }
+        if job == nil, let deadline {
+            alarm.set(for: deadline, now: now) { [weak self] in await self?.ring() }
+        }
+        return job
+    }
+
+    private func ring() {
+        alarm.rang()
+        work()
+    }
+
+    private func perform(_ job: SidecarQueue.Job) {
+        switch job.order {
+        case .write(let sidecar): write(sidecar, job)
+        case .repair(let sidecar):
+            if store.sidecar(of: job.subject, holds: sidecar.outcome) {
+                wrote(sidecar, digest: nil)
+            } else {
+                write(sidecar, job)
+            }
+        case .remove:
+            unwritten.remove(job.subject)
+            store.remove(
+                for: job.subject, known: names.removeValue(forKey: job.subject),
+                in: directories[job.subject.directory])
+        case .discard(let stray): store.remove(stray)
+        }
     }
 
     /// Writes a sidecar. A failed write is retried later.
-    ///
-    /// - Returns: whether nothing more remains to do.
-    @discardableResult
-    private func write(_ sidecar: Sidecar) -> Bool {
-        let subject = sidecar.subject
+    private func write(_ sidecar: Sidecar, _ job: SidecarQueue.Job) {
+        let subject = job.subject
+        let text = sidecar.text
+        let digest = Sidecar.digest(of: text)
+        if job.written == digest { return wrote(sidecar, digest: digest) }
         do {
-            let name = try store.write(sidecar.text, for: subject, known: names[subject])
+            let name = try write(text, for: subject, replaces: job.replaces)
             // The store finds the usual name again, so only another name must be remembered.
-            names[subject] = name == SidecarName.name(for: subject.name) ? nil : name
+            if name != SidecarName.name(for: subject.name) {
+                names[subject] = name
+            } else if !names.isEmpty {
+                names[subject] = nil
+            }
             noteThrough(subject)
         } catch Errno.staleNFSFileHandle {
             // The outbox is absent. The watch reports that, and this sidecar waits for the return of the outbox.
-            pacing.failed(sidecar, now: clock.now.monotonic)
-            return false
+            return failed(sidecar)
         } catch {
             // A missing directory needs no sidecars: its files are gone too.
             guard [.noSuchFileOrDirectory, .notDirectory].contains(error) else {
                 warn(subject, error)
-                pacing.failed(sidecar, now: clock.now.monotonic)
-                return false
+                return failed(sidecar)
             }
         }
         unwritten.remove(subject)
-        pacing.wrote(sidecar, now: clock.now.monotonic)
-        return true
+        wrote(sidecar, digest: digest)
+    }
+
+    private func write(_ text: [UInt8], for subject: SidecarSubject, replaces: Bool) throws(Errno) -> [UInt8] {
+        let place = subject.directory
+        if let directory = directories[place] {
+            do throws(Errno) {
+                return try store.write(text, for: subject, known: names[subject], replaces: replaces, in: directory)
+            } catch {
+                // Another directory may have taken its place.
+                if error != .noSuchFileOrDirectory { throw error }
+            }
+        }
+        if directories.count >= Self.mostDirectories { directories = [:] }
+        let directory = try store.open(place)
+        directories[place] = directory
+        return try store.write(text, for: subject, known: names[subject], replaces: replaces, in: directory)
+    }
+
+    private func wrote(_ sidecar: Sidecar, digest: Int?) {
+        failures = 0
+        let now = clock.now.monotonic
+        waiting.withLock { $0.queue.wrote(sidecar, digest: digest, now: now) }
+    }
+
+    private func failed(_ sidecar: Sidecar) {
+        failures += 1
+        let now = clock.now.monotonic
+        waiting.withLock { waiting in
+            waiting.queue.failed(sidecar, now: now)
+            if failures >= Self.mostFailures { waiting.queue.stall(now: now) }
+        }
+        if failures >= Self.mostFailures { failures = 0 }
     }
 
     /// Suppresses the "written again" message while any other sidecar still can't be written.
@@ -197,27 +263,5 @@ package actor SidecarWriter {
         logger.error(
             "sidecars can't be written; uploads continue; free space, or correct the permissions",
             metadata: ["path": "\(subject)", "reason": "\(error)"])
-    }
-
-    private func setAlarm() {
-        guard timer == nil, let deadline = pacing.nextDeadline else { return }
-        let pause = deadline - clock.now.monotonic
-        timer = Task { [weak self] in
-            try? await Task.sleep(for: max(pause, .milliseconds(10)))
-            await self?.timerFired()
-        }
-    }
-
-    private func timerFired() {
-        timer = nil
-        var failures = 0
-        for sidecar in pacing.due(now: clock.now.monotonic) {
-            if failures >= Self.mostFailures {
-                pacing.failed(sidecar, now: clock.now.monotonic)
-            } else {
-                failures = write(sidecar) ? 0 : failures + 1
-            }
-        }
-        setAlarm()
     }
 }

@@ -30,6 +30,13 @@ struct SidecarStoreTests {
         #expect(try read("a.jpg.outbox.json").contains("\"settling\""))
     }
 
+    @Test("writes a sidecar that was expected to exist, but does not")
+    func expected() throws {
+        let name = try store.write(text(.settling), for: .file(path), known: nil, replaces: true)
+        #expect(name == Array("a.jpg.outbox.json".utf8))
+        #expect(try names() == ["a.jpg.outbox.json"])
+    }
+
     @Test("replaces its own sidecar with a new file, so that a reader never sees half a text")
     func replaces() throws {
         _ = try store.write(text(.settling), for: .file(path), known: nil)

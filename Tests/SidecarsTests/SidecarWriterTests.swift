@@ -40,6 +40,23 @@ struct SidecarWriterTests {
         try await Poll.until("the final state") { (try? sidecar().contains("\"done\"")) == true }
     }
 
+    @Test("never writes the same report twice, regardless of its time")
+    func same() async throws {
+        let writer = writer()
+        var report = FileReport.seen(path, .uploading)
+        writer.note(report)
+        await writer.flush()
+        let first = try FileStatus(path: file)
+        report.updatedAt = WallTime(milliseconds: 0)
+        writer.note(report)
+        await writer.flush()
+        #expect(try FileStatus(path: file) == first)
+        report.progress = 0.5
+        writer.note(report)
+        await writer.flush()
+        #expect(try FileStatus(path: file).inode != first.inode)
+    }
+
     @Test("removes a sidecar, even one about to be written")
     func removes() async throws {
         let writer = writer()

@@ -220,7 +220,7 @@ let package = Package(
         tests(
             "RemotesTests",
             ["Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "UploadCore", httpTypes, systemPackage]),
-        tests("AgentSupportTests", ["AgentSupport", "UploadCore"]),
+        tests("AgentSupportTests", ["AgentSupport", "TestSupport", "UploadCore"]),
         tests(
             "AgentConfigurationTests",
             ["AgentConfiguration", "AgentSupport", "PictureJobs", "TestSupport"]),

@@ -2,15 +2,20 @@ package import UploadCore
 
 /// A single task that sleeps until the earliest requested time.
 package struct Alarm: Sendable {
+    private static let patience = Duration.seconds(1)
+
     private var next: (at: MonotonicTime, task: Task<Void, Never>)?
 
     package init(next: (at: MonotonicTime, task: Task<Void, Never>)? = nil) {
         self.next = next
     }
 
-    /// Sets the alarm, unless it is already set to an earlier time in the future.
+    /// Sets the alarm, unless it is already set to this time or an earlier one.
+    ///
+    /// An alarm that is overdue by more than a second is set anew, since the timer may not run while the machine sleeps.
+    /// One that is just overdue is about to ring. Setting it anew at each of many calls would postpone it for ever.
     package mutating func set(for time: MonotonicTime, now: MonotonicTime, ring: @escaping @Sendable () async -> Void) {
-        if let next, next.at <= time, next.at > now { return }
+        if let next, next.at <= time, next.at + Self.patience > now { return }
         next?.task.cancel()
         let pause = max(time - now, .milliseconds(1))
         next = (

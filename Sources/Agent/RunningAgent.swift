@@ -139,8 +139,8 @@ struct RunningAgent: Service {
         transport.setTimeouts(stall: upload.stallTimeout, reply: upload.replyTimeout)
         credentials.setTokenFile(configuration.remote.tokenFile)
         uploader.run { uploader in
-            uploader.process([.setLimits(UploadLimits(upload))])
-            uploader.credentialsChanged()
+            uploader.handle(.uploads([.setLimits(UploadLimits(upload))]))
+            uploader.take(.credentials(isLogout: false))
         }
     }
 
@@ -276,7 +276,7 @@ struct RunningAgent: Service {
                             goneAddresses: Set(change.goneAddresses.map(\.description)),
                             returnedAddresses: Set(change.returnedAddresses.map(\.description)))
                     }
-                    uploader.run { $0.process([.networkChanged]) }
+                    uploader.run { $0.handle(.uploads([.networkChanged])) }
                     pictures.networkChanged()
                 })
         } catch {

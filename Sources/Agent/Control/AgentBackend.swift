@@ -73,7 +73,7 @@ final class AgentBackend: ControlBackend, SourceBackend {
         return await onReader { [uploader] in
             var listing = Listing(reports: active.filter { $0.path.isWithin(query.directory) })
             let (ended, walk) = resting.reports(query, context)
-            if let walk { uploader.run { $0.unsaved.latest.add(walk) } }
+            if let walk { uploader.run { $0.core.unsaved.latest.add(walk) } }
             listing.reports += ended
             if query.limit != nil {
                 listing.counts =
@@ -131,14 +131,16 @@ final class AgentBackend: ControlBackend, SourceBackend {
             await uploader.stopForOther()
         }
         logger.notice("a new token is stored", metadata: ["user": "\(user ?? "not named")"])
-        if !isOther { await uploader.credentialsChanged() }
+        if !isOther { await uploader.take(.credentials(isLogout: false)) }
         return isOther
     }
 
     func signOut() async throws(SessionError) {
-        let end = try await session.signOut { [uploader] reason in await uploader.process([.setSignedOut(reason)]) }
+        let end = try await session.signOut { [uploader] reason in
+            _ = await uploader.handle(.uploads([.setSignedOut(reason)]))
+        }
         if end.hadToken { logger.notice("the stored token is discarded") }
-        await uploader.credentialsChanged(isLogout: end.wasInUse)
+        await uploader.take(.credentials(isLogout: end.wasInUse))
     }
 }
 

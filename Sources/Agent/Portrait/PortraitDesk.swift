@@ -67,15 +67,13 @@ struct PortraitDesk: Sendable {
     // MARK: News
 
     /// Passes on what concerns all requests, those of the upload machine and the profile picture's.
-    func pass(_ events: [MachineEvent]) {
-        for event in events {
-            switch event {
-            case .setAllPaused(let isPaused): service?.handle(.allPaused(isPaused))
-            case .setLimits(let limits): service?.handle(.setRetryInterval(limits.retryInterval))
-            case .networkChanged: service?.handle(.networkChanged)
-            case .credentialsChanged: service?.credentialsChanged()
-            default: break
-            }
+    func pass(_ event: MachineEvent) {
+        switch event {
+        case .setAllPaused(let isPaused): service?.handle(.allPaused(isPaused))
+        case .setLimits(let limits): service?.handle(.setRetryInterval(limits.retryInterval))
+        case .networkChanged: service?.handle(.networkChanged)
+        case .credentialsChanged: service?.credentialsChanged()
+        default: break
         }
     }
 
@@ -92,5 +90,15 @@ struct PortraitDesk: Sendable {
             report.state, report.error, attempts: report.attempts, startedAt: report.startedAt,
             finishedAt: report.finishedAt, url: report.remoteURL)
         return .portrait(path, report.key, outcome)
+    }
+}
+
+extension MachineEvent {
+    /// Whether the event concerns all requests, those of profile pictures too: `PortraitDesk.pass` has an answer to it.
+    var concernsPortraits: Bool {
+        switch self {
+        case .setAllPaused, .setLimits, .networkChanged, .credentialsChanged: true
+        default: false
+        }
     }
 }

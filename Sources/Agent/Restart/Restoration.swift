@@ -7,23 +7,9 @@ import UploadCore
 /// Reads the queue of the last run from the ledger, and judges it for the present account, server, rules and outbox. The
 /// one place that reads the queue at a start.
 ///
-/// A value: it changes neither ledger nor disk. Its owner takes over `book`, `posts`, `machine` and `parked`, and makes
-/// `writes` durable before anything begins.
+/// A value: it changes neither ledger nor disk. Its owner takes over `core`, and makes `writes` durable before anything
+/// begins.
 struct Restoration {
-    /// What the restoration reads.
-    struct Sources {
-        var ledger: Ledger
-        var acknowledgements: AcknowledgementLog
-        var files: OutboxFiles
-        var sidecars: SidecarWriter
-        var rules: IntakeRules
-        var scope: RemoteScope
-        /// Keeps ledger errors that do not stop the start.
-        var trouble: LedgerView.Trouble
-        var now: Now
-        var logger: Logger
-    }
-
     /// What follows from a path in a final state.
     enum Step: Equatable {
         /// Compare the sidecar with the record. A kill may have prevented the sidecar.
@@ -34,15 +20,12 @@ struct Restoration {
         case examine(DropRecord)
     }
 
-    private(set) var book: PathBook
-    private(set) var posts: Posts
-    private(set) var machine: UploadMachine
-    private(set) var parked = ParkedUploads()
+    private(set) var core: AgentCore
     /// Changes for the ledger that must be durable before anything begins.
     private(set) var writes: [LedgerWrite] = []
 
-    private let sources: Sources
     private let settings: RestoredSettings
+    private let now: Now
     /// The acknowledgements that the last run could not store in the ledger.
     private let logged: [ContentKey: [AcknowledgementLog.Entry]]
     /// The uploads that the machine must hold: nothing else would report that a path is paused.
@@ -53,32 +36,21 @@ struct Restoration {
     /// Reads the posts. `restoreDrops` and then `restoreUploads` follow.
     ///
     /// - Parameters:
-    ///   - book: without paths.
-    ///   - posts: without posts.
-    ///   - machine: without uploads.
+    ///   - core: without paths, posts and uploads.
+    ///   - acknowledgements: the log of the last run.
     init(
-        _ sources: Sources, _ settings: RestoredSettings, book: PathBook, posts: Posts, machine: UploadMachine
+        _ core: AgentCore, _ settings: RestoredSettings, acknowledgements: AcknowledgementLog, now: Now
     ) throws(LedgerError) {
-        (self.sources, self.settings) = (sources, settings)
-        (self.book, self.posts, self.machine) = (book, posts, machine)
-        logged = Self.loggedAcknowledgements(sources)
-        self.book.ownership = settings.lastRun.ownership
-        self.book.isRecovering = settings.recoveryNotice != nil
-        self.posts.ownership = settings.lastRun.ownership
+        (self.core, self.settings, self.now) = (core, settings, now)
+        logged = Self.entries(of: acknowledgements, core.sources.logger)
+        self.core.outbox = KnownOutbox(settings.outbox)
+        self.core.book.ownership = settings.lastRun.ownership
+        self.core.book.isRecovering = settings.recoveryNotice != nil
+        self.core.posts.ownership = settings.lastRun.ownership
         try restorePosts()
     }
 
-    private var world: PathWorld {
-        PathWorld(
-            files: sources.files, stored: stored, machine: machine, sidecars: sources.sidecars,
-            portraitFolder: book.rules.portraitFolder)
-    }
-
-    private var stored: LedgerView {
-        LedgerView(
-            ledger: sources.ledger, unsaved: Unsaved(), scope: sources.scope, trouble: sources.trouble,
-            logger: sources.logger)
-    }
+    private var sources: AgentCore.Sources { core.sources }
 
     // MARK: Posts
 
@@ -92,9 +64,8 @@ struct Restoration {
             damaged: { [logger = sources.logger] error in
                 logger.error("a record of the ledger is damaged", metadata: ["reason": "\(error)"])
             })
-        let facts = PostWorld(paths: world, book: book, rules: sources.rules)
-        writes += posts.restore(
-            records, isOtherServer: settings.lastRun.isOtherServer, now: sources.now, facts: facts)
+        writes += core.posts.restore(
+            records, isOtherServer: settings.lastRun.isOtherServer, now: now, facts: core.postWorld)
     }
 
     // MARK: Paths
@@ -103,16 +74,16 @@ struct Restoration {
     ///
     /// - Parameter perform: called with what follows from each path at rest, one at a time: there may be a million.
     mutating func restoreDrops(_ perform: (Step) -> Void) {
-        let isOtherOutbox = KnownOutbox(settings.outbox).differs(from: sources.files.identity)
+        let isOtherOutbox = core.outbox.differs(from: sources.files.identity)
         let isOtherServer = settings.lastRun.isOtherServer
-        let stored = stored
+        let stored = core.stored
         stored.forEachRecord(within: .root) { record in
-            switch book.restore(record, isOtherServer: isOtherServer, judgesAgain: settings.judgesAgain) {
+            switch core.book.restore(record, isOtherServer: isOtherServer, judgesAgain: settings.judgesAgain) {
             case .waits(let waiter):
                 guard let key = record.key else { return }
                 if isOrphan(key, stored) { return orphans[key, default: []].append(record) }
-                if waiter.paused || posts.holds(record) { held.insert(key) }
-            case .parked(let account): parked.add(record, of: account)
+                if waiter.paused || core.posts.holds(record) { held.insert(key) }
+            case .parked(let account): core.parked.add(record, of: account)
             case .underWay: break
             case .forgotten: writes.append(.forgetDrop(record.path))
             case .ended:
@@ -156,16 +127,16 @@ struct Restoration {
             return true
         }
         startOver()
-        if let places { machine.restoreBacklog(from: places.first, to: places.last) }
-        machine.restoreRemovals(try pendingRemovals())
+        if let places { core.machine.restoreBacklog(from: places.first, to: places.last) }
+        core.machine.restoreRemovals(try pendingRemovals())
     }
 
     /// Has the machine hold an upload, with the acknowledgements that the ledger lacks.
     private mutating func hold(_ key: ContentKey) throws(LedgerError) {
-        guard let record = try stored.upload(of: key) else { return }
-        var upload = try BacklogWorld(stored: stored, book: book, posts: posts).upload(record)
+        guard let record = try core.stored.upload(of: key) else { return }
+        var upload = try core.backlog.upload(record)
         addLogged(to: &upload.acknowledged, of: record, receipts: upload.receipts)
-        hold(upload, try stored.records(of: key))
+        hold(upload, try core.stored.records(of: key))
     }
 
     /// Adds the acknowledgements that the last run could not store in the ledger.
@@ -180,18 +151,18 @@ struct Restoration {
     }
 
     private mutating func hold(_ upload: StoredUpload, _ records: [DropRecord]) {
-        machine.restore(
+        core.machine.restore(
             upload.record, acknowledged: upload.acknowledged, receipts: upload.receipts, waiters: upload.waiters,
-            now: sources.now)
+            now: now)
         let waiting = Set(upload.waiters.map(\.path))
-        for record in records where waiting.contains(record.path) { book.bringIn(record) }
+        for record in records where waiting.contains(record.path) { core.book.bringIn(record) }
     }
 
     /// Parks an upload of another account, unless no path waits for it.
     private mutating func park(_ record: UploadRecord) {
-        guard parked.isWanted(record.key) else { return writes.append(.forgetUpload(record.key)) }
+        guard core.parked.isWanted(record.key) else { return writes.append(.forgetUpload(record.key)) }
         var acknowledged = FragmentSet()
-        let fragments = stored.asked { () throws(LedgerError) in
+        let fragments = core.stored.asked { () throws(LedgerError) in
             try sources.ledger.fragments(of: record.key, plan: record.plan)
         }
         if let fragments {
@@ -210,13 +181,13 @@ struct Restoration {
             return keepParked(record, acknowledged)
         }
         writes.append(.unpark(record.key, record.scope))
-        let waiters = paths.map { RestoredWaiter($0, posts) }
+        let waiters = paths.map { RestoredWaiter($0, core.posts) }
         hold(StoredUpload(record: record, acknowledged: acknowledged, receipts: receipts, waiters: waiters), paths)
     }
 
     /// Keeps an upload parked, unless no path waits for it.
     private mutating func keepParked(_ record: UploadRecord, _ acknowledged: FragmentSet) {
-        if !parked.add(ParkedUploads.Entry(record: record, acknowledged: acknowledged)) {
+        if !core.parked.add(ParkedUploads.Entry(record: record, acknowledged: acknowledged)) {
             writes.append(.forgetParked(record.key, record.scope))
         }
     }
@@ -225,15 +196,16 @@ struct Restoration {
     private mutating func startOver() {
         let records = orphans.values.flatMap(\.self)
         orphans = [:]
-        for case .write(let write) in book.startOver(records, now: sources.now, facts: world) { writes.append(write) }
+        for case .write(let write) in core.book.startOver(records, now: now, facts: core.paths) { writes.append(write) }
     }
 
-    /// Returns the acknowledgements that the last run could not store in the ledger.
-    private static func loggedAcknowledgements(_ sources: Sources) -> [ContentKey: [AcknowledgementLog.Entry]] {
+    private static func entries(
+        of acknowledgements: AcknowledgementLog, _ logger: Logger
+    ) -> [ContentKey: [AcknowledgementLog.Entry]] {
         do {
-            return Dictionary(grouping: try sources.acknowledgements.entries(), by: \.key)
+            return Dictionary(grouping: try acknowledgements.entries(), by: \.key)
         } catch {
-            sources.logger.warning(
+            logger.warning(
                 "the last acknowledgements can't be read; the agent sends their fragments again",
                 metadata: ["reason": "\(error)"])
             return [:]

@@ -2,6 +2,7 @@ import Intake
 import LinuxSystem
 import Logging
 import Reports
+import Sidecars
 import SystemPackage
 import UploadCore
 
@@ -11,6 +12,9 @@ struct RetirementRunner: Sendable {
     enum Departure: Equatable {
         case deleted
         case moved(to: RelativePath)
+
+        /// The directory where the file is now; `nil` if it was deleted.
+        var destination: RelativePath? { if case .moved(let target) = self { target.parent } else { nil } }
     }
 
     let holding: HoldingArea
@@ -22,6 +26,19 @@ struct RetirementRunner: Sendable {
     let report: @Sendable (RelativePath, RetirementEvent) -> Void
 
     // MARK: Files
+
+    /// Carries out a step.
+    ///
+    /// - Parameter isStuck: whether the status already says that files can't leave the outbox.
+    /// - Returns: what follows.
+    func carryOut(_ step: RetirementStep, on path: RelativePath, isStuck: Bool) -> [AgentStep] {
+        switch step {
+        case .reportStuck(let errno): isStuck ? [] : [.problem(.afterUpload, describeProblem(path, errno: errno))]
+        case .reportWorking: [.problem(.afterUpload, nil)]
+        case .take, .check, .findName, .release, .delete, .putBack, .commit, .store:
+            perform(step, on: path).map { [.path(.retirement(path, $0))] } ?? []
+        }
+    }
 
     /// Performs a step on disk.
     ///
@@ -110,20 +127,25 @@ struct RetirementRunner: Sendable {
         }
     }
 
-    /// Moves a post's sidecar beside the moved `source.toml`, if an earlier post from a directory of the same name left
-    /// a sidecar there.
+    /// Has the sidecar of a post follow its `source.toml`. Where an earlier post from a directory of the same name left
+    /// a sidecar, moves the sidecar to a free name beside it. Elsewhere a new sidecar is written.
     ///
-    /// - Returns: false if there is no such sidecar. The caller then writes one there.
-    func moveSidecar(ofPost directory: RelativePath, to target: RelativePath) -> Bool {
+    /// - Parameter report: what the new sidecar says; `nil` if the `source.toml` was deleted.
+    func moveSidecar(
+        ofPost directory: RelativePath, _ departure: Departure, _ report: SourceReport?, _ sidecars: SidecarWriter
+    ) {
         let name = Array(SourceReport.sidecarName.utf8)
-        let wanted = target.appending(name)
-        if files.isGone(wanted) { return false }
+        let wanted = departure.destination?.appending(name)
+        guard let wanted, !files.isGone(wanted) else {
+            sidecars.remove(source: directory)
+            if let report { sidecars.note(source: report) }
+            return
+        }
         do throws(Errno) {
             try holding.move(directory.appending(name), to: try holding.freeName(for: wanted))
         } catch {
             warn(directory, error)
         }
-        return true
     }
 
     private func warn(_ directory: RelativePath, _ error: Errno) {

@@ -22,20 +22,20 @@ enum SessionSteps {
         isLogout: Bool, isSignedOut: Bool, wasSignedOut: Bool, isReported: Bool
     ) -> [AgentStep] {
         // Before the next event, which may bring a token that `login` did not store, such as one from the environment.
-        let end: [AgentStep] = isLogout ? [.portrait(.signedOut)] : []
+        let end: [AgentStep] = isLogout ? [.tellPortraits(.signedOut)] : []
         if isSignedOut {
             return end + [.uploads([.setSignedOut(SessionKeeper.signedOut)])] + (isReported ? [] : signedOut)
         }
         guard wasSignedOut else { return end + [.uploads([.credentialsChanged])] }
         return end + [
-            .takeOverNobodys, .uploads([.setSignedOut(nil), .credentialsChanged]), .problem(.session, nil),
+            .handle(.signedIn), .uploads([.setSignedOut(nil), .credentialsChanged]), .problem(.session, nil),
             .stopWatchingForToken,
         ]
     }
 
     /// The server is in trouble or refuses the token, or works again (`nil`).
     static func serverTrouble(_ error: FileError?) -> [AgentStep] {
-        let news: [AgentStep] = [.problem(.server, error?.message), .portrait(.serverTrouble(error))]
+        let news: [AgentStep] = [.problem(.server, error?.message), .tellPortraits(.serverTrouble(error))]
         guard let error else { return news + [.stopWatchingForToken, .log(.notice, "the server is back", [:])] }
         let metadata = ["code": error.code, "reason": error.message]
         guard error.isSignedOut else {

@@ -36,19 +36,24 @@ struct CommitOrder: Sendable {
         return false
     }
 
-    /// Splits actions into those that depend on no commit in progress and those that must wait, each in order.
-    func split(_ actions: [MachineAction]) -> (ready: [MachineAction], waiting: [MachineAction]) {
-        (actions.filter(isReady), actions.filter { !isReady($0) })
+    /// Splits steps into those that depend on no commit in progress and those that must wait, each in order.
+    func split(_ steps: [AgentStep]) -> (ready: [AgentStep], waiting: [AgentStep]) {
+        var (ready, waiting): ([AgentStep], [AgentStep]) = ([], [])
+        for step in steps { if isReady(step) { ready.append(step) } else { waiting.append(step) } }
+        return (ready, waiting)
     }
 
-    /// Whether an action may be performed now, since it depends on no commit in progress.
-    func isReady(_ action: MachineAction) -> Bool {
+    /// Whether a step may be performed now, since it depends on no commit in progress.
+    func isReady(_ step: AgentStep) -> Bool {
         if isIdle { return true }
-        switch action {
-        case .send(_, let key, _, _): return changes[key] == nil
-        case .finish(_, let keys): return keys.allSatisfy { changes[$0] == nil }
-        case .broughtIn, .leftToLedger, .changed, .allChanged, .commitChanged, .serverTrouble, .write: return true
-        case .register, .resume, .remove, .commit, .cancel, .ended, .commitEnded, .takeAgain: return false
+        switch step {
+        case .request(.send(_, let key, _, _)): return changes[key] == nil
+        case .request(.finish(_, let keys)): return keys.allSatisfy { changes[$0] == nil }
+        case .report, .reportUploads, .reportAllUploads, .reportCommit, .examine, .problem, .log, .tellPortraits,
+            .watchForToken,
+            .stopWatchingForToken:
+            return true
+        default: return false
         }
     }
 }

@@ -18,82 +18,79 @@ extension Uploader {
     ///
     /// - Parameter reconsider: asks the watch to let a path settle again.
     func start(reconsider: @escaping @Sendable (RelativePath) -> Void) async throws(LedgerError) {
-        self.reconsider = reconsider
-        recoverHeldFiles()
+        runner.reconsider = reconsider
+        perform([.recoverHeldFiles])
         let settings = try RestoredSettings(
             parts.ledger, account: parts.session.account, server: parts.remote.scope.server,
             rules: parts.rules.fingerprint, hasPauseMark: parts.pauseMark?.isSet == true)
-        knownOutbox = KnownOutbox(settings.outbox)
         status.problems[.ledgerLost] = settings.recoveryNotice
         parts.pauseMark?.set(settings.isPaused)
         // Nothing may begin before everything is restored.
-        commit(try restore(settings))
+        let (writes, steps) = try restore(settings)
+        handle(.store(writes))
         // The machine reads the queue next: uploads that return to their owner must be in it.
         await parts.ledger.commit([])
-        recogniseOutbox()
+        perform(steps)
+        handle(.recogniseOutbox)
         let isSignedOut = parts.session.isSignedOut
-        process(settings.events(posts.gatherAll(), isSignedOut: isSignedOut), writes: settings.writes)
+        handle(.store(settings.writes))
+        handle(.uploads(settings.events(core.posts.gatherAll(), isSignedOut: isSignedOut)))
         if isSignedOut { perform(SessionSteps.signedOut) }
-        startPosts()
-        if !isSignedOut { takeOverNobodys() }
-        report(book.drops.keys)
-        for record in book.drops.values { examine(record) }
+        handle(.posts(.started))
+        perform([.reportPosts])
+        if !isSignedOut { handle(.signedIn) }
+        perform([.report(Array(core.book.drops.keys))] + core.book.drops.keys.map(AgentStep.examine))
         reportBacklog()
         await parts.ledger.commit([])
-        startPortrait()
+        runner.startPortraits(isAllPaused: core.machine.isPaused)
         parts.acknowledgements.clear()
     }
 
     /// Takes over the queue of the last run.
     ///
-    /// - Returns: changes for the ledger.
-    private func restore(_ settings: RestoredSettings) throws(LedgerError) -> [LedgerWrite] {
-        let sources = Restoration.Sources(
-            ledger: parts.ledger, acknowledgements: parts.acknowledgements, files: parts.files,
-            sidecars: parts.sidecars, rules: parts.rules, scope: parts.remote.scope, trouble: ledgerTrouble, now: now,
-            logger: parts.logger)
-        var lastRun = try Restoration(sources, settings, book: book, posts: posts, machine: machine)
+    /// - Returns: changes for the ledger, and what follows once they are durable.
+    private func restore(
+        _ settings: RestoredSettings
+    ) throws(LedgerError) -> (writes: [LedgerWrite], steps: [AgentStep]) {
+        var lastRun = try Restoration(core, settings, acknowledgements: parts.acknowledgements, now: now)
         // Reports of files name their posts and owners.
-        (book, posts) = (lastRun.book, lastRun.posts)
-        let world = reports
+        core = lastRun.core
+        let world = runner.world(core)
+        var steps: [AgentStep] = []
         lastRun.restoreDrops { step in
             switch step {
             case .repairSidecar(let record): parts.sidecars.repair(world.report(of: record))
             case .removeSidecar(let path): parts.sidecars.remove(path)
-            case .examine(let record): examine(record)
+            case .examine(let record): steps += runner.examine(record, core)
             }
         }
         try lastRun.restoreUploads()
-        (book, machine, parked) = (lastRun.book, lastRun.machine, lastRun.parked)
-        return lastRun.writes
+        core = lastRun.core
+        return (lastRun.writes, steps)
     }
 
     /// Reports the paths of the backlog that have no sidecar. A kill may have prevented it.
     private func reportBacklog() {
-        guard machine.hasBacklog, book.elsewhere.isEmpty else { return }
-        let resting = reports.resting
+        guard core.machine.hasBacklog, core.book.elsewhere.isEmpty else { return }
+        let resting = runner.world(core).resting
         reader.run { [weak self, sidecars = parts.sidecars] in
             var missing: [RelativePath] = []
             resting.forEach { record in
                 if !record.state.isFinal, !sidecars.isThere(for: record.path) { missing.append(record.path) }
             }
-            self?.run { [missing] in $0.report(missing) }
+            self?.run { [missing] in $0.perform([.report(missing)]) }
         }
     }
 
-    /// Starts the portrait service with the pictures that were under way when the agent ended.
-    private func startPortrait() {
-        portraits.service?.start(
-            PortraitOutlets(
-                report: { [weak self] report in self?.run { $0.take(report) } },
-                reconsider: { [weak self] path in self?.run { $0.handle(.lookAgain(path)) } },
-                sessionRefused: { [weak self] error in self?.run { $0.perform(SessionSteps.portraitRefused(error)) } },
-                announce: { [events] _, profile in events.publish(profile: profile) }),
-            isAllPaused: machine.isPaused)
-    }
+    // MARK: The end
 
-    private func take(_ report: PortraitReport) {
-        if let event = portraits.take(report, record(of: report.path), book) { handle(event) }
+    /// Stops sending, because another account signs in. Files that arrive from now on do not belong to the previous
+    /// account: the next start determines their owner. Earlier owners are made durable here.
+    func stopForOther() async {
+        beginToEnd()
+        handle(.uploads([.stop]))
+        await runner.portraits.service?.stop()
+        await parts.ledger.commit(core.book.recordsOfOwners())
     }
 
     /// Gives up requests in progress and makes all changes durable. No work is lost. Runs before any other work in
@@ -119,10 +116,10 @@ extension Uploader {
     }
 
     private func giveUp() {
-        process([.stop])
-        putBackHeldFiles()
-        alarm.cancel()
-        parts.session.stopWatching()
-        runner.cancelAll()
+        handle(.uploads([.stop]))
+        core.letGoOfRetiring()
+        perform([.recoverHeldFiles])
+        cancelAlarm()
+        runner.cancelRequests()
     }
 }

@@ -96,9 +96,9 @@ struct WatchIntake: Sendable {
         var steps: [AgentStep] = []
         if summary.unwatched == 0 { steps.append(.problem(.watch, nil)) }
         if !facts.hasScanned { steps.append(.sweepThumbnails) }
-        if isThere { steps += [.searchElsewhere(summary), .retireStuck] }
+        if isThere { steps += [.handle(.scanFound(summary)), .handle(.retireStuck)] }
         steps += [.path(.scanned(summary)), .posts(.scanned(summary))]
-        if isThere { steps.append(.endScan) }
+        if isThere { steps += [.forgetNotice, .searchStrays, .checkLedger] }
         return steps
     }
 
@@ -143,7 +143,7 @@ struct WatchIntake: Sendable {
         let events: [AgentStep] = [
             .path(.outboxBack(isSame: isSame, descriptions: facts.descriptions)), .posts(.outboxBack(isSame: isSame)),
         ]
-        return (isSame ? events : [.leaveOutbox] + events + [.countElsewhere]) + [
+        return (isSame ? events : [.leaveOutbox] + events) + [
             .problem(.outbox, nil), .recoverHeldFiles, .log(.notice, "the outbox is back", ["same": "\(isSame)"]),
             .uploads([.networkChanged]),
         ]

@@ -11,24 +11,28 @@ struct Unsaved: Sendable {
     /// The paths that ended last, durable or not.
     var latest = LatestOutcomes()
 
-    /// Adds the changes of a commit that just began.
+    /// Begins a commit.
     ///
     /// - Returns: the number of the commit.
-    mutating func add(_ writes: [LedgerWrite]) -> UInt64 {
+    mutating func begin() -> UInt64 {
         lastCommit += 1
+        return lastCommit
+    }
+
+    /// Adds changes to a commit. They replace those of earlier commits.
+    mutating func add(_ writes: [LedgerWrite], to commit: UInt64) {
         for write in writes {
             switch write {
             case .drop(let record):
-                change(record.path, to: (lastCommit, record))
+                change(record.path, to: (commit, record))
                 latest.note(record)
-            case .forgetDrop(let path): change(path, to: (lastCommit, nil))
-            case .confirmation(let confirmation): confirmations[confirmation.key] = (lastCommit, confirmation)
-            case .upload(let record): changedUploads[record.key] = (lastCommit, record)
-            case .forgetUpload(let key), .park(let key): changedUploads[key] = (lastCommit, nil)
+            case .forgetDrop(let path): change(path, to: (commit, nil))
+            case .confirmation(let confirmation): confirmations[confirmation.key] = (commit, confirmation)
+            case .upload(let record): changedUploads[record.key] = (commit, record)
+            case .forgetUpload(let key), .park(let key): changedUploads[key] = (commit, nil)
             default: break
             }
         }
-        return lastCommit
     }
 
     /// Removes changes that are durable now, except those that a later commit changed again.

@@ -5,6 +5,16 @@ extension PathBook {
         if drops[record.path] == nil, !record.state.isFinal { drops[record.path] = record }
     }
 
+    /// Updates the record of a path because more is known of its content. Does not begin to hold the path.
+    ///
+    /// - Returns: the change to the ledger.
+    package mutating func update(_ record: DropRecord) -> LedgerWrite {
+        let isHeld = drops[record.path] != nil
+        let write = keep(record)
+        if !isHeld { drops[record.path] = nil }
+        return write
+    }
+
     /// Leaves paths to the ledger because the upload machine no longer holds the upload they wait for.
     package mutating func leaveToLedger(_ paths: [RelativePath], waitingFor key: ContentKey) {
         for path in paths where drops[path]?.key == key { leaveToLedger(path) }

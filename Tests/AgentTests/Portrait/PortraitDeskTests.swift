@@ -78,9 +78,10 @@ struct PortraitDeskTests {
     @Test("passes on news that concern every request, and no others")
     func news() {
         let limits = UploadLimits(filesInFlight: 1, fragmentsInFlight: 1, retryInterval: .seconds(7))
-        desk.pass([
+        let news: [MachineEvent] = [
             .setAllPaused(true), .tick, .setLimits(limits), .networkChanged, .leave(old, key), .credentialsChanged,
-        ])
+        ]
+        for event in news { desk.pass(event) }
         #expect(service.events == [.allPaused(true), .setRetryInterval(.seconds(7)), .networkChanged])
         #expect(service.credentials == 1)
     }
@@ -133,7 +134,7 @@ struct PortraitDeskTests {
     mutating func absent() {
         desk = PortraitDesk(nil)
         desk.perform(.retry(old), book)
-        desk.pass([.networkChanged])
+        desk.pass(.networkChanged)
         #expect(service.events == [])
     }
 }

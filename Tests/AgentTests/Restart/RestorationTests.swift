@@ -47,16 +47,18 @@ struct RestorationTests {
         let scope = RemoteScope("\(server) \(account)")
         let files = OutboxFiles(root: place.path("outbox"))
         let clock = HandClock()
-        let sources = Restoration.Sources(
-            ledger: ledger, acknowledgements: acknowledgements, files: files,
+        let sources = AgentCore.Sources(
+            ledger: ledger, files: files,
             sidecars: SidecarWriter(
                 store: SidecarStore(beside: files.outbox), writesRejected: true, clock: clock, logger: logger),
-            rules: rules, scope: scope, trouble: trouble, now: clock.now, logger: logger)
+            rules: rules, scope: scope, logger: logger, trouble: trouble)
         let book = PathBook.Rules(portraitFolder: RelativePath("portrait"), retention: .seconds(3600))
-        var restoration = try Restoration(
-            sources, try settings(account, server: scope.server, rules: rules), book: PathBook(rules: book),
-            posts: Posts(rules: Posts.Rules(paths: book, scope: scope)),
+        let core = AgentCore(
+            sources, rules: book,
             machine: UploadMachine(limits: limits, traits: ScriptedRemote().traits, scope: scope, seed: 1, window: 100))
+        var restoration = try Restoration(
+            core, try settings(account, server: scope.server, rules: rules), acknowledgements: acknowledgements,
+            now: clock.now)
         var steps: [Restoration.Step] = []
         restoration.restoreDrops { steps.append($0) }
         try restoration.restoreUploads()
@@ -108,17 +110,18 @@ struct RestorationTests {
         let writes: [LedgerWrite] =
             try lastRun + [.drop(drop("a", .queued, key)), .drop(drop("b", .queued, key)), .upload(upload(key))]
         let found = try await restore(writes)
-        #expect(found.restoration.machine.hasBacklog)
-        #expect(found.restoration.machine.keys.isEmpty)
-        #expect(found.restoration.book.drops.isEmpty)
+        #expect(found.restoration.core.machine.hasBacklog)
+        #expect(found.restoration.core.machine.keys.isEmpty)
+        #expect(found.restoration.core.book.drops.isEmpty)
         #expect(found.restoration.writes == [])
         #expect(found.steps.isEmpty)
-        var machine = found.restoration.machine
+        var machine = found.restoration.core.machine
         let stored = LedgerView(
             ledger: ledger, unsaved: Unsaved(), scope: scope("anna"), trouble: trouble, logger: logger)
         _ = machine.handle(
             [.tick], now: HandClock().now,
-            stored: BacklogWorld(stored: stored, book: found.restoration.book, posts: found.restoration.posts))
+            stored: BacklogWorld(stored: stored, book: found.restoration.core.book, posts: found.restoration.core.posts)
+        )
         #expect(machine.waiters(of: key).sorted() == [try path("a"), try path("b")])
         #expect(!machine.hasBacklog)
     }
@@ -130,10 +133,10 @@ struct RestorationTests {
                 .drop(drop("a", .queued, key)), .drop(drop("b", .paused, key)), .upload(upload(key)),
             ]
         let found = try await restore(writes).restoration
-        #expect(found.machine.waiters(of: key).sorted() == [try path("a"), try path("b")])
-        #expect(found.machine.isPaused(try path("a"), of: key) == false)
-        #expect(found.machine.isPaused(try path("b"), of: key) == true)
-        #expect(found.book.drops.count == 2)
+        #expect(found.core.machine.waiters(of: key).sorted() == [try path("a"), try path("b")])
+        #expect(found.core.machine.isPaused(try path("a"), of: key) == false)
+        #expect(found.core.machine.isPaused(try path("b"), of: key) == true)
+        #expect(found.core.book.drops.count == 2)
         #expect(found.writes == [])
         #expect(trouble.take() == nil)
     }
@@ -147,7 +150,7 @@ struct RestorationTests {
             AcknowledgementLog.Entry(fragment: 1, of: record), AcknowledgementLog.Entry(fragment: 0, of: former),
         ])
         let found = try await restore(lastRun + [.drop(drop("a", .queued, key)), .upload(record)]).restoration
-        #expect(found.machine.view(of: key, from: try path("a"))?.fragmentsFinished == 1)
+        #expect(found.core.machine.view(of: key, from: try path("a"))?.fragmentsFinished == 1)
         guard case .fragments(key, _)? = found.writes.first, found.writes.count == 1 else {
             Issue.record("\(found.writes)")
             return
@@ -157,7 +160,7 @@ struct RestorationTests {
     @Test("hashes a path again that has no upload")
     func startsOver() async throws {
         let found = try await restore(lastRun + [.drop(drop("a", .queued, key))]).restoration
-        let record = try #require(found.book.drops[try path("a")])
+        let record = try #require(found.core.book.drops[try path("a")])
         #expect(record.key == nil)
         #expect(record.state == .settling)
         #expect(found.writes == [.forgetDrop(try path("a"))])
@@ -166,8 +169,8 @@ struct RestorationTests {
     @Test("leaves a profile picture to its service")
     func portrait() async throws {
         let found = try await restore(lastRun + [.drop(drop("portrait/a", .queued, key))]).restoration
-        #expect(found.book.drops[try path("portrait/a")]?.key == key)
-        #expect(found.machine.waiters(of: key).isEmpty)
+        #expect(found.core.book.drops[try path("portrait/a")]?.key == key)
+        #expect(found.core.machine.waiters(of: key).isEmpty)
         #expect(found.writes == [])
     }
 
@@ -178,12 +181,12 @@ struct RestorationTests {
         let writes: [LedgerWrite] = try lastRun + [.drop(drop("a", .queued, key)), .upload(upload(key))]
         let parking = try await restore(writes, account: "ben").restoration
         #expect(parking.writes == [.park(key)])
-        #expect(parking.machine.record(of: key) == nil)
-        #expect(parking.parked.entry(for: try path("a"))?.record == upload(key))
+        #expect(parking.core.machine.record(of: key) == nil)
+        #expect(parking.core.parked.entry(for: try path("a"))?.record == upload(key))
         #expect(try await restore(parking.writes, account: "ben").restoration.writes == [])
         let back = try await restore().restoration
         #expect(back.writes == [.unpark(key, scope("anna"))])
-        #expect(Array(back.machine.waiters(of: key)) == [try path("a")])
+        #expect(Array(back.core.machine.waiters(of: key)) == [try path("a")])
     }
 
     @Test("parks another account's upload with the acknowledgements that the last run could not store")
@@ -193,10 +196,10 @@ struct RestorationTests {
         let parking = try await restore(
             lastRun + [.drop(drop("a", .queued, key)), .upload(record)], account: "ben"
         ).restoration
-        #expect(parking.parked.entry(for: try path("a"))?.acknowledged.count == 1)
+        #expect(parking.core.parked.entry(for: try path("a"))?.acknowledged.count == 1)
         acknowledgements.clear()
         let back = try await restore(parking.writes).restoration
-        #expect(back.machine.view(of: key, from: try path("a"))?.fragmentsFinished == 1)
+        #expect(back.core.machine.view(of: key, from: try path("a"))?.fragmentsFinished == 1)
     }
 
     @Test("drops a parked upload that no path waits for")
@@ -270,7 +273,7 @@ struct RestorationTests {
                 .setting(UploadMachine.removalSetting("8"), Array(scope("anna").description.utf8)),
                 .setting(UploadMachine.removalSetting("9"), Array(scope("ben").description.utf8)),
             ]
-        var machine = try await restore(writes).restoration.machine
+        var machine = try await restore(writes).restoration.core.machine
         let actions = machine.handle([.tick], now: HandClock().now)
         let removed = actions.compactMap { if case .remove(_, let ids) = $0 { ids } else { nil } }
         #expect(removed == [["8"]])

@@ -4,6 +4,7 @@ import Foundation
 @testable import Intake
 import LinuxSystem
 import Logging
+import Sidecars
 import Synchronization
 import SystemPackage
 import TestSupport
@@ -141,13 +142,15 @@ struct RetirementRunnerTests {
     @Test("moves the sidecar of a post if an earlier post left one at the destination")
     func sidecars() throws {
         let post = try #require(RelativePath("trip"))
-        let sent = try #require(RelativePath("Sent/trip"))
-        let runner = try runner()
+        let target = try #require(RelativePath("Sent/trip/source.toml"))
+        let sidecars = SidecarWriter(
+            store: SidecarStore(beside: files.outbox), writesRejected: true, clock: HandClock(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         try write("trip/source.outbox.json")
-        #expect(!runner.moveSidecar(ofPost: post, to: sent))
         try write("Sent/trip/source.outbox.json")
-        #expect(runner.moveSidecar(ofPost: post, to: sent))
+        try runner().moveSidecar(ofPost: post, .moved(to: target), nil, sidecars)
         #expect(!files.isGone(try #require(RelativePath("Sent/trip/source.outbox (2).json"))))
+        #expect(files.isGone(try #require(RelativePath("trip/source.outbox.json"))))
     }
 
     private func expect(

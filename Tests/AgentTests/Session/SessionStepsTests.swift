@@ -9,11 +9,12 @@ struct SessionStepsTests {
     private func words(_ steps: [AgentStep]) -> [String] {
         steps.map { step in
             switch step {
-            case .uploads([.credentialsChanged]): "continue"
-            case .uploads([.setSignedOut(nil), .credentialsChanged]): "sign in, continue"
-            case .uploads([.setSignedOut(SessionKeeper.signedOut)]): "sign out"
-            case .portrait(.signedOut): "end portrait"
-            case .portrait(.serverTrouble(let error)): "portrait \(error?.code ?? "-")"
+            case .handle(.uploads([.credentialsChanged])): "continue"
+            case .handle(.uploads([.setSignedOut(nil), .credentialsChanged])): "sign in, continue"
+            case .handle(.uploads([.setSignedOut(SessionKeeper.signedOut)])): "sign out"
+            case .handle(.signedIn): "take nobody's"
+            case .tellPortraits(.signedOut): "end portrait"
+            case .tellPortraits(.serverTrouble(let error)): "portrait \(error?.code ?? "-")"
             case .problem(let problem, let message): "problem \(problem) \(message == nil ? "ends" : "begins")"
             case .log(let level, _, _): "log \(level)"
             default: "\(step)"
@@ -27,7 +28,7 @@ struct SessionStepsTests {
             (false, false, ["continue"]),
             (
                 false, true,
-                ["takeOverNobodys", "sign in, continue", "problem session ends", "stopWatchingForToken"]
+                ["take nobody's", "sign in, continue", "problem session ends", "stopWatchingForToken"]
             ),
             (true, false, ["sign out", "problem session begins", "log warning", "watchForToken"]),
             (true, true, ["sign out", "problem session begins", "log warning", "watchForToken"]),
@@ -49,7 +50,7 @@ struct SessionStepsTests {
     func logout() {
         let other = SessionSteps.credentialsChanged(
             isLogout: true, isSignedOut: false, wasSignedOut: true, isReported: true)
-        #expect(words(other).prefix(3) == ["end portrait", "takeOverNobodys", "sign in, continue"])
+        #expect(words(other).prefix(3) == ["end portrait", "take nobody's", "sign in, continue"])
         let none = SessionSteps.credentialsChanged(
             isLogout: true, isSignedOut: true, wasSignedOut: true, isReported: true)
         #expect(words(none) == ["end portrait", "sign out"])

@@ -217,5 +217,5 @@ struct ActionTests {
 
 extension Uploader {
     /// The position of an upload in the queue.
-    fileprivate func place(of key: ContentKey) -> Int64? { machine.record(of: key)?.order }
+    fileprivate func place(of key: ContentKey) -> Int64? { core.machine.record(of: key)?.order }
 }

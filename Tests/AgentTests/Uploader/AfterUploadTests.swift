@@ -67,7 +67,7 @@ struct AfterUploadTests {
         // The writer opened the file twice, and closed it again while the uploader moved it.
         await bench.uploader.take([.seen(path), .gone(path)])
         try await bench.ends("Sent/a.jpg", .done)
-        #expect(await bench.uploader.book.drops[path] == nil)
+        #expect(await bench.uploader.core.book.drops[path] == nil)
         let report = await bench.backend.file(id: FileReport.id(of: path))
         #expect(report?.path == (try bench.path("Sent/a.jpg")))
         #expect(report?.state == .done)
@@ -183,7 +183,7 @@ struct AfterUploadTests {
         try await bench.ends("a.jpg", .done)
         #expect(exists("a.jpg", in: bench))
         try FileManager.default.removeItem(atPath: "\(bench.outbox)/Sent")
-        await bench.uploader.retireStuck()
+        await bench.uploader.handle(.retireStuck)
         try await bench.ends("Sent/a.jpg", .done)
         #expect(await bench.uploader.status.problems[.afterUpload] == nil)
         #expect(bench.remote.registered.count == 1)
@@ -219,8 +219,8 @@ struct AfterUploadTests {
 extension Uploader {
     /// Replaces the file identity in a path's record.
     fileprivate func pretend(_ path: RelativePath, is identity: FileIdentity) {
-        guard var record = book.drops[path] else { return }
+        guard var record = core.book.drops[path] else { return }
         record.identity = identity
-        _ = book.keep(record)
+        _ = core.book.keep(record)
     }
 }

@@ -32,11 +32,11 @@ struct BacklogTests {
         defer { gate.signal() }
         let bench = try await busy(gate)
         let answer = Answer()
-        bench.uploader.run { uploader in answer.value.withLock { $0 = uploader.book.drops.count } }
+        bench.uploader.run { uploader in answer.value.withLock { $0 = uploader.core.book.drops.count } }
         gate.signal()
         let handled = try await Poll.value("the answer") { answer.value.withLock { $0 } }
         #expect(handled < Self.count)
-        try await Poll.until("all of them to be handled") { await bench.uploader.book.drops.count == Self.count }
+        try await Poll.until("all of them to be handled") { await bench.uploader.core.book.drops.count == Self.count }
     }
 
     @Test("are dropped when the agent ends")
@@ -48,6 +48,6 @@ struct BacklogTests {
         try await Poll.until("the end to begin") { bench.uploader.hasStopped }
         gate.signal()
         await end.value
-        #expect(await bench.uploader.book.drops.isEmpty)
+        #expect(await bench.uploader.core.book.drops.isEmpty)
     }
 }

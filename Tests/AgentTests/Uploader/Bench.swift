@@ -142,12 +142,12 @@ final class Bench: Sendable {
     /// Advances the clock by the removal grace, so that a removal counts.
     func passGrace() async {
         clock.advance(by: PathBook.removalGrace)
-        await uploader.handle(.tick)
+        await uploader.handle(.path(.tick))
     }
 
     // MARK: What is to be seen
 
-    func record(_ name: String) async throws -> DropRecord? { await uploader.record(of: try path(name)) }
+    func record(_ name: String) async throws -> DropRecord? { await uploader.core.record(of: try path(name)) }
 
     func sidecar(_ name: String) -> [String: Any]? {
         guard let data = FileManager.default.contents(atPath: "\(outbox)/\(name).outbox.json") else { return nil }
@@ -177,9 +177,8 @@ extension Uploader {
     func take(_ events: [WatchEvent]) {
         guard !hasStopped else { return }
         for event in events {
-            perform(intake.take(event, watchWorld))
-            while let steps = intake.nextMove(watchWorld) { perform(steps) }
+            perform(intake.take(event, core.watchWorld))
+            while let steps = intake.nextMove(core.watchWorld) { perform(steps) }
         }
-        setAlarm()
     }
 }

@@ -146,7 +146,7 @@ struct UploaderChangeTests {
         await bench.uploader.take([.seen(try bench.path("a"))])
         try FileManager.default.removeItem(atPath: "\(bench.outbox)/a")
         await bench.uploader.take([.ready(try bench.path("a"), status)])
-        try await Poll.until("the hash's end") { await bench.uploader.book.hashCount == 0 }
+        try await Poll.until("the hash's end") { await bench.uploader.core.book.hashCount == 0 }
         try bench.write("a", content(2))
         await bench.passGrace()
         try await bench.ends("a", .done)

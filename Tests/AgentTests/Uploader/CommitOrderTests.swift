@@ -8,13 +8,13 @@ struct CommitOrderTests {
     private let one = ContentKey(high: 1, low: 0)
     private let two = ContentKey(high: 2, low: 0)
 
-    private func send(_ key: ContentKey) -> MachineAction { .send(1, key, fragment: 0, skip: 0) }
+    private func send(_ key: ContentKey) -> AgentStep { .request(.send(1, key, fragment: 0, skip: 0)) }
 
     @Test("holds nothing back while no commit is in progress")
     func idle() {
         let order = CommitOrder()
         #expect(order.isIdle)
-        #expect(order.isReady(.register(1, [one])))
+        #expect(order.isReady(.request(.register(1, [one]))))
         #expect(order.isReady(send(one)))
     }
 
@@ -24,8 +24,8 @@ struct CommitOrderTests {
         order.begin([.forgetFragments(one)])
         #expect(!order.isReady(send(one)))
         #expect(order.isReady(send(two)))
-        #expect(!order.isReady(.finish(1, [two, one])))
-        #expect(order.isReady(.finish(1, [two])))
+        #expect(!order.isReady(.request(.finish(1, [two, one]))))
+        #expect(order.isReady(.request(.finish(1, [two]))))
     }
 
     @Test("waits for the last of several commits that change an upload")
@@ -45,22 +45,21 @@ struct CommitOrderTests {
         let path = try #require(RelativePath("a.jpg"))
         var order = CommitOrder()
         order.begin([])
-        let held: [MachineAction] = [
-            .register(1, [one]), .resume(1, one), .remove(1, ["x"]), .cancel([1]), .takeAgain(path, one),
-        ]
-        for action in held { #expect(!order.isReady(action), "\(action)") }
-        for action: MachineAction in [.changed(one), .allChanged, .commitChanged("s"), .serverTrouble(nil)] {
-            #expect(order.isReady(action), "\(action)")
-        }
+        let requests: [MachineAction] = [.register(1, [one]), .resume(1, one), .remove(1, ["x"]), .cancel([1])]
+        let held = requests.map(AgentStep.request) + [.takeAgain(path, one), .retire(path), .path(.lookAgain(path))]
+        for step in held { #expect(!order.isReady(step), "\(step)") }
+        let ready = [.report([path]), .reportUploads([one]), .reportAllUploads] + SessionSteps.serverTrouble(nil)
+        for step in ready { #expect(order.isReady(step), "\(step)") }
     }
 
-    @Test("splits actions into those that are ready and those that wait, in order")
+    @Test("splits steps into those that are ready and those that wait, in order")
     func split() {
         var order = CommitOrder()
         order.begin([.forgetFragments(one)])
-        let (ready, waiting) = order.split([.register(1, [two]), send(two), send(one), .allChanged])
-        #expect(ready == [send(two), .allChanged])
-        #expect(waiting == [.register(1, [two]), send(one)])
+        let register = AgentStep.request(.register(1, [two]))
+        let (ready, waiting) = order.split([register, send(two), send(one), .reportAllUploads])
+        #expect(ready.map { "\($0)" } == ["\(send(two))", "reportAllUploads"])
+        #expect(waiting.map { "\($0)" } == ["\(register)", "\(send(one))"])
     }
 
     @Test("holds nothing back for commits aside, and names the last one")

@@ -341,6 +341,6 @@ extension Uploader {
 
     /// The position of a path's upload in the queue.
     fileprivate func order(of name: String) -> Int64? {
-        RelativePath(name).flatMap { record(of: $0)?.key }.flatMap { machine.record(of: $0)?.order }
+        RelativePath(name).flatMap { core.record(of: $0)?.key }.flatMap { core.machine.record(of: $0)?.order }
     }
 }

@@ -19,10 +19,10 @@ struct UploaderRemovalTests {
         try await bench.until("a", is: .uploading)
         try await bench.remove("a")
         bench.clock.advance(by: .milliseconds(1999))
-        await bench.uploader.handle(.tick)
+        await bench.uploader.handle(.path(.tick))
         #expect(try await bench.record("a")?.state.isFinal == false)
         bench.clock.advance(by: .milliseconds(1))
-        await bench.uploader.handle(.tick)
+        await bench.uploader.handle(.path(.tick))
         try await bench.ends("a", .cancelled)
         #expect((bench.sidecar("a")?["error"] as? [String: Any])?["code"] as? String == "removed")
         try await Poll.until("its end on the server") { bench.remote.removed == ["1"] }
@@ -79,7 +79,7 @@ struct UploaderRemovalTests {
         try await bench.remove("d")
         await bench.passGrace()
         let path = try bench.path("d/a")
-        try await Poll.until("its end") { await bench.uploader.record(of: path)?.state == .cancelled }
+        try await Poll.until("its end") { await bench.uploader.core.record(of: path)?.state == .cancelled }
     }
 
     @Test("cancels nothing while the outbox is missing")

@@ -51,12 +51,13 @@ struct WatchIntakeTests {
 
     private func words(_ step: AgentStep) -> String {
         switch step {
-        case .path(let event): "path " + words(event)
-        case .posts(let event): "posts " + words(event)
-        case .uploads([.networkChanged]): "networkChanged"
+        case .handle(.path(let event)): "path " + words(event)
+        case .handle(.posts(let event)): "posts " + words(event)
+        case .handle(.uploads([.networkChanged])): "networkChanged"
+        case .handle(.scanFound): "scanFound"
+        case .handle(.retireStuck): "retireStuck"
         case .problem(let problem, let message): "problem \(problem) \(message ?? "ends")"
         case .log(let level, _, let metadata): "log \(level) \(metadata["path"] ?? "-")"
-        case .searchElsewhere: "searchElsewhere"
         default: "\(step)"
         }
     }
@@ -180,7 +181,8 @@ struct WatchIntakeTests {
     func scan() {
         #expect(
             steps(.scanned(ScanSummary())) == [
-                "problem watch ends", "searchElsewhere", "retireStuck", "path scanned", "posts scanned", "endScan",
+                "problem watch ends", "scanFound", "retireStuck", "path scanned", "posts scanned", "forgetNotice",
+                "searchStrays", "checkLedger",
             ])
     }
 
@@ -233,8 +235,8 @@ struct WatchIntakeTests {
     @Test("lets go of the former outbox first if another directory is back")
     func otherOutbox() {
         #expect(
-            steps(.rootBack(isSame: false)).prefix(4) == [
-                "leaveOutbox", "path outboxBack false 0", "posts outboxBack false", "countElsewhere",
+            steps(.rootBack(isSame: false)).prefix(3) == [
+                "leaveOutbox", "path outboxBack false 0", "posts outboxBack false",
             ])
     }
 }

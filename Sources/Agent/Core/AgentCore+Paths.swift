@@ -1,0 +1,85 @@
+import Ledger
+import UploadCore
+
+// What follows from the decisions of the path book.
+extension AgentCore {
+    /// Returns the record of a path.
+    func record(of path: RelativePath) -> DropRecord? { book.drops[path] ?? stored.record(of: path) }
+
+    mutating func carryOut(_ actions: [PathAction]) {
+        if actions.isEmpty { return }
+        var events: [MachineEvent] = []
+        var writes: [LedgerWrite] = []
+        var changed: Set<RelativePath> = []
+        for action in actions {
+            switch action {
+            case .write(let write):
+                writes.append(write)
+                if case .drop(let record) = write { changed.insert(record.path) }
+            case .upload(let event): events.append(posts.held(event) { record(of: $0) })
+            case .reportWhenDurable(let path): changed.insert(path)
+            default: prepare(action)
+            }
+        }
+        tellMachine(events, storing: writes)
+        let told = actions.compactMap { if case .reportWhenDurable(let path) = $0 { path } else { nil } }
+        if !told.isEmpty { decision.performOnceDurable(.report(told)) }
+        tellPostsOnceDurable(of: changed.sorted())
+        for action in actions { conclude(action) }
+    }
+
+    /// Does what must precede the reports of the same event.
+    private mutating func prepare(_ action: PathAction) {
+        switch action {
+        case .announceGone(let path): decision.perform(.announceGone(path))
+        case .removeSidecar(let path): decision.perform(.removeSidecar(path))
+        case .park(let record, let account): parked.add(record, of: account)
+        case .renamed(let old, let new): decision.perform(.renamed(old, to: new, book.drops[new]?.key))
+        case .portrait(let step): decision.perform(.preparePortrait(step))
+        default: break
+        }
+    }
+
+    private mutating func conclude(_ action: PathAction) {
+        switch action {
+        case .report(let path):
+            decision.perform(.report([path]))
+            tellPost(of: path)
+        case .settle(let path): decision.perform(.settle(path))
+        case .hash(let path, let identity, let job): decision.perform(.hash(path, identity, job: job))
+        case .releaseContent(let key): decision.performOnceDurable(.releaseThumbnail(key))
+        case .examine(let path): decision.perform(.examine(path))
+        case .learned(let key, let facts, let isExamined): learn(facts, of: key, isAll: isExamined)
+        case .postLost(let record): if !posts.isEmpty { tellPosts(.lost(record)) }
+        case .postMoved(let old, let record): if !posts.isEmpty { tellPosts(.moved(old, to: record)) }
+        case .confirmRemoval(let path): tellPosts(.missing(path))
+        case .recovered: write([.setting(LedgerSetting.recovery, nil)])
+        case .portrait(let step):
+            if case .handOver = step {
+                decision.performOnceDurable(.performPortrait(step))
+            } else {
+                decision.perform(.performPortrait(step))
+            }
+        case .retirement(let path, let step): carryOut(step, on: path)
+        case .write, .upload, .reportWhenDurable, .announceGone, .removeSidecar, .park, .renamed, .refuse: break
+        }
+    }
+
+    private mutating func carryOut(_ step: RetirementStep, on path: RelativePath) {
+        switch step {
+        case .commit(let writes):
+            write(writes)
+            decision.performOnceDurable(.path(.retirement(path, .durable)))
+        case .store(let writes): write(writes)
+        case .take, .check, .findName, .release, .delete, .putBack, .reportStuck, .reportWorking:
+            decision.perform(.retirement(path, step))
+        }
+    }
+
+    mutating func learn(_ facts: MediaFacts, of key: ContentKey, isAll: Bool) {
+        let changes = contents.records(of: key, learning: facts, isAll: isAll)
+        if changes.isEmpty { return }
+        write(changes.map { book.update($0.record) }, isAside: true)
+        decision.perform(.report(changes.filter(\.isShown).map(\.record.path)))
+    }
+}

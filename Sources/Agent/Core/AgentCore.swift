@@ -1,0 +1,181 @@
+import Intake
+import Ledger
+import Logging
+import Sidecars
+import UploadCore
+
+/// Decides what follows from an event.
+///
+/// Owns path book, posts, upload machine and parked uploads. Passes an event to one of them and its decisions to the
+/// others, until nothing is left to decide. All changes of the ledger that follow from one event are one commit.
+///
+/// A value. It reads the ledger and looks at files, but changes neither.
+struct AgentCore: Sendable {
+    /// What the core reads.
+    struct Sources: Sendable {
+        var ledger: Ledger
+        var files: OutboxFiles
+        var sidecars: SidecarWriter
+        var rules: IntakeRules
+        var scope: RemoteScope
+        var logger: Logger
+        /// Keeps the ledger errors that occur while the core reads.
+        var trouble = LedgerView.Trouble()
+    }
+
+    /// What follows from an event.
+    struct Decision: Sendable {
+        /// A decision that stores nothing.
+        static let none = Decision(commit: 0)
+
+        /// Number of the commit.
+        let commit: UInt64
+        /// Changes for the ledger, all in one commit.
+        fileprivate(set) var writes: [LedgerWrite] = []
+        /// How many of the writes nothing ever waits for.
+        fileprivate var writesAside = 0
+        /// What to perform, in order, and whether it must wait until all writes are durable.
+        private(set) var steps: [(step: AgentStep, waits: Bool)] = []
+        /// Why a user's request has no effect, or none yet.
+        fileprivate(set) var refusal: String?
+
+        /// Whether nothing, in this decision or a later one, waits for the writes.
+        var isAside: Bool { writesAside == writes.count && !steps.contains(where: \.waits) }
+        /// What need not wait for the ledger.
+        var atOnce: [AgentStep] { steps.filter { !$0.waits }.map(\.step) }
+        /// What must wait until the writes, and those of earlier decisions that are not aside, are durable.
+        var onceDurable: [AgentStep] { steps.filter(\.waits).map(\.step) }
+
+        mutating func perform(_ step: AgentStep) { steps.append((step, false)) }
+        mutating func performOnceDurable(_ step: AgentStep) { steps.append((step, true)) }
+    }
+
+    let sources: Sources
+    /// The state of the paths under way.
+    var book: PathBook
+    /// Directories that are posts.
+    var posts: Posts
+    var machine: UploadMachine
+    /// Uploads of accounts that are not signed in.
+    var parked = ParkedUploads()
+    var outbox = KnownOutbox()
+    var unsaved = Unsaved()
+
+    // State of the event in progress.
+    var decision = Decision.none
+    private(set) var now = Now(monotonic: MonotonicTime(nanoseconds: 0), wall: WallTime(milliseconds: 0))
+
+    /// Creates a core without paths, posts and uploads.
+    init(_ sources: Sources, rules: PathBook.Rules, machine: UploadMachine) {
+        self.sources = sources
+        self.machine = machine
+        book = PathBook(rules: rules)
+        posts = Posts(rules: Posts.Rules(paths: rules, scope: sources.scope))
+    }
+
+    // MARK: Events
+
+    /// Handles an event.
+    mutating func handle(_ event: AgentEvent, now: Now) -> Decision {
+        self.now = now
+        decision = Decision(commit: unsaved.begin())
+        take(event)
+        defer { decision = .none }
+        return decision
+    }
+
+    private mutating func take(_ event: AgentEvent) {
+        switch event {
+        case .path(let event): take(event)
+        case .posts(let event): decision.refusal = tellPosts(event)
+        case .uploads(let events): tellMachine(events)
+        case .tick:
+            take(.path(.tick))
+            take(.posts(.tick))
+            take(.uploads([.tick]))
+        case .tellPost(let path): tellPost(of: path)
+        case .progressed(let directories): for path in directories { posts.noteProgress(of: path, now: now.monotonic) }
+        case .allProgressed: _ = posts.noteProgressOfAll(now: now.monotonic)
+        case .retireFiles(let directory):
+            for path in posts.retirableFiles(of: directory) { decision.perform(.retire(path)) }
+        case .retireStuck:
+            decision.perform(.recoverHeldFiles)
+            for path in book.retirement.takeStuck() { decision.perform(.retire(path)) }
+        case .sending(let key): beganToSend(key)
+        case .learned(let facts, let key, let isAll): learn(facts, of: key, isAll: isAll)
+        case .scanFound(let findings): searchElsewhere(findings)
+        case .recogniseOutbox: recogniseOutbox()
+        case .setAllPaused(let isPaused):
+            tellMachine([.setAllPaused(isPaused)], storing: [.setting(LedgerSetting.allPaused, isPaused ? [1] : nil)])
+        case .signedIn: giveNobodys()
+        case .store(let writes): write(writes)
+        }
+    }
+
+    /// Adds changes of the ledger to the decision. From now on, all reads include them.
+    ///
+    /// - Parameter isAside: whether nothing ever waits for these changes.
+    mutating func write(_ writes: [LedgerWrite], isAside: Bool = false) {
+        if isAside { decision.writesAside += writes.count }
+        for write in writes { book.note(write) }
+        unsaved.add(writes, to: decision.commit)
+        decision.writes += writes
+    }
+
+    /// The changes of a decision are durable.
+    mutating func saved(_ decision: Decision) { unsaved.saved(decision.writes, by: decision.commit) }
+
+    /// When the next `tick` is due.
+    func nextDeadline(after now: MonotonicTime) -> MonotonicTime? {
+        [machine.nextDeadline(after: now), book.nextDeadline, posts.nextDeadline].compactMap(\.self).min()
+    }
+
+    private mutating func take(_ event: PathEvent) {
+        switch event {
+        // The watch may not have reported a post yet that must hold the file before the file is sent.
+        case .hashed(let path, _, _, .content) where !book.isPortrait(path): tellPosts(.expected(path))
+        // The path may be the new name of a file whose upload is under way, and the file may belong to a post.
+        case .act(_, let path, isByName: true): tellPosts(.expected(path))
+        default: break
+        }
+        let actions = book.handle(event, now: now, facts: paths)
+        carryOut(actions)
+        for case .refuse(let reason) in actions { decision.refusal = reason }
+        if case .outboxBack(isSame: false, _) = event { logElsewhere() }
+    }
+
+    // MARK: Accounts and outbox
+
+    private mutating func giveNobodys() {
+        guard let present = book.ownership.present else { return }
+        write(book.giveNobodys(to: present, facts: paths))
+        tellPosts(.signedIn(present))
+    }
+
+    /// Compares the outbox with the one of the last run. If it is another one, or the empty mount point of an absent
+    /// medium, the files of the old outbox do not count as removed.
+    private mutating func recogniseOutbox() {
+        guard let present = sources.files.identity, outbox.differs(from: present) else { return }
+        take(.path(.outboxBack(isSame: false, descriptions: posts.descriptions)))
+        take(.posts(.outboxBack(isSame: false)))
+    }
+
+    private mutating func logElsewhere() {
+        guard !book.elsewhere.isEmpty else { return }
+        decision.perform(
+            .log(
+                .warning,
+                "the outbox is another directory than before; the agent waits for missing files and cancels none",
+                ["outbox": "\(sources.files.root)", "files": "\(book.elsewhere.count)"]))
+    }
+
+    private mutating func searchElsewhere(_ findings: any ScanFindings) {
+        let descriptions = Set(posts.descriptions)
+        book.findElsewhere(findings, facts: paths, isPost: descriptions.contains)
+        decision.perform(.reportReturned)
+        write(outbox.adopt(sources.files.identity, awaitsFiles: !book.elsewhere.isEmpty))
+    }
+
+    /// Lets go of all files on their way out of the outbox, before the agent ends.
+    mutating func letGoOfRetiring() { book.retirement.letGo() }
+}

@@ -1,0 +1,296 @@
+import AgentConfiguration
+import AgentSupport
+import ControlAPI
+import Intake
+import Ledger
+import LinuxSystem
+import Logging
+import Portrait
+import Remotes
+import Reports
+import Session
+import Sidecars
+import UploadCore
+
+/// Performs the steps that the parts of the agent decide on: requests, hashing, examinations, reports, and files that
+/// leave the outbox. It owns what performs them.
+///
+/// Not `Sendable`, so the compiler confines it to the thread of its owner. The results of work that takes time reach the
+/// owner through `report`. The owner passes them to `take`.
+final class StepRunner {
+    /// The result of work that a step began.
+    enum News: Sendable {
+        case requests(RequestRunner.News)
+        case thumbnails(Thumbnails.News)
+        case strays(StraySearch.News)
+        case portrait(PortraitReport)
+        /// So many bytes of a large file are hashed.
+        case hashing(RelativePath, job: UInt64, bytes: UInt64)
+        /// A file was hashed, which had this identity when its job began.
+        case hashed(RelativePath, FileIdentity, job: UInt64, HashFinding)
+        /// New, changed or removed credentials. `isLogout`: the user discarded the token in use.
+        case credentials(isLogout: Bool)
+        /// What follows needs no judgement.
+        case steps([AgentStep])
+    }
+
+    private let parts: UploaderParts
+    /// Whether the agent is ending. Nothing new begins then.
+    private let isEnding: () -> Bool
+    private let report: @Sendable (News) -> Void
+    /// Asks the watch to let a path settle again.
+    var reconsider: @Sendable (RelativePath) -> Void = { _ in }
+
+    private let requests: RequestRunner
+    private let retirement: RetirementRunner
+    /// Examines pictures and videos; `nil` if the configuration disables it.
+    private let thumbnails: Thumbnails?
+    let strays: StraySearch
+    private(set) var portraits: PortraitDesk
+    private var reporter: Reporter
+    private(set) var formerNames = FormerNames()
+    var status: AgentStatus
+
+    /// - Parameters:
+    ///   - reader: the thread that lists directories.
+    ///   - isEnding: whether the agent is ending.
+    init(
+        _ parts: UploaderParts, reader: SerialThread, isEnding: @escaping () -> Bool,
+        report: @escaping @Sendable (News) -> Void
+    ) {
+        (self.parts, self.isEnding, self.report) = (parts, isEnding, report)
+        requests = RequestRunner(
+            RequestRunner.Parts(
+                remote: parts.remote, sources: parts.sources, files: parts.files, ledger: parts.ledger,
+                secret: parts.secret, clock: parts.clock)
+        ) { report(.requests($0)) }
+        retirement = RetirementRunner(
+            holding: parts.holding, files: parts.files, hashPool: parts.hashPool, fate: parts.fate,
+            logger: parts.logger
+        ) { report(.steps([.path(.retirement($0, $1))])) }
+        thumbnails = parts.media.map { Thumbnails(media: $0) { report(.thumbnails($0)) } }
+        strays = StraySearch(
+            StraySearch.Parts(
+                sidecars: parts.sidecars, files: parts.files, rules: parts.rules, ledger: parts.ledger,
+                reader: reader, logger: parts.logger)
+        ) { report(.strays($0)) }
+        portraits = PortraitDesk(parts.portrait?.service)
+        reporter = Reporter(sidecars: parts.sidecars, events: parts.events, logger: parts.logger)
+        status = AgentStatus(
+            version: parts.version, processID: parts.processID, startedAt: parts.clock.now.monotonic,
+            events: parts.events)
+    }
+
+    // MARK: Steps
+
+    /// Performs a step. The owner itself handles `handle` and `checkLedger`.
+    ///
+    /// - Parameter core: the state at this moment.
+    /// - Returns: the steps that follow.
+    func perform(_ step: AgentStep, _ core: AgentCore) -> [AgentStep] {
+        switch step {
+        case .handle, .checkLedger: return [step]
+        case .problem(let problem, let message): status.problems[problem] = message
+        case .log(let level, let message, let metadata):
+            parts.logger.log(level: level, "\(message)", metadata: metadata.mapValues { .string($0) })
+        case .ledgerFailed(let error): ledgerFailed(error)
+        case .report(let paths): return reportFiles(paths, core)
+        case .reportUploads(let keys): return reportUploads(keys, core)
+        case .reportAllUploads: return reportUploads(core.machine.keys, core) + [.handle(.allProgressed)]
+        case .reportPost(let directory): reporter.report(post: directory, world(core))
+        case .reportPosts: reporter.restorePosts(world(core))
+        case .reportReturned: reporter.writeWithheld(world(core))
+        case .announceGone(let path): parts.events.publish(gone: path)
+        case .announcePostGone(let id, let directory): parts.events.publish(sourceGone: id, directory)
+        case .removeSidecar(let path): parts.sidecars.remove(path)
+        case .removePostSidecar(let directory): parts.sidecars.remove(source: directory)
+        case .discard(let stray): parts.sidecars.discard(stray)
+        case .count(let outcome): status.counters.ended(outcome)
+        case .reportCommit(let id):
+            return core.posts.directory(withID: id).map { [.handle(.progressed([$0]))] } ?? []
+        case .endCommit(let id, let revision, let outcome):
+            guard let directory = core.posts.directory(withID: id) else { return [] }
+            reporter.logCommit(ofPost: directory, outcome)
+            return [.posts(.commitEnded(id: id, revision: revision, outcome))]
+        case .request(let action): return request(action, core)
+        case .endUpload(let key): if core.machine.record(of: key) == nil { requests.forget(key) }
+        case .takeAgain(let path, let key): return takeAgain(path, key, core)
+        case .settle(let path): reconsider(path)
+        case .hash(let path, let identity, let job): hash(path, identity, job)
+        case .renamed(let old, let new, let key):
+            formerNames.record(old, renamedTo: new)
+            if let key { requests.renamed(old, of: key) }
+        case .readDescription(let directory): return readDescription(of: directory)
+        case .examine(let path): return core.record(of: path).map { examine($0, core) } ?? []
+        case .releaseThumbnail(let key): return thumbnails?.release(key, core.contents).map(AgentStep.init) ?? []
+        case .sweepThumbnails: thumbnails?.sweep()
+        case .tellPortraits(let event): portraits.service?.handle(event)
+        case .preparePortrait(let step): portraits.prepare(step)
+        case .performPortrait(let step): portraits.perform(step, core.book)
+        case .passToPortraits(let event): portraits.pass(event)
+        case .watchForToken: parts.session.watch { [report] in report(.credentials(isLogout: false)) }
+        case .stopWatchingForToken: parts.session.stopWatching()
+        case .retire(let path): return retire(path, core)
+        case .retirement(let path, let step):
+            return retirement.carryOut(step, on: path, isStuck: status.problems[.afterUpload] != nil)
+        case .retirePost(let directory): return retire(post: directory, core)
+        case .moveSidecar(let directory, let departure, let report):
+            retirement.moveSidecar(ofPost: directory, departure, report, parts.sidecars)
+        case .recoverHeldFiles: retirement.recover(except: core.book.retirement.held)
+        case .searchStrays: if !isEnding() { strays.begin(core.strayWorld) }
+        case .forgetNotice: status.forgetNotice(at: parts.clock.now.monotonic)
+        case .leaveOutbox:
+            // Pending sidecars belong to the old outbox and have no place in this one.
+            parts.sidecars.forgetPending()
+            try? parts.files.outbox.repin()
+        }
+        return []
+    }
+
+    // MARK: News
+
+    /// Handles the result of work.
+    ///
+    /// - Returns: the steps that follow.
+    func take(_ news: News, _ core: AgentCore) -> [AgentStep] {
+        switch news {
+        case .requests(.ended(let id, let events, let wasSending)):
+            if wasSending { status.counters.ended(sending: events) }
+            for size in requests.end(id, events, core.uploads) { status.counters.acknowledged(bytes: size) }
+            return [.uploads(events)]
+        case .requests(.reached(let id, let bytes)):
+            guard let key = requests.reach(bytes, by: id) else { return [] }
+            reporter.reportProgress(of: core.machine.waiters(of: key), world(core))
+        case .requests(.ledgerFailed(let error)): ledgerFailed(error)
+        case .thumbnails(.measured(let path, let identity, let facts)):
+            return [.path(.measured(path, identity, facts))]
+        case .thumbnails(let news):
+            return isEnding() ? [] : thumbnails?.handle(news, core.contents).map(AgentStep.init) ?? []
+        case .strays(let news): return take(news, core)
+        case .portrait(let report):
+            return portraits.take(report, core.record(of: report.path), core.book).map { [.path($0)] } ?? []
+        case .hashing(let path, let job, let bytes):
+            return isEnding() ? [] : [.path(.hashing(path, job: job, bytes: bytes))]
+        case .hashed(let path, let identity, let job, let finding):
+            if case .content(let identity, _, _, _) = finding { status.counters.bytesHashed += identity.size }
+            return isEnding() ? [] : [.path(.hashed(path, job: job, as: identity, finding))]
+        case .credentials(let isLogout):
+            return SessionSteps.credentialsChanged(
+                isLogout: isLogout, isSignedOut: parts.session.isSignedOut,
+                wasSignedOut: core.machine.signedOut != nil, isReported: status.problems[.session] != nil)
+        case .steps(let steps): return steps
+        }
+        return []
+    }
+
+    private func take(_ news: StraySearch.News, _ core: AgentCore) -> [AgentStep] {
+        // After `leftFormerPlace` the former sidecars are gone. So the ledger stores the new place even while the agent ends.
+        if case .found = news, isEnding() { return [] }
+        return strays.handle(news, core.strayWorld).map(AgentStep.init)
+    }
+
+    /// Records that the ledger can't be read.
+    func ledgerFailed(_ error: LedgerError) {
+        let reason = "\(error)"
+        // Logged once for each reason, not for each file of a scan.
+        if status.problems[.ledger] != reason {
+            parts.logger.error("the ledger can't be read", metadata: ["reason": "\(reason)"])
+        }
+        status.problems[.ledger] = reason
+    }
+
+    // MARK: Start and end
+
+    /// Starts the portrait service with the pictures that were under way when the agent ended.
+    func startPortraits(isAllPaused: Bool) {
+        portraits.service?.start(
+            PortraitOutlets(
+                report: { [report] in report(.portrait($0)) },
+                reconsider: { [report] in report(.steps([.path(.lookAgain($0))])) },
+                sessionRefused: { [report] in report(.steps(SessionSteps.portraitRefused($0))) },
+                announce: { [events = parts.events] _, profile in events.publish(profile: profile) }),
+            isAllPaused: isAllPaused)
+    }
+
+    /// Cancels all requests.
+    func cancelRequests() {
+        parts.session.stopWatching()
+        requests.cancelAll()
+    }
+
+    // MARK: Reports
+
+    /// What reports say at this moment.
+    func world(_ core: AgentCore) -> ReportWorld {
+        let now = parts.clock.now
+        return ReportWorld(
+            paths: core.paths, book: core.book, posts: core.posts, parked: core.parked, portraits: portraits.reports,
+            transfers: requests.figures, requestCount: requests.count,
+            context: ReportContext(traits: parts.remote.traits, remoteProtocol: parts.remoteProtocol, now: now.wall),
+            now: now.monotonic)
+    }
+
+    private func reportFiles(_ paths: some Collection<RelativePath>, _ core: AgentCore) -> [AgentStep] {
+        if paths.isEmpty { return [] }
+        let directories = reporter.report(paths, world(core))
+        return directories.isEmpty ? [] : [.handle(.progressed(directories))]
+    }
+
+    private func reportUploads(_ keys: some Collection<ContentKey>, _ core: AgentCore) -> [AgentStep] {
+        let steps = reportFiles(keys.flatMap { core.machine.waiters(of: $0) }, core)
+        for key in keys { requests.closeIdleFile(of: key, core.uploads) }
+        return steps
+    }
+
+    private func readDescription(of directory: RelativePath) -> [AgentStep] {
+        let result = SourceDescriptionReader(files: parts.files).read(directory)
+        if case .failure(let error) = result, !error.retryable { reporter.logRejection(ofPost: directory, error) }
+        return [.posts(.read(directory, result))]
+    }
+
+    // MARK: Requests, hashing and examination
+
+    /// Begins a request. If it can't begin, its failure follows.
+    private func request(_ action: MachineAction, _ core: AgentCore) -> [AgentStep] {
+        let events = requests.perform(action, core.uploads)
+        guard events.isEmpty else { return [.uploads(events)] }
+        guard case .send(_, let key, _, _) = action else { return [] }
+        status.counters.beganToSend()
+        return [.handle(.sending(key))]
+    }
+
+    private func takeAgain(_ path: RelativePath, _ key: ContentKey, _ core: AgentCore) -> [AgentStep] {
+        requests.closeFile(of: key)
+        return core.book.drops[path]?.key == key ? [.path(.lookAgain(path))] : []
+    }
+
+    private func hash(_ path: RelativePath, _ identity: FileIdentity, _ job: UInt64) {
+        parts.hashPool.add(
+            HashPool.Job(
+                path: path, identity: identity, sniffed: thumbnails?.earlyLook,
+                hashed: { [report] in report(.hashing(path, job: job, bytes: $0)) },
+                done: { [report] in report(.hashed(path, identity, job: job, $0)) }))
+    }
+
+    /// Queues the content of a record for examination, unless the examination would add nothing.
+    func examine(_ record: DropRecord, _ core: AgentCore) -> [AgentStep] {
+        isEnding() ? [] : thumbnails?.examine(record, core.contents).map(AgentStep.init) ?? []
+    }
+
+    // MARK: Files that leave the outbox
+
+    /// Begins to move or delete a file whose content the server confirmed, unless a thumbnail or a post needs the file.
+    private func retire(_ path: RelativePath, _ core: AgentCore) -> [AgentStep] {
+        guard parts.afterUpload != .keep, !isEnding(), let record = core.record(of: path),
+            record.disposal == .pending, thumbnails?.hold(record) != true, !core.posts.keeps(record)
+        else { return [] }
+        return [.path(.retirement(path, .confirmed))]
+    }
+
+    /// Moves or deletes the `source.toml` of a confirmed post after its files.
+    private func retire(post directory: RelativePath, _ core: AgentCore) -> [AgentStep] {
+        guard let departure = retirement.retire(post: directory) else { return [] }
+        let report = departure.destination.flatMap { world(core).report(ofPost: directory, movedTo: $0) }
+        return [.posts(.retired(directory)), .moveSidecar(directory, departure, report)]
+    }
+}

@@ -22,17 +22,33 @@ final class FileTree: Sendable {
         fileprivate let name: String
     }
 
+    /// The directory of the last link in a batch. Most files of a batch lie in one directory.
+    struct OpenFolder {
+        fileprivate var user = ""
+        fileprivate var path: [String] = []
+        fileprivate var folder: Folder?
+    }
+
     /// Links the object under `path`. Never overwrites: if the name belongs to another content, the new link gets `
     /// (2)`. An existing link to the same content stays.
     /// - Returns: The new link, or nil if the object already had this name.
     @discardableResult
     func link(_ object: ObjectName, user: String, path: SafePath) throws(Errno) -> Name? {
+        var openFolder = OpenFolder()
+        return try link(object, user: user, path: path, &openFolder)
+    }
+
+    /// - Parameter openFolder: The directory of the previous link; replaced by that of this link.
+    func link(
+        _ object: ObjectName, user: String, path: SafePath, _ openFolder: inout OpenFolder
+    ) throws(Errno) -> Name? {
         do {
-            return try link(object, in: try folder(of: user), path)
+            return try link(object, in: try folder(of: path, user: user, &openFolder), as: path.name)
         } catch .noSuchFileOrDirectory {
-            // Somebody removed the user's directory while the server held the directory open.
+            // Somebody removed a directory that the server held open.
+            openFolder = OpenFolder()
             userFolders.withLock { $0[user] = nil }
-            return try link(object, in: try folder(of: user), path)
+            return try link(object, in: try folder(of: path, user: user, &openFolder), as: path.name)
         }
     }
 
@@ -64,11 +80,19 @@ final class FileTree: Sendable {
         return folder
     }
 
-    private func link(_ object: ObjectName, in userFolder: Folder, _ path: SafePath) throws(Errno) -> Name? {
-        var folder = userFolder
+    private func folder(
+        of path: SafePath, user: String, _ openFolder: inout OpenFolder
+    ) throws(Errno) -> Folder {
+        if let folder = openFolder.folder, openFolder.user == user, openFolder.path == path.folders { return folder }
+        var folder = try folder(of: user)
         for name in path.folders { folder = try subfolder(name, of: folder) }
+        openFolder = OpenFolder(user: user, path: path.folders, folder: folder)
+        return folder
+    }
+
+    private func link(_ object: ObjectName, in folder: Folder, as wanted: String) throws(Errno) -> Name? {
         for number in 1...Self.highestNumber {
-            let name = SafePath.numbered(path.name, number)
+            let name = SafePath.numbered(wanted, number)
             do {
                 try objects.link(object, into: folder, as: name)
                 return Name(folder: folder, name: name)
@@ -76,7 +100,7 @@ final class FileTree: Sendable {
                 if try isSame(name, in: folder, as: object) { return nil }
             }
         }
-        let name = "\(Hex128.random()).\(path.name.suffix(100))"
+        let name = "\(Hex128.random()).\(wanted.suffix(100))"
         try objects.link(object, into: folder, as: name)
         return Name(folder: folder, name: name)
     }

@@ -36,13 +36,14 @@ extension Store {
     /// - Parameter batch: The uploads; a nil element stands for a caller that waits for the disk.
     private func finish(_ batch: [Upload?]) {
         let written = batch.compactMap { $0 }.filter { write($0) }
+        var openFolder = FileTree.OpenFolder()
         var placed: [Placed] = []
         var contents: [ContentKey: [Content]] = [:]
         for upload in written {
             do throws(Errno) {
                 let key = upload.plan.content
                 let known = contents[key] ?? withBooks { $0.catalog.contents(key) }
-                let item = try place(upload, among: known)
+                let item = try place(upload, among: known, &openFolder)
                 contents[key] = known.filter { $0.token != item.content.token } + [item.content]
                 placed.append(item)
             } catch .noSuchFileOrDirectory {
@@ -84,11 +85,13 @@ extension Store {
     }
 
     /// - Parameter known: The user's contents with this MD5 and size, including those of the same batch.
-    private func place(_ upload: Upload, among known: [Content]) throws(Errno) -> Placed {
+    private func place(
+        _ upload: Upload, among known: [Content], _ openFolder: inout FileTree.OpenFolder
+    ) throws(Errno) -> Placed {
         let plan = upload.plan
         let object = try object(of: upload, among: known)
         let path = SafePath(path: plan.path, fileName: plan.fileName)
-        let name = try tree.link(object, user: plan.user, path: path)
+        let name = try tree.link(object, user: plan.user, path: path, &openFolder)
         let former = known.first { $0.object == object && !$0.contradicts(plan.sha256) }
         let content =
             former

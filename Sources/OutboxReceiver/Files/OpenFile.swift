@@ -58,10 +58,17 @@ final class OpenFile: Sendable {
         _ = try retrying { fdatasync(descriptor) }
     }
 
-    /// Starts writing these bytes to the disk without waiting (man 2 sync_file_range). A failure is harmless: the
-    /// kernel then writes the bytes later.
-    func startWriting(at offset: Int64 = 0, count: Int64 = 0) {
-        _ = sync_file_range(descriptor, offset, count, UInt32(disk_write))
+    /// Starts writing these bytes to the disk without waiting (man 2 sync_file_range).
+    ///
+    /// Throws if the disk refused bytes: the kernel may have dropped them, and may not report the failure again.
+    func startWriting(at offset: Int64 = 0, count: Int64 = 0) throws(Errno) {
+        do throws(Errno) {
+            _ = try retrying { sync_file_range(descriptor, offset, count, UInt32(disk_write)) }
+        } catch .noFunction {
+            return
+        } catch .invalidArgument {
+            return
+        }
     }
 
     /// Hands all bytes to the disk and waits. This orders the bytes before a later rename; only

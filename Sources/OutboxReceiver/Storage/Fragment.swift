@@ -43,15 +43,23 @@ struct Fragment {
     /// Marks the block as arrived. Throws if the block is too short.
     func complete(in store: Store) throws {
         guard written == length else { throw Refusal.badRequest("The fragment is too short.") }
-        if upload.isLarge {
-            // Shortens the final wait for the disk.
-            file.startWriting(at: upload.plan.offset(of: ticket.block), count: Int64(length))
-        }
+        // Before the upload may be assembled: a failure must prevent that.
+        if upload.isLarge { startWriting() }
         try upload.complete(ticket, digest: digest) { isLast in
             try store.withBooks { books in
                 if !isLast { try books.journal.append([.block(upload.id, ticket.block)]) }
                 books.catalog.received(Int64(length), of: upload)
             }
+        }
+    }
+
+    /// Starts writing the block to the disk, which shortens the final wait.
+    private func startWriting() {
+        do throws(Errno) {
+            try file.startWriting(at: upload.plan.offset(of: ticket.block), count: Int64(length))
+        } catch {
+            // The kernel may have dropped the bytes, and may not report the failure again.
+            _ = upload.distrust(isLost: true)
         }
     }
 

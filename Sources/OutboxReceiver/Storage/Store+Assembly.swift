@@ -56,7 +56,7 @@ extension Store {
         guard upload.isLarge else { return finishLater(upload) }
         // Write and compare the file before its batch, so that the batch need not wait for it.
         Task(executorPreference: digestThreads) {
-            guard self.write(upload) else { return }
+            guard !self.write([upload]).isEmpty else { return }
             self.prepare(upload)
             self.finishLater(upload)
         }

@@ -8,7 +8,7 @@ import SystemPackage
 /// A confirmed file must survive a power cut. Waiting for the disk once per file would make small files ten times
 /// slower. So the receiver finishes all uploads in one batch that became ready while the disk was busy:
 ///
-/// 1. hand the bytes of all files to the disk,
+/// 1. hand the bytes of all files to the disk and wait,
 /// 2. rename the files into `objects/` and link them under their names,
 /// 3. append the entries to the journal,
 /// 4. call syncfs(2) once,
@@ -20,6 +20,9 @@ import SystemPackage
 /// If step 4 fails, the state of the disk is unknown: the receiver rolls back the whole batch and forgets its ids,
 /// and the clients start over.
 extension Store {
+    /// How many files of a batch are open at a time.
+    private static let groupSize = 64
+
     private struct Placed {
         let upload: Upload
         let content: Content
@@ -35,7 +38,7 @@ extension Store {
 
     /// - Parameter batch: The uploads; a nil element stands for a caller that waits for the disk.
     private func finish(_ batch: [Upload?]) {
-        let written = batch.compactMap { $0 }.filter { write($0) }
+        let written = write(batch.compactMap { $0 })
         var openFolder = FileTree.OpenFolder()
         var placed: [Placed] = []
         var contents: [ContentKey: [Content]] = [:]
@@ -69,19 +72,37 @@ extension Store {
         confirm(placed)
     }
 
-    /// Hands the bytes of a file to the disk.
-    /// - Returns: Whether the disk took them. If it did not, the upload is forgotten.
-    func write(_ upload: Upload) -> Bool {
-        guard synchronizes, upload.object == nil else { return true }
-        do throws(Errno) {
-            try self.uploads.open(upload.dataName, O_RDONLY).finishWriting()
-            return true
-        } catch {
-            // The kernel may have dropped the unwritten bytes, so the upload starts over.
-            logger.error("cannot write an upload to the disk", metadata: ["id": "\(upload.id)", "error": "\(error)"])
-            reject(upload, isLost: true)
-            return false
+    /// Hands the bytes of files to the disk, first all of a group, then waits.
+    /// - Returns: The uploads whose bytes the disk took. The others are forgotten.
+    func write(_ batch: [Upload]) -> [Upload] {
+        guard synchronizes else { return batch }
+        var written: [Upload] = []
+        for start in stride(from: 0, to: batch.count, by: Self.groupSize) {
+            let group = batch[start..<min(start + Self.groupSize, batch.count)]
+            let files = group.map { upload in
+                Result { () throws(Errno) in try startWriting(upload, isAlone: group.count == 1) }
+            }
+            for (upload, file) in zip(group, files) {
+                do throws(Errno) {
+                    try file.get()?.finishWriting()
+                    written.append(upload)
+                } catch {
+                    // The kernel may have dropped the unwritten bytes, so the upload starts over.
+                    logger.error(
+                        "cannot write an upload to the disk", metadata: ["id": "\(upload.id)", "error": "\(error)"])
+                    reject(upload, isLost: true)
+                }
+            }
         }
+        return written
+    }
+
+    /// - Returns: The open data file; nil if the upload has become an object.
+    private func startWriting(_ upload: Upload, isAlone: Bool) throws(Errno) -> OpenFile? {
+        guard upload.object == nil else { return nil }
+        let file = try uploads.open(upload.dataName, O_RDONLY)
+        if !isAlone { try file.startWriting() }
+        return file
     }
 
     /// - Parameter known: The user's contents with this MD5 and size, including those of the same batch.

@@ -108,16 +108,16 @@ struct ReceiverDiskTests {
         try await expectForgotten(id, content, receiver)
     }
 
-    @Test("forgets a large upload whose bytes could not be written before its batch")
-    func lostEarly() async throws {
+    @Test("forgets a large upload whose bytes could not be written before its batch", arguments: [false, true])
+    func lostEarly(atStart: Bool) async throws {
         let content = [UInt8].jpeg(9_000_000)
         let blocks = ReceiverClient.blocks(content)
         let receiver = try Receiver()
         let board = try FaultBoard(in: receiver.directory.path)
-        // One call per block starts the writing. The next call waits for the writing and alone gets the failure.
-        let wait = blocks + 1
+        // One call per block starts the writing. The next call waits for the writing.
+        let call = atStart ? blocks : blocks + 1
         receiver.environment.merge(
-            board.environment([.init(.inputOutputError, ["sync_file_range"], calls: wait...wait, of: "*/root*")])
+            board.environment([.init(.inputOutputError, ["sync_file_range"], calls: call...call, of: "*/root*")])
         ) { $1 }
         try await receiver.start()
         board.failing = true

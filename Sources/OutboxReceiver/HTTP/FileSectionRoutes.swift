@@ -7,7 +7,6 @@ struct FileSectionRoutes {
     static let mostFiles = 50
     private static let longestFileBlock = 4096
     private static let longestName = 4096
-    private static let pieceSize = 128 * 1024
     /// The number of bytes by which a body may exceed its fragment.
     private static let multipartRoom = 32 * 1024
     /// How long `isFinish` waits for running digests before it answers 2. An answer of 2 costs the client a second
@@ -81,6 +80,7 @@ struct FileSectionRoutes {
             try await receive(fragment, from: request, &parser)
             log.fragment(block, user: user, isNew: true)
             store.advance(upload)
+            await upload.waitForDigests()
         } else {
             for try await chunk in request.body { _ = try parser.payload(in: chunk) }
             try parser.finish()
@@ -94,16 +94,9 @@ struct FileSectionRoutes {
     ) async throws {
         var fragment = fragment
         do {
-            // Write in large pieces: the fixed cost of a write outweighs one more copy.
-            var pending = ByteBuffer()
             for try await chunk in request.body {
-                guard var payload = try parser.payload(in: chunk) else { continue }
-                pending.writeBuffer(&payload)
-                guard pending.readableBytes >= Self.pieceSize else { continue }
-                try pending.withUnsafeReadableBytes { try fragment.append($0) }
-                pending.clear()
+                try parser.payload(in: chunk)?.withUnsafeReadableBytes { try fragment.append($0) }
             }
-            try pending.withUnsafeReadableBytes { try fragment.append($0) }
             try parser.finish()
             try fragment.complete(in: store)
         } catch {

@@ -2,12 +2,22 @@ import Glibc
 import SystemPackage
 
 /// A block that a request writes into the data file of its upload.
+///
+/// The block is collected in memory and written in large aligned pieces: the fixed cost of a write outweighs one more
+/// copy. The digests then take the block from memory. If memory is short, only a piece stays in memory, and the digests
+/// read the block back.
 struct Fragment {
+    /// The size of a write.
+    static let pieceSize = 128 << 10
+
     let upload: Upload
     private let ticket: Upload.Ticket
     private let file: OpenFile
-    private var digest: RunningDigest?
+    private let buffer: BlockBuffer
+    /// The number of bytes written to the file.
     private var written = 0
+    /// How many bytes in the buffer are written.
+    private var writtenInBuffer = 0
 
     /// - Returns: Nil if the block arrived earlier: the caller can ignore the request's body.
     static func begin(_ index: Int, of upload: Upload, in store: Store) throws -> Fragment? {
@@ -15,37 +25,57 @@ struct Fragment {
         do {
             try store.checkSpace(for: Int64(upload.plan.length(of: index)))
             let file = try store.uploads.open(upload.dataName, O_RDWR | O_CREAT, mode: 0o600)
-            return Fragment(upload: upload, ticket: ticket, file: file, digest: ticket.digest)
+            return Fragment(upload: upload, ticket: ticket, file: file, buffer: store.blocks.take())
         } catch {
             upload.abandon(ticket)
             throw error
         }
     }
 
-    private init(upload: Upload, ticket: Upload.Ticket, file: OpenFile, digest: RunningDigest?) {
+    private init(upload: Upload, ticket: Upload.Ticket, file: OpenFile, buffer: BlockBuffer) {
         self.upload = upload
         self.ticket = ticket
         self.file = file
-        self.digest = digest
+        self.buffer = buffer
     }
 
     /// The length of the block in bytes.
     var length: Int { upload.plan.length(of: ticket.block) }
 
-    /// Writes the next bytes. The caller must not write more than ``length`` bytes in total.
+    /// Adds the next bytes. The caller must not add more than ``length`` bytes in total.
     mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
-        let offset = upload.plan.offset(of: ticket.block) + Int64(written)
-        try upload.write(bytes, at: offset, to: file, ticket)
-        digest?.update(bytes)
+        var rest = bytes
+        while !rest.isEmpty {
+            let space = Self.pieceSize - (buffer.bytes.count - writtenInBuffer)
+            let count = buffer.append(UnsafeRawBufferPointer(rebasing: rest.prefix(space)))
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+            if count == space { try write() }
+            if buffer.bytes.count == buffer.capacity, !rest.isEmpty {
+                buffer.removeAll()
+                writtenInBuffer = 0
+            }
+        }
+    }
+
+    /// Writes the bytes in the buffer that are not written yet.
+    private mutating func write() throws {
+        let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes.dropFirst(writtenInBuffer))
+        guard !bytes.isEmpty else { return }
+        try upload.write(bytes, at: upload.plan.offset(of: ticket.block) + Int64(written), to: file, ticket)
         written += bytes.count
+        writtenInBuffer += bytes.count
     }
 
     /// Marks the block as arrived. Throws if the block is too short.
-    func complete(in store: Store) throws {
-        guard written == length else { throw Refusal.badRequest("The fragment is too short.") }
+    mutating func complete(in store: Store) throws {
+        guard written + buffer.bytes.count - writtenInBuffer == length else {
+            throw Refusal.badRequest("The fragment is too short.")
+        }
+        try write()
+        let isWhole = buffer.bytes.count == length
         // Before the upload may be assembled: a failure must prevent that.
         if upload.isLarge { startWriting() }
-        try upload.complete(ticket, digest: digest) { isLast in
+        try upload.complete(ticket, bytes: isWhole ? buffer : nil) { isLast in
             try store.withBooks { books in
                 if !isLast { try books.journal.append([.block(upload.id, ticket.block)]) }
                 books.catalog.received(Int64(length), of: upload)
@@ -53,10 +83,13 @@ struct Fragment {
         }
     }
 
-    /// Starts writing the block to the disk, which shortens the final wait.
+    /// Starts writing the blocks before every 16th one to the disk, which shortens the final wait.
     private func startWriting() {
+        let count = Upload.turn
+        guard (ticket.block + 1).isMultiple(of: count) else { return }
+        let size = Int64(count) * UploadPlan.blockSize
         do throws(Errno) {
-            try file.startWriting(at: upload.plan.offset(of: ticket.block), count: Int64(length))
+            try file.startWriting(at: upload.plan.offset(of: ticket.block + 1 - count), count: size)
         } catch {
             // The kernel may have dropped the bytes, and may not report the failure again.
             _ = upload.distrust(isLost: true)

@@ -3,47 +3,55 @@ import Logging
 import SystemPackage
 
 extension Store {
-    /// Takes the next step for an upload: digests blocks that arrived out of order (on separate threads), or
-    /// assembles the complete file.
+    /// Takes the next step for an upload: digests blocks, or assembles the complete file.
     func advance(_ upload: Upload) {
-        switch upload.nextStep(at: now()) {
-        case .nothing:
-            return
-        case .digest(let first):
-            Task(executorPreference: digestThreads) { [weak self] in
-                self?.digest(first, of: upload)
-            }
-        case .assemble(let digest):
-            assemble(upload, digest)
-        case .reject:
-            reject(upload)
-        }
+        take(upload.nextStep(at: now()), of: upload, on: .caller)
     }
 
-    private func digest(_ first: Upload.Digesting, of upload: Upload) {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(UploadPlan.blockSize), alignment: 64)
-        defer { buffer.deallocate() }
-        var next = first
-        while true {
-            do {
-                let file = try uploads.open(upload.dataName, O_RDONLY)
-                let block = UnsafeMutableRawBufferPointer(rebasing: buffer[..<upload.plan.length(of: next.block)])
-                guard try file.read(into: block, at: upload.plan.offset(of: next.block)) == block.count else {
-                    throw Errno.ioError
-                }
-                next.digest.update(UnsafeRawBufferPointer(block))
+    private enum Place { case caller, digestThread }
+
+    /// Small uploads are digested by the caller, because a hop between threads costs as much as digesting a small file.
+    /// Separate threads digest large uploads, and all blocks that must be read back.
+    private func take(_ first: Upload.NextStep, of upload: Upload, on place: Place) {
+        var step = first
+        var count = 0
+        while case .digest(var next) = step {
+            let mayStay = place == .digestThread || !upload.isLarge && next.bytes != nil
+            guard mayStay, count < Upload.turn else {
+                return digestLater(next, of: upload)
+            }
+            count += 1
+            do throws(Errno) {
+                try digest(&next, of: upload)
             } catch {
                 logger.error("cannot read an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
                 return upload.abandon(next)
             }
-            upload.finished(next)
-            switch upload.nextStep(at: now()) {
-            case .nothing: return
-            case .digest(let following): next = following
-            case .assemble(let digest): return assemble(upload, digest)
-            case .reject: return reject(upload)
-            }
+            step = upload.finished(next, at: now())
         }
+        switch step {
+        case .nothing, .digest: return
+        case .assemble(let digest): assemble(upload, digest)
+        case .reject: reject(upload)
+        }
+    }
+
+    private func digestLater(_ next: Upload.Digesting, of upload: Upload) {
+        Task(executorPreference: digestThreads) { [weak self] in
+            self?.take(.digest(next), of: upload, on: .digestThread)
+        }
+    }
+
+    private func digest(_ next: inout Upload.Digesting, of upload: Upload) throws(Errno) {
+        if let bytes = next.bytes { return next.digest.update(bytes.bytes) }
+        let file = try uploads.open(upload.dataName, O_RDONLY)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: upload.plan.length(of: next.block), alignment: 64)
+        defer { buffer.deallocate() }
+        guard try file.read(into: buffer, at: upload.plan.offset(of: next.block)) == buffer.count else {
+            throw .ioError
+        }
+        next.digest.update(UnsafeRawBufferPointer(buffer))
     }
 
     private func assemble(_ upload: Upload, _ digest: RunningDigest.Result) {
@@ -55,7 +63,7 @@ extension Store {
         }
         guard upload.isLarge else { return finishLater(upload) }
         // Write and compare the file before its batch, so that the batch need not wait for it.
-        Task(executorPreference: digestThreads) {
+        Task(executorPreference: largeFileThreads) {
             guard !self.write([upload]).isEmpty else { return }
             self.prepare(upload)
             self.finishLater(upload)

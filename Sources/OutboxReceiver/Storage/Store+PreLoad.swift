@@ -59,7 +59,7 @@ extension Store {
     /// Returns the content's SHA-256. Computes it on the first request and stores it.
     private func digest(of content: Content) async throws -> Hex256? {
         if let digest = content.sha256 { return digest }
-        let reading = Task(executorPreference: digestThreads) { try self.objects.sha256(of: content.object) }
+        let reading = Task(executorPreference: largeFileThreads) { try self.objects.sha256(of: content.object) }
         guard let digest = try await reading.value else { return nil }
         try withBooks { books in
             guard var known = books.catalog.contents[content.token], known.object == content.object else { return }

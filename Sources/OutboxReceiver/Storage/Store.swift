@@ -50,9 +50,14 @@ final class Store: Sendable {
     let logger: Logger
     /// Seconds since 1970.
     let now: @Sendable () -> Int64
-    /// Threads that read back blocks received out of order. Separate from the threads that serve requests, because a
-    /// few large files would otherwise block all small ones.
+    /// Threads that digest large uploads, and blocks that must be read back. Separate from the threads that serve
+    /// requests, because a few large files would otherwise block all small ones.
     let digestThreads = DiskThreads(count: 2)
+    /// Threads for work on a whole large file: the wait for the disk, comparison, SHA-256. Separate from the digests,
+    /// for which requests wait.
+    let largeFileThreads = DiskThreads(count: 2)
+    /// 16 MiB of memory for blocks.
+    let blocks = BlockBuffers(limit: 32)
 
     /// Uploads that await confirmation; nil stands for a caller that waits for the disk.
     let finishing = Batches<Upload?>()

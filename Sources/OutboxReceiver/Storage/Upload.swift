@@ -4,11 +4,16 @@ import SystemPackage
 /// An unfinished upload: its received blocks, and the digests of the contiguous bytes from the start.
 ///
 /// Blocks arrive in any order and in parallel. Each block belongs to the request that asked for it last (its
-/// *ticket*). The request that receives the next block in order updates the digests, so a file sent in order is never
-/// read back. Blocks that arrived too early are read back later (``Digesting``).
+/// *ticket*). The digests take the blocks in order (``Digesting``), from memory where possible. An early block stays in
+/// memory while requests receive the blocks before it, so a file sent more or less in order is never read back. The
+/// digests read all other blocks back: after a restart, behind a block that nobody sends, or if memory is short.
 ///
-/// Every write to the data file happens under the lock. The lock costs nothing, because the kernel also allows one
-/// writer per file at a time. A request that lost its ticket, or whose block was already digested, therefore cannot
+/// Blocks arrive faster than one thread computes an MD5. The requests that bring a large file therefore wait for the
+/// digests (``waitForDigests()``), or most of the file would be read back.
+///
+/// Every write to the data file happens under one lock, which costs nothing, because the kernel also allows one writer
+/// per file at a time. Under this lock, a request without its ticket writes nothing, and the next owner's bytes come
+/// after those of the former owner. So a request that lost its ticket, or whose block was already digested, cannot
 /// change the file.
 final class Upload: Sendable {
     private enum Phase { case open, assembling, finished, gone }
@@ -22,8 +27,12 @@ final class Upload: Sendable {
         /// The digests of the first `digested` blocks.
         var digest: RunningDigest
         var digested = 0
-        /// The ticket of the request or task that digests block `digested`.
+        /// The ticket of the caller that digests block `digested`.
         var digesting: UInt64?
+        /// Arrived blocks that the digests take from memory.
+        var held: [Int: BlockBuffer] = [:]
+        /// Requests that wait until this many blocks are digested.
+        var waiting: [(digested: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var hasFailed = false
         /// The object that the file became, once below `objects/`.
         var object: ObjectName?
@@ -46,7 +55,7 @@ final class Upload: Sendable {
     /// The next step for an upload.
     enum NextStep {
         case nothing
-        /// The file has blocks that the digests do not cover yet.
+        /// The caller must digest the block and call ``finished(_:at:)`` or ``abandon(_:)``.
         case digest(Digesting)
         /// All blocks are in the file, with these digests. The caller must call ``finish()`` or
         /// ``assemblyFailed(at:)``.
@@ -55,16 +64,27 @@ final class Upload: Sendable {
         case reject
     }
 
-    /// The exclusive right to digest a block that is already in the file.
+    /// The exclusive right to digest a block that has arrived.
     struct Digesting {
         fileprivate let ticket: UInt64
         let block: Int
+        /// The block's bytes; nil if they must be read from the file.
+        let bytes: BlockBuffer?
         var digest: RunningDigest
     }
+
+    /// How many blocks one upload may digest before others get their turn on the same thread.
+    static let turn = 16
+    /// How many arrived blocks of a large upload the digests may lack before its requests wait.
+    static let mostBehind = 4
+    /// How many blocks a request waits for at most.
+    static let longestWait = 8
 
     let id: Hex128
     let plan: UploadPlan
     private let state: Mutex<State>
+    /// Locked while a request writes. Separate from `state`, for which the digests would otherwise wait.
+    private let writing = Mutex(())
 
     init(id: Hex128, plan: UploadPlan, at time: Int64) {
         self.id = id
@@ -124,8 +144,6 @@ final class Upload: Sendable {
     struct Ticket: Sendable {
         fileprivate let number: UInt64
         let block: Int
-        /// The digests of all bytes before this block, if this is the next block to digest.
-        let digest: RunningDigest?
     }
 
     /// Assigns block `index` to the caller and revokes the ticket of any earlier request for this block.
@@ -137,12 +155,8 @@ final class Upload: Sendable {
             state.lastActivity = max(state.lastActivity, time)
             state.lastTicket += 1
             let ticket = state.lastTicket
-            let former = state.receiving.updateValue(ticket, forKey: index)
-            guard index == state.digested, state.digesting == nil || state.digesting == former else {
-                return .success(Ticket(number: ticket, block: index, digest: nil))
-            }
-            state.digesting = ticket
-            return .success(Ticket(number: ticket, block: index, digest: state.digest))
+            state.receiving[index] = ticket
+            return .success(Ticket(number: ticket, block: index))
         }
         return try outcome.get()
     }
@@ -151,40 +165,78 @@ final class Upload: Sendable {
     func write(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64, to file: OpenFile, _ ticket: Ticket
     ) throws {
-        try state.withLock { state in
-            guard state.receiving[ticket.block] == ticket.number else { throw Refusal.superseded }
+        try writing.withLock { _ in
+            guard state.withLock({ $0.receiving[ticket.block] == ticket.number }) else { throw Refusal.superseded }
             try file.write(bytes, at: offset)
         }
     }
 
     /// Marks the block as complete in the file.
     /// - Parameters:
-    ///   - digest: The digests including the block, if the ticket carried digests.
-    ///   - record: Makes the arrival durable, before other threads can see it. `isLast` is true for the block that
-    ///     completes the digest: the assembly follows at once, so this block needs no journal entry.
-    func complete(
-        _ ticket: Ticket, digest: RunningDigest?, record: (_ isLast: Bool) throws -> Void
-    ) throws {
+    ///   - bytes: The whole block, if it is in memory.
+    ///   - record: Makes the arrival durable, before other threads can see it. `isLast` is true for a block that the
+    ///     digests only need to take from memory to be complete: the assembly follows at once, so this block needs no
+    ///     journal entry.
+    func complete(_ ticket: Ticket, bytes: BlockBuffer?, record: (_ isLast: Bool) throws -> Void) throws {
         try state.withLock { state in
             guard state.receiving[ticket.block] == ticket.number else { throw Refusal.superseded }
-            let carriesDigest = state.digesting == ticket.number && digest != nil
-            try record(carriesDigest && state.digested + 1 == plan.blockCount)
+            let isNext = state.digested == ticket.block && state.digesting == nil
+            try record(isNext && bytes != nil && ticket.block + 1 == plan.blockCount)
             state.receiving[ticket.block] = nil
             state.arrived.insert(ticket.block)
             state.hasFailed = false
-            guard carriesDigest, let digest else { return }
-            state.digest = digest
-            state.digested += 1
-            state.digesting = nil
+            if let bytes, digestsReachSoon(ticket.block, state) { state.held[ticket.block] = bytes }
         }
+    }
+
+    /// Whether all blocks between the digests and this block have arrived or are being received. Otherwise the memory
+    /// might be taken for days.
+    private func digestsReachSoon(_ block: Int, _ state: borrowing State) -> Bool {
+        let next = state.digesting == nil ? state.digested : state.digested + 1
+        guard block - next <= Self.turn else { return false }
+        for index in next..<max(next, block) where !state.arrived.contains(index) && state.receiving[index] == nil {
+            return false
+        }
+        return true
     }
 
     /// Releases the ticket after the request ended without the whole block.
     func abandon(_ ticket: Ticket) {
-        state.withLock { state in
-            if state.receiving[ticket.block] == ticket.number { state.receiving[ticket.block] = nil }
-            if state.digesting == ticket.number { state.digesting = nil }
+        change { state in
+            guard state.receiving[ticket.block] == ticket.number else { return }
+            state.receiving[ticket.block] = nil
+            // Later blocks can no longer wait for this one in memory.
+            state.held = state.held.filter { $0.key < ticket.block }
         }
+    }
+
+    /// Waits while a thread digests this large upload and is too many blocks behind. Waits for a few blocks at most: after
+    /// a restart, the digests may have gigabytes to read back.
+    func waitForDigests() async {
+        guard isLarge else { return }
+        await withCheckedContinuation { continuation in
+            let mustWait = state.withLock { state in
+                let excess = state.arrived.count - state.digested - Self.mostBehind
+                guard state.digesting != nil, excess > 0 else { return false }
+                state.waiting.append((state.digested + min(excess, Self.longestWait), continuation))
+                return true
+            }
+            if !mustWait { continuation.resume() }
+        }
+    }
+
+    /// Changes the state and resumes the requests that need no longer wait. Every change that ends or advances the
+    /// digests must go through this function.
+    private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        let (result, ready) = state.withLock { state in
+            let result = body(&state)
+            let digested = state.digesting == nil ? Int.max : state.digested
+            let ready = state.waiting.filter { $0.digested <= digested }.map(\.continuation)
+            if !ready.isEmpty { state.waiting.removeAll { $0.digested <= digested } }
+            return (result, ready)
+        }
+        for continuation in ready { continuation.resume() }
+        return result
     }
 
     /// Restores a received block from the journal at start.
@@ -197,36 +249,41 @@ final class Upload: Sendable {
 
     /// - Parameter time: The current time; a failed assembly is not repeated within the same second.
     func nextStep(at time: Int64) -> NextStep {
-        state.withLock { state in
-            guard state.phase == .open, state.digesting == nil, state.assemblyFailedAt != time else { return .nothing }
-            if state.isDistrusted {
-                state.phase = .assembling
-                return .reject
-            }
-            if state.digested == plan.blockCount {
-                state.phase = .assembling
-                return .assemble(state.digest.finalize())
-            }
-            guard state.arrived.contains(state.digested) else { return .nothing }
-            state.lastTicket += 1
-            state.digesting = state.lastTicket
-            return .digest(Digesting(ticket: state.lastTicket, block: state.digested, digest: state.digest))
+        change { nextStep(&$0, at: time) }
+    }
+
+    private func nextStep(_ state: inout State, at time: Int64) -> NextStep {
+        guard state.phase == .open, state.digesting == nil, state.assemblyFailedAt != time else { return .nothing }
+        if state.isDistrusted {
+            state.phase = .assembling
+            return .reject
         }
+        if state.digested == plan.blockCount {
+            state.phase = .assembling
+            return .assemble(state.digest.finalize())
+        }
+        guard state.arrived.contains(state.digested) else { return .nothing }
+        state.lastTicket += 1
+        state.digesting = state.lastTicket
+        let bytes = state.held.removeValue(forKey: state.digested)
+        return .digest(
+            Digesting(ticket: state.lastTicket, block: state.digested, bytes: bytes, digest: state.digest))
     }
 
     /// Stores the digest that now includes the block.
-    func finished(_ digesting: Digesting) {
-        state.withLock { state in
-            guard state.digesting == digesting.ticket else { return }
+    func finished(_ digesting: Digesting, at time: Int64) -> NextStep {
+        change { state in
+            guard state.digesting == digesting.ticket else { return .nothing }
             state.digest = digesting.digest
             state.digested += 1
             state.digesting = nil
+            return nextStep(&state, at: time)
         }
     }
 
     /// Gives up the right after the block could not be read.
     func abandon(_ digesting: Digesting) {
-        state.withLock { state in
+        change { state in
             if state.digesting == digesting.ticket { state.digesting = nil }
         }
     }
@@ -268,7 +325,7 @@ final class Upload: Sendable {
 
     /// Ends the upload; the receiver no longer knows its id.
     func forget() {
-        state.withLock { state in
+        change { state in
             state.phase = .gone
             forgetBlocks(&state)
         }
@@ -286,7 +343,7 @@ final class Upload: Sendable {
     /// Forgets all blocks, because the received bytes are not the announced content.
     /// - Returns: The number of bytes that had arrived.
     func reset() -> Int64 {
-        state.withLock { state in
+        change { state in
             let bytes = arrivedBytes(state)
             forgetBlocks(&state)
             state.object = nil
@@ -300,7 +357,7 @@ final class Upload: Sendable {
 
     /// Forgets all blocks at start, as the journal says.
     func restoreReset() {
-        state.withLock { forgetBlocks(&$0) }
+        change { forgetBlocks(&$0) }
     }
 
     private func forgetBlocks(_ state: inout State) {
@@ -309,16 +366,18 @@ final class Upload: Sendable {
         state.digest = RunningDigest(withSHA256: plan.sha256 != nil)
         state.digested = 0
         state.digesting = nil
+        state.held = [:]
     }
 
     /// Drops the upload, unless its assembly is running.
     /// - Returns: Whether it was dropped.
     func drop() -> Bool {
-        state.withLock { state in
+        change { state in
             guard state.phase == .open else { return false }
             state.phase = .gone
             state.receiving = [:]
             state.digesting = nil
+            state.held = [:]
             return true
         }
     }

@@ -85,12 +85,14 @@ struct RestingDrops: Sendable {
         }
         var records = recent.filter { isResting($0) && isWanted($0.state) }
         let stored = storedCounts.filter { isWanted($0.key) && $0.value > 0 }
-        guard let limit = query.limit else {
-            let states = Set(stored.keys)
-            return (records + ((try? ledger.drops(in: states, besides: covered)) ?? []), nil)
+        // Any paths of the backlog will do, but of those that ended, the latest.
+        let others = stored.keys.filter { query.limit == nil || !$0.isFinal }
+        if !others.isEmpty {
+            records += (try? ledger.drops(in: Set(others), atMost: query.limit, besides: covered)) ?? []
         }
+        guard let limit = query.limit else { return (records, nil) }
         var unknown: Set<FileState> = []
-        for (state, count) in stored where limit > 0 {
+        for (state, count) in stored where state.isFinal && limit > 0 {
             if let found = latest(min(limit, count), in: state) { records += found } else { unknown.insert(state) }
         }
         if unknown.isEmpty { return (records, nil) }
@@ -98,10 +100,8 @@ struct RestingDrops: Sendable {
         let most = max(limit, latest.capacity) + covered.count
         let found = (try? ledger.drops(in: unknown, atMost: most)) ?? []
         records += found.filter { !covered.contains($0.path) }
-        let ended = unknown.filter(\.isFinal)
-        if ended.isEmpty { return (records, nil) }
-        let byState = Dictionary(grouping: found.filter(\.state.isFinal), by: \.state)
-        let walked = Dictionary(uniqueKeysWithValues: ended.map { ($0, byState[$0] ?? []) })
+        let byState = Dictionary(grouping: found, by: \.state)
+        let walked = Dictionary(uniqueKeysWithValues: unknown.map { ($0, byState[$0] ?? []) })
         return (records, LatestOutcomes.Walk(walked, atMost: most, before: latest))
     }
 

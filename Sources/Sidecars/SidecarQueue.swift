@@ -6,7 +6,8 @@ import UploadCore
 /// - Final states and removals are due at once, in the order of their arrival.
 /// - Another state is due once it has lasted for ``brief``, and not sooner than ``interval`` after the last write. So a
 ///   file that ends at once gets one write. The first sidecars on an idle agent are due at once.
-/// - While files reach final states, the states before an upload wait: soon most of these files have ended too.
+/// - The states before an upload get a bounded share of all writes, and less while files reach final states: soon most of
+///   these files have ended too.
 struct SidecarQueue: Sendable {
     /// A state that lasts shorter is not written.
     static let brief = Duration.milliseconds(250)
@@ -23,9 +24,10 @@ struct SidecarQueue: Sendable {
     static let mostAtOnce = 8
     static let recovery = Duration.milliseconds(100)
 
-    /// While files end, this many sidecars in line are written per `rush`.
+    /// How many sidecars in line are written per `share`, and how many while files end.
+    static let mostPerShare = 100
     static let mostPerRush = 10
-    static let rush = Duration.milliseconds(100)
+    static let share = Duration.milliseconds(100)
 
     /// With more entries, sidecars in line are due and forgotten at once, so that memory stays bounded.
     static let mostEntries = 10_000
@@ -79,7 +81,7 @@ struct SidecarQueue: Sendable {
     private var credit = (count: mostAtOnce, since: MonotonicTime(nanoseconds: 0))
     /// When the rush ends unless another file reaches a final state.
     private var rushEnd = MonotonicTime(nanoseconds: 0)
-    /// From when sidecars in line may be written in a rush, and how many of the present share have been.
+    /// From when sidecars in line may be written, and how many of the present share have been.
     private var share = (from: MonotonicTime(nanoseconds: 0), count: 0)
     private var stalledUntil = MonotonicTime(nanoseconds: 0)
 
@@ -145,7 +147,7 @@ struct SidecarQueue: Sendable {
         switch rank {
         case .inTurn, .check: MonotonicTime(nanoseconds: 0)
         case .paced: stalledUntil
-        case .inLine: isFull ? stalledUntil : max(stalledUntil, min(rushEnd, share.from))
+        case .inLine: isFull ? stalledUntil : max(stalledUntil, share.from)
         }
     }
 
@@ -174,7 +176,7 @@ struct SidecarQueue: Sendable {
 
     private mutating func useShare(_ now: MonotonicTime) {
         share.count += 1
-        if share.count >= Self.mostPerRush { share = (now + Self.rush, 0) }
+        if share.count >= (now < rushEnd ? Self.mostPerRush : Self.mostPerShare) { share = (now + Self.share, 0) }
     }
 
     private mutating func pop(_ rank: Rank, until limit: MonotonicTime) -> Job? {

@@ -214,8 +214,9 @@ final class SidecarQueueTests {
             _ = jobs(after: .microseconds(index))
         }
         #expect(queue.count <= SidecarQueue.mostEntries + 1)
-        _ = jobs(after: .seconds(10))
-        _ = jobs(after: .seconds(20))
+        // A hundred per share.
+        for share in 0...100 { _ = jobs(after: .seconds(10) + SidecarQueue.share * share) }
+        _ = jobs(after: .seconds(30))
         #expect(queue.count <= SidecarQueue.mostRemembered)
     }
 

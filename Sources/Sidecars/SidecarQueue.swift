@@ -3,11 +3,12 @@ import UploadCore
 
 /// Decides which sidecar is written when. Holds the newest order of each file or source until its turn.
 ///
-/// - Final states and removals are due at once, in the order of their arrival.
+/// - Final states and removals are due at once.
 /// - Another state is due once it has lasted for ``brief``, and not sooner than ``interval`` after the last write. So a
 ///   file that ends at once gets one write. The first sidecars on an idle agent are due at once.
 /// - The states before an upload get a bounded share of all writes, and less while files reach final states: soon most of
 ///   these files have ended too.
+/// - What can't be written is tried again after everything else, so that one read-only directory holds nothing else up.
 struct SidecarQueue: Sendable {
     /// A state that lasts shorter is not written.
     static let brief = Duration.milliseconds(250)
@@ -21,7 +22,7 @@ struct SidecarQueue: Sendable {
     static let slot = Duration.milliseconds(50)
 
     /// How many first sidecars are due at once on an idle agent, and the time after which one more is.
-    static let mostAtOnce = 8
+    static let mostAtOnce = 32
     static let recovery = Duration.milliseconds(100)
 
     /// How many sidecars in line are written per `share`, and how many while files end.
@@ -29,7 +30,8 @@ struct SidecarQueue: Sendable {
     static let mostPerRush = 10
     static let share = Duration.milliseconds(100)
 
-    /// With more entries, sidecars in line are due and forgotten at once, so that memory stays bounded.
+    /// With more entries, sidecars in line are due and forgotten at once, so that memory stays bounded. Repairs and
+    /// failed writes do not count.
     static let mostEntries = 10_000
     /// With more entries, written sidecars are forgotten after ``interval``. A repeated report is then written again.
     static let mostRemembered = 1_000
@@ -52,6 +54,8 @@ struct SidecarQueue: Sendable {
         case paced
         /// States before the upload. In a rush, these are by far the most.
         case inLine
+        /// Failed writes.
+        case again
         /// Repairs.
         case check
     }
@@ -73,9 +77,13 @@ struct SidecarQueue: Sendable {
         var written: Int?
         /// Whether the last order is being carried out.
         var isInHand = false
+
+        /// Whether the entry is not one of those that `mostEntries` bounds.
+        var isExtra: Bool { order != nil && (rank == .again || rank == .check) }
     }
 
     private var entries: [SidecarSubject: Entry] = [:]
+    private var extraCount = 0
     private var slots = [DueSlots](repeating: DueSlots(), count: Rank.allCases.count)
     /// How many first sidecars are due at once, and since when that number holds.
     private var credit = (count: mostAtOnce, since: MonotonicTime(nanoseconds: 0))
@@ -97,7 +105,7 @@ struct SidecarQueue: Sendable {
         let former = entry.order
         if case .discard = order, case .write = former { return }
         entry.order = order
-        defer { entries[subject] = entry }
+        defer { store(entry, for: subject) }
         // A newer order keeps the turn of an older one.
         if former != nil, entry.rank == .inTurn { return }
         switch order {
@@ -129,7 +137,11 @@ struct SidecarQueue: Sendable {
     private mutating func takeCredit(_ now: MonotonicTime) -> Bool {
         let regained = now.nanoseconds.subtractingReportingOverflow(credit.since.nanoseconds)
         let count = regained.overflow ? 0 : regained.partialValue / UInt64(Self.recovery.wholeNanoseconds)
-        if count > 0 { credit = (min(credit.count + Int(clamping: count), Self.mostAtOnce), now) }
+        if credit.count + Int(clamping: count) >= Self.mostAtOnce {
+            credit = (Self.mostAtOnce, now)
+        } else {
+            credit = (credit.count + Int(count), credit.since + Self.recovery * Int(count))
+        }
         guard credit.count > 0 else { return false }
         credit.count -= 1
         return true
@@ -145,13 +157,13 @@ struct SidecarQueue: Sendable {
     /// From when orders of a rank may be carried out.
     private func opening(of rank: Rank) -> MonotonicTime {
         switch rank {
-        case .inTurn, .check: MonotonicTime(nanoseconds: 0)
-        case .paced: stalledUntil
-        case .inLine: isFull ? stalledUntil : max(stalledUntil, share.from)
+        case .inTurn, .paced, .check: MonotonicTime(nanoseconds: 0)
+        case .inLine: isFull ? MonotonicTime(nanoseconds: 0) : share.from
+        case .again: stalledUntil
         }
     }
 
-    private var isFull: Bool { entries.count > Self.mostEntries }
+    private var isFull: Bool { entries.count - extraCount > Self.mostEntries }
 
     /// Removes and returns the next order that is due.
     mutating func next(now: MonotonicTime) -> Job? {
@@ -184,18 +196,18 @@ struct SidecarQueue: Sendable {
             // The order may have been scheduled anew since.
             guard var entry = entries[subject], entry.due == time, entry.rank == rank else { continue }
             guard let order = entry.order else {
-                if !entry.isInHand { entries[subject] = nil }
+                if !entry.isInHand { store(nil, for: subject) }
                 continue
             }
             let job = Job(
                 subject: subject, order: order, written: entry.written, replaces: entry.shown != nil)
             switch order {
-            case .remove, .discard: entries[subject] = nil
+            case .remove, .discard: store(nil, for: subject)
             case .write, .repair:
                 entry.order = nil
                 entry.due = .never
                 entry.isInHand = true
-                entries[subject] = entry
+                store(entry, for: subject)
             }
             return job
         }
@@ -215,17 +227,17 @@ struct SidecarQueue: Sendable {
         if case .file = sidecar, sidecar.state.isFinal {
             entry.shown = nil
             entry.written = nil
-            return entries[subject] = entry.order == nil ? nil : entry
+            return store(entry.order == nil ? nil : entry, for: subject)
         }
         entry.shown = sidecar.state
         entry.written = digest
         entry.earliest = now + Self.interval
         delay(subject, &entry)
-        if entry.order == nil, isFull { return entries[subject] = nil }
+        if entry.order == nil, isFull { return store(nil, for: subject) }
         if entry.order == nil, entries.count > Self.mostRemembered {
             schedule(subject, &entry, .paced, at: entry.earliest.nextSlot)
         }
-        entries[subject] = entry
+        store(entry, for: subject)
     }
 
     /// Records a failed write. The sidecar is due again after a delay, unless a newer order has arrived.
@@ -236,11 +248,11 @@ struct SidecarQueue: Sendable {
         entry.earliest = now + Self.retry
         if entry.order == nil {
             entry.order = .write(sidecar)
-            schedule(subject, &entry, .paced, at: entry.earliest.nextSlot)
+            schedule(subject, &entry, .again, at: entry.earliest.nextSlot)
         } else {
             delay(subject, &entry)
         }
-        entries[subject] = entry
+        store(entry, for: subject)
     }
 
     /// Delays a report that arrived during the last write.
@@ -251,7 +263,13 @@ struct SidecarQueue: Sendable {
         schedule(subject, &entry, entry.rank, at: entry.earliest.nextSlot)
     }
 
-    /// Holds back all writes but final states, because the last writes have failed.
+    private mutating func store(_ entry: Entry?, for subject: SidecarSubject) {
+        if entries[subject]?.isExtra == true { extraCount -= 1 }
+        if entry?.isExtra == true { extraCount += 1 }
+        entries[subject] = entry
+    }
+
+    /// Holds failed writes back for a while, because the last ones failed again.
     mutating func stall(now: MonotonicTime) { stalledUntil = now + Self.retry }
 }
 

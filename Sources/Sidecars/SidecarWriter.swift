@@ -21,6 +21,8 @@ package actor SidecarWriter {
         var queue = SidecarQueue()
         /// When the thread looks at the queue next.
         var wakesAt = MonotonicTime(nanoseconds: .max)
+        /// The number of outboxes before the present one.
+        var outbox = 0
     }
 
     private let thread = SerialThread(name: "sidecars")
@@ -36,6 +38,8 @@ package actor SidecarWriter {
     private var alarm = Alarm()
     private var directories: [RelativePath: Directory] = [:]
     private var names: [SidecarSubject: [UInt8]] = [:]
+    /// The outbox of `directories`, `names` and `unwritten`.
+    private var outbox = 0
     private var failures = 0
     /// Subjects whose last write failed.
     private var unwritten: Set<SidecarSubject> = []
@@ -122,18 +126,17 @@ package actor SidecarWriter {
 
     /// Drops all waiting writes, because the outbox is another directory.
     package nonisolated func forgetPending() {
-        waiting.withLock { $0.queue = SidecarQueue() }
-        thread.run {
-            self.assumeIsolated { writer in
-                writer.names = [:]
-                writer.unwritten = []
-            }
+        waiting.withLock { waiting in
+            waiting.queue = SidecarQueue()
+            waiting.outbox += 1
         }
     }
 
     /// Writes everything that waits. Used before the agent ends.
     package func flush() {
-        for job in waiting.withLock({ $0.queue.takeAll() }) { perform(job) }
+        let (jobs, outbox) = waiting.withLock { ($0.queue.takeAll(), $0.outbox) }
+        enter(outbox)
+        for job in jobs { perform(job) }
         // Sets the alarm for failed writes.
         work()
     }
@@ -154,16 +157,26 @@ package actor SidecarWriter {
     /// Returns the next order that is due. If there is none, sets the alarm.
     private func nextJob() -> SidecarQueue.Job? {
         let now = clock.now.monotonic
-        let (job, deadline) = waiting.withLock { waiting in
+        let (job, deadline, outbox) = waiting.withLock { waiting in
             let job = waiting.queue.next(now: now)
             let deadline = job == nil ? waiting.queue.nextDeadline : now
             waiting.wakesAt = deadline ?? MonotonicTime(nanoseconds: .max)
-            return (job, deadline)
+            return (job, deadline, waiting.outbox)
         }
+        enter(outbox)
         if job == nil, let deadline {
             alarm.set(for: deadline, now: now) { [weak self] in await self?.ring() }
         }
         return job
+    }
+
+    /// Lets go of what belongs to a former outbox.
+    private func enter(_ outbox: Int) {
+        guard outbox != self.outbox else { return }
+        self.outbox = outbox
+        directories = [:]
+        names = [:]
+        unwritten = []
     }
 
     private func ring() {

@@ -154,16 +154,33 @@ final class SidecarQueueTests {
         #expect(jobs(after: .seconds(4)) == ["done"])
     }
 
-    @Test("holds back all but final states after many failures")
+    @Test("tries failed writes again after all others, and holds them back while they fail")
     func stalled() throws {
-        show(.seen(path, .uploading))
-        queue.stall(now: start)
-        add(.seen(path, .waiting), after: .zero)
-        let other = try #require(RelativePath("b.jpg"))
-        add(.seen(other, .done), after: .zero)
-        #expect(jobs(after: .seconds(2)) == ["done"])
-        #expect(queue.nextDeadline == start + SidecarQueue.retry)
-        #expect(jobs(after: .seconds(3)) == ["waiting"])
+        let bad = try (0..<40).map(numbered)
+        for path in bad { add(.seen(path, .queued), after: .zero) }
+        fail(after: .seconds(1), atMost: 100)
+        #expect(jobs(after: .seconds(3)) == [])
+        add(.seen(path, .uploading), after: .seconds(4))
+        #expect(queue.next(now: start + .seconds(5))?.subject == .file(path), "the others are overdue")
+        fail(after: .seconds(5), atMost: 16)
+        queue.stall(now: start + .seconds(5))
+        add(.seen(path, .done), after: .seconds(5))
+        add(.seen(try numbered(99), .queued), after: .seconds(5))
+        #expect(jobs(after: .seconds(7)).sorted() == ["done", "queued"])
+        #expect(queue.nextDeadline == start + .seconds(8))
+        #expect(jobs(after: .seconds(8)).count == 40)
+    }
+
+    @Test("repairs and failed writes leave the pacing of all others as it is")
+    func extra() throws {
+        useUpCredit()
+        for index in 0...SidecarQueue.mostEntries {
+            let path = try numbered(index)
+            queue.add(.repair(.file(.seen(path, .done))), for: .file(path), now: start)
+        }
+        add(.seen(path, .queued), after: .zero)
+        #expect(queue.next(now: start).map(\.subject) != .file(path))
+        #expect(queue.next(now: start + .milliseconds(250)).map(\.subject) == .file(path))
     }
 
     @Test("forgets what is being written when everything is dropped")
@@ -248,6 +265,14 @@ final class SidecarQueueTests {
             }
         }
         return names
+    }
+
+    /// Fails the writes that are due at this time.
+    private func fail(after time: Duration, atMost limit: Int) {
+        for _ in 0..<limit {
+            guard case .write(let sidecar)? = queue.next(now: start + time)?.order else { return }
+            queue.failed(sidecar, now: start + time)
+        }
     }
 
     private func add(_ report: FileReport, after time: Duration) {

@@ -22,8 +22,19 @@ package struct FileSelection: Sendable {
     }
 
     /// The ids of the entries that ended last. RFC 3339 times in UTC and of equal length sort as text.
-    private static func latest(_ entries: [any SubjectEntry], _ count: Int) -> Set<String> {
+    fileprivate static func latest(_ entries: [any SubjectEntry], _ count: Int) -> Set<String> {
         let byTime = entries.map { ($0.finished_at ?? $0.accepted_at, $0.id) }.sorted { $0 > $1 }
         return Set(byTime.prefix(count).map(\.1))
+    }
+}
+
+extension [FileEntry] {
+    /// Returns at most so many files of each state, in their original order: of final states, those that ended last.
+    package func latest(_ limit: Int) -> [FileEntry] {
+        let kept = Dictionary(grouping: self, by: \.state).values.map { files in
+            files[0].isFinal ? FileSelection.latest(files, limit) : Set(files.prefix(limit).map(\.id))
+        }
+        let ids = kept.reduce(into: Set<String>()) { $0.formUnion($1) }
+        return filter { ids.contains($0.id) }
     }
 }

@@ -11,7 +11,7 @@ struct Snapshot {
     /// Problems that need attention, one line each.
     let problems: [String]
     /// The files, ordered by path.
-    let files: [FileEntry]
+    var files: [FileEntry]
     /// Every source, ordered by directory.
     let sources: [SourceEntry]
     /// Number of all files by state; nil if `files` has them all.
@@ -21,7 +21,7 @@ struct Snapshot {
     ///
     /// - Parameters:
     ///   - words: The files and sources to return; empty for all.
-    ///   - limit: Without words, the maximum number of files of each state; nil for all.
+    ///   - limit: The maximum number of files of each state; nil for all.
     /// - Throws: `CommandFailure.noSuchFile` for a word that names nothing the agent knows.
     static func take(named words: [String], atMost limit: Int?, _ link: AgentLink) async throws -> Snapshot {
         do {
@@ -29,7 +29,7 @@ struct Snapshot {
         } catch ControlError.notRunning {
             let (files, sources) = try OfflineFiles.entries(configuration: link.configuration)
             return try Snapshot(isRunning: false, problems: [], files: files, sources: sources)
-                .part(named: words, link)
+                .part(named: words, link).cut(atMost: limit)
         }
     }
 
@@ -41,7 +41,7 @@ struct Snapshot {
         guard words.isEmpty else {
             var finder = TargetFinder(link)
             let (files, sources) = try await finder.entries(named: words)
-            return Snapshot(isRunning: true, problems: problems, files: files, sources: sources)
+            return Snapshot(isRunning: true, problems: problems, files: files, sources: sources).cut(atMost: limit)
         }
         let list: EntryList<FileEntry> = try await link.client.entries(ListQuery(atMost: limit))
         return Snapshot(
@@ -72,6 +72,15 @@ struct Snapshot {
             isRunning: isRunning, problems: problems,
             files: files.filter { file in isNamed(file.relativePath) || below.contains(where: file.isWithin) },
             sources: sources.filter { isNamed($0.relativePath) })
+    }
+
+    /// Returns at most so many files of each state, with the number of all files.
+    private func cut(atMost limit: Int?) -> Snapshot {
+        guard let limit else { return self }
+        var part = self
+        part.counts = FilesSummary(files).counts
+        part.files = files.latest(limit)
+        return part
     }
 
     /// The output of `--json`.

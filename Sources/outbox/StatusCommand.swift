@@ -9,8 +9,8 @@ struct StatusCommand: AsyncParsableCommand {
         discussion: """
             Prints a line for each file (state, progress, size, speed, remaining time or next attempt, path, error \
             code) and a summary. The files of a post (a directory with a source.toml) stand below the post's own line. \
-            On a terminal only the last ten finished files are shown, elsewhere at most 1000 files of each state, unless \
-            you give --all.
+            On a terminal only the last ten finished files are shown, and at most 100 files of each other state, unless you \
+            give --all.
 
             A PATH is looked for in the current directory, then in the outbox, and may be a directory. A KEY is the 32 \
             hexadecimal digits of a content. While no agent runs, the command reads the ledger.
@@ -70,11 +70,10 @@ struct StatusCommand: AsyncParsableCommand {
         try Output.standard.write(lines: lines + [summary.line(look)])
     }
 
-    /// The maximum number of files of each state to request. Nobody reads a million lines.
+    /// The maximum number of files of each state to show. Nobody reads a million lines, but a program may count them.
     private func limit(_ look: ConsoleLook) -> Int? {
         if let limit { return limit }
-        if all || json { return nil }
-        return look.isLive ? 100 : 1000
+        return look.isLive && !all && !json && names.isEmpty ? 100 : nil
     }
 
     func validate() throws {

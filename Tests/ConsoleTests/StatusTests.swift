@@ -180,4 +180,17 @@ struct StatusTests {
         #expect(selection.leftOut == 1)
         #expect(FileSelection(of: files, ended: .max).leftOut == 0)
     }
+
+    @Test("a limit keeps so many files of each state, of finished files the latest")
+    func limit() throws {
+        let files = [
+            try entry("a", "done", finishedAt: "2026-11-21T09:30:01.000Z"),
+            try entry("b", "done", finishedAt: "2026-11-21T09:30:03.000Z"),
+            try entry("c", "done", finishedAt: "2026-11-21T09:30:02.000Z"), try entry("d", "queued"),
+            try entry("e", "queued"), try entry("f", "queued"), try entry("g", "waiting"),
+        ]
+        #expect(files.latest(2).map(\.path) == ["b", "c", "d", "e", "g"])
+        #expect(files.latest(0) == [])
+        #expect(files.latest(9) == files)
+    }
 }

@@ -181,6 +181,32 @@ struct StatusAndWaitTests {
         #expect(watch.standardOutput.hasPrefix("rejected words.jpg: neither a picture nor a video"))
     }
 
+    @Test("status in a pipe has a line for each file, and --limit shortens every list")
+    func limits() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        let count = 1002
+        for index in 0..<count { try agent.drop("trip/\(index).jpg", Array("words".utf8)) }
+        try await agent.start()
+        try await Poll.until("all files to be rejected", every: .milliseconds(200), lastState: { agent.log }) {
+            try await agent.command("status", "--limit", "0").standardOutput.hasPrefix(
+                "(\(count) more finished; --all shows them)\n\(count) rejected")
+        }
+
+        let whole = try await agent.command("status").standardOutput
+        #expect(whole.split(separator: "\n").count { $0.contains(".jpg") } == count)
+        func expectTwo(_ output: Program.Output) {
+            let lines = output.standardOutput.split(separator: "\n")
+            #expect(lines.count { $0.contains(".jpg") } == 2, "\(output)")
+            #expect(lines.contains("(\(count - 2) more finished; --all shows them)"), "\(output)")
+            #expect(lines.last == "\(count) rejected", "\(output)")
+        }
+        expectTwo(try await agent.command("status", "--limit", "2"))
+        expectTwo(try await agent.command("status", "trip", "--limit", "2"))
+        try await agent.stop()
+        expectTwo(try await agent.command("status", "--limit", "2"))
+    }
+
     @Test("status of a directory lists the files that were moved out of it")
     func movedDirectory() async throws {
         let server = try FaultServer()

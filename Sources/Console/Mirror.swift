@@ -21,10 +21,19 @@ package struct Mirror<Entry: SubjectEntry>: Sendable {
 
     /// Replaces all entries that are not final.
     ///
-    /// - Returns: Ids of entries that were not final before and are missing now: they ended or were removed.
-    package mutating func replaceActive(_ entries: [Entry]) -> [String] {
+    /// Forgets entries that may be missing only because the list is cut.
+    ///
+    /// - Parameter cutStates: The states of which the list leaves out entries.
+    /// - Returns: Ids of other entries that were not final before and are missing now. They ended, were removed, or are
+    ///   in a cut state now.
+    package mutating func replaceActive(_ entries: [Entry], cutStates: Set<String> = []) -> [String] {
         let now = Set(entries.map(\.id))
-        let vanished = activeIDs.subtracting(now)
+        var vanished = activeIDs.subtracting(now)
+        for id in vanished {
+            guard let entry = byID[id], cutStates.contains(entry.state) else { continue }
+            byID[id] = nil
+            vanished.remove(id)
+        }
         for entry in entries { byID[entry.id] = entry }
         activeIDs = now
         return vanished.sorted()

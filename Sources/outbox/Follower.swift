@@ -10,7 +10,8 @@ struct Follower<Entry: SubjectEntry> {
     struct News {
         /// Entries that ended.
         var ended: [Entry] = []
-        /// Number of further entries that ended or vanished, and were not requested individually.
+        /// Number of further entries that ended, and were not requested individually. If the agent listed all active
+        /// entries, includes those that vanished.
         var uncounted = 0
     }
 
@@ -20,8 +21,11 @@ struct Follower<Entry: SubjectEntry> {
     private(set) var mirror = Mirror<Entry>()
     /// Number of all files by state at the last question with a limit; nil if the last question had none.
     private(set) var counts: [String: Int]?
+    /// The states of which the last answer left out active files.
+    private var cutStates: Set<String> = []
     /// Whether the last answer left out active files.
-    private(set) var isCut = false
+    var isCut: Bool { !cutStates.isEmpty }
+    private var finished = FinishedCount()
 
     /// - Parameters:
     ///   - mostQuestions: Maximum number of ended entries to request individually after one poll.
@@ -41,22 +45,22 @@ struct Follower<Entry: SubjectEntry> {
             note(list)
             return mirror.replaceAll(list.entries)
         }
-        let active = try await active(atMost: limit)
+        let active = try await active(atMost: limit).entries
         let final = (states ?? Set(Entry.State.allCases)).filter(\.isFinal)
         let rest: EntryList<Entry> = try await client.entries(ListQuery(states: final, below: directory))
         mirror.replaceAll(active + rest.entries)
     }
 
-    private mutating func active(atMost limit: Int?) async throws(ControlError) -> [Entry] {
+    private mutating func active(atMost limit: Int?) async throws(ControlError) -> EntryList<Entry> {
         let list: EntryList<Entry> = try await client.entries(
             ListQuery(states: Mirror<Entry>.activeStates, below: directory, atMost: limit))
         note(list)
-        return list.entries
+        return list
     }
 
     private mutating func note(_ list: EntryList<Entry>) {
         counts = list.counts
-        isCut = list.isCut
+        cutStates = list.cutStates
     }
 
     /// Returns the number of entries in a state.
@@ -73,7 +77,9 @@ struct Follower<Entry: SubjectEntry> {
     ///
     /// - Parameter limit: Maximum number of active entries of each state; nil for all.
     mutating func readActive(atMost limit: Int? = nil) async throws(ControlError) -> News {
-        let vanished = mirror.replaceActive(try await active(atMost: limit))
+        let wasCut = isCut
+        let list = try await active(atMost: limit)
+        let vanished = mirror.replaceActive(list.entries, cutStates: cutStates)
         var news = News()
         for id in vanished.prefix(mostQuestions) {
             let entry: Entry? = try await client.entry(id: id)
@@ -82,6 +88,10 @@ struct Follower<Entry: SubjectEntry> {
         }
         for id in vanished.dropFirst(mostQuestions) { mirror.replace(id, with: nil) }
         news.uncounted = max(0, vanished.count - mostQuestions)
+        if let count = list.finalCount {
+            let further = finished.further(count, besides: news.ended.count)
+            if wasCut || isCut { news.uncounted = further }
+        }
         return news
     }
 }

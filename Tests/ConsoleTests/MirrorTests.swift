@@ -26,6 +26,28 @@ struct MirrorTests {
         #expect(mirror.replaceActive([]) == [])
     }
 
+    @Test("a file that may be missing only because the list is cut has not vanished")
+    func cut() throws {
+        var mirror = Mirror<FileEntry>()
+        _ = mirror.replaceActive([try entry("a", "queued"), try entry("b", "uploading"), try entry("c", "queued")])
+        #expect(mirror.replaceActive([try entry("c", "queued")], cutStates: ["queued"]) == ["id of b"])
+        // The upload of b was interrupted: b is queued again, and not listed.
+        mirror.replace("id of b", with: try entry("b", "queued"))
+        #expect(mirror.replaceActive([try entry("c", "queued")], cutStates: ["queued"]) == [])
+        #expect(mirror.entries.map(\.path) == ["c"])
+        #expect(mirror.replaceActive([]) == ["id of c"])
+    }
+
+    @Test("the number of finished files comes from the agent's counts, without files that were read")
+    func finishedCount() {
+        var finished = FinishedCount()
+        // All final files, those read after the count, and the further ones.
+        let polls = [(500, 0, 0), (500, 0, 0), (530, 10, 20), (530, 3, 0), (533, 0, 0), (400, 0, 0), (401, 0, 1)]
+        for (index, (count, read, further)) in polls.enumerated() {
+            #expect(finished.further(count, besides: read) == further, "poll \(index)")
+        }
+    }
+
     @Test("a whole list replaces all entries")
     func all() throws {
         var mirror = Mirror<FileEntry>()

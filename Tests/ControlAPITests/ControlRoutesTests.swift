@@ -53,6 +53,8 @@ struct ControlRoutesTests {
         #expect(list.entries.map(\.path) == ["a.jpg", "b.jpg"])
         #expect(list.counts == ["done": 1, "queued": 2])
         #expect(list.isCut)
+        #expect(list.cutStates == ["queued"])
+        #expect(list.finalCount == 1)
         #expect(!EntryList<FileEntry>(entries: list.entries).isCut)
         #expect(!EntryList<FileEntry>(entries: list.entries, counts: ["done": 5, "queued": 1]).isCut)
     }

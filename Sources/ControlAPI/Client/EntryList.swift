@@ -25,10 +25,21 @@ package struct EntryList<Entry: SubjectEntry>: Decodable, Sendable {
         counts = try members.decodeIfPresent([String: Int].self, forKey: Member("counts"))
     }
 
+    /// The states that are not final and have more files than the agent listed.
+    package var cutStates: Set<String> {
+        guard let counts else { return [] }
+        let listed = entries.reduce(into: [String: Int]()) { $0[$1.state, default: 0] += 1 }
+        return Set(
+            counts.filter { state, count in
+                Entry.State(word: state)?.isFinal == false && count > listed[state] ?? 0
+            }.keys)
+    }
+
     /// Whether the agent knows more files of states that are not final than it listed.
-    package var isCut: Bool {
-        guard let counts else { return false }
-        let active = counts.reduce(0) { $0 + (Entry.State(word: $1.key)?.isFinal == false ? $1.value : 0) }
-        return active > entries.count { Entry.State(word: $0.state)?.isFinal == false }
+    package var isCut: Bool { !cutStates.isEmpty }
+
+    /// The number of all files in final states, whether listed or not; nil if the question had no limit.
+    package var finalCount: Int? {
+        counts?.reduce(0) { $0 + (Entry.State(word: $1.key)?.isFinal == true ? $1.value : 0) }
     }
 }

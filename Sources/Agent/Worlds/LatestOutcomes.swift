@@ -20,19 +20,9 @@ struct LatestOutcomes: Sendable {
         }
     }
 
-    private struct Candidate {
-        var path: RelativePath
-        /// When the path ended, in milliseconds since 1970.
-        var end: Int64
-
-        init(_ record: DropRecord) {
-            path = record.path
-            end = record.finishedAt?.milliseconds ?? .min
-        }
-    }
-
     private struct Candidates {
-        var list: [Candidate] = []
+        /// The latest end of each path, in milliseconds since 1970.
+        var ends: [RelativePath: Int64] = [:]
         /// All candidates ended at this time or later.
         var bar = Int64.min
         var isWalked = false
@@ -40,14 +30,14 @@ struct LatestOutcomes: Sendable {
         /// Adds a candidate, and removes the earliest if there are twice as many as necessary.
         ///
         /// - Returns: whether a path is missed: this one or another.
-        mutating func add(_ candidate: Candidate, capacity: Int) -> Bool {
-            if candidate.end < bar { return true }
-            list.append(candidate)
-            if list.count / 2 < capacity { return false }
-            // A path may be there several times, with different ends.
-            list.sort { $0.end > $1.end }
-            bar = list[capacity].end
-            list.removeLast(list.count - capacity)
+        mutating func add(_ record: DropRecord, capacity: Int) -> Bool {
+            let end = LatestOutcomes.end(of: record)
+            if end < bar { return true }
+            ends[record.path] = max(end, ends[record.path] ?? .min)
+            if ends.count / 2 < capacity { return false }
+            let ordered = ends.sorted { $0.value > $1.value }
+            bar = ordered[capacity].value
+            for (path, _) in ordered[capacity...] { ends[path] = nil }
             return true
         }
     }
@@ -63,7 +53,7 @@ struct LatestOutcomes: Sendable {
     /// Adds a path that ended. Ignores other paths.
     mutating func note(_ record: DropRecord) {
         guard record.state.isFinal, !record.isTrace else { return }
-        if states[record.state, default: Candidates()].add(Candidate(record), capacity: capacity) { missed += 1 }
+        if states[record.state, default: Candidates()].add(record, capacity: capacity) { missed += 1 }
     }
 
     /// Adds what a walk found. Ignores the walk if paths were missed since it began.
@@ -71,10 +61,10 @@ struct LatestOutcomes: Sendable {
         guard walk.missed == missed else { return }
         for (state, records) in walk.found {
             var candidates = states[state] ?? Candidates()
-            let ends = records.map { Candidate($0).end }
+            let ends = records.map(Self.end(of:))
             candidates.bar = records.count < walk.limit ? .min : ends.min() ?? .min
             candidates.isWalked = true
-            for record in records where candidates.add(Candidate(record), capacity: capacity) { missed += 1 }
+            for record in records where candidates.add(record, capacity: capacity) { missed += 1 }
             states[state] = candidates
         }
     }
@@ -82,6 +72,8 @@ struct LatestOutcomes: Sendable {
     /// Returns the candidates of a final state, each once; `nil` if a walk must come first.
     func paths(in state: FileState) -> Set<RelativePath>? {
         guard let candidates = states[state], candidates.isWalked else { return nil }
-        return Set(candidates.list.map(\.path))
+        return Set(candidates.ends.keys)
     }
+
+    private static func end(of record: DropRecord) -> Int64 { record.finishedAt?.milliseconds ?? .min }
 }

@@ -94,7 +94,7 @@ struct RunningAgent: Service {
         let watch = try Self.makeWatch(configuration, outbox, uploader: uploader, ledger: ledger)
         self.watch = watch
         backend = AgentBackend(
-            uploader: uploader, ledger: ledger, reader: uploader.reader, session: session, events: events,
+            uploader: uploader, ledger: ledger, session: session, events: events,
             watchCounters: { watch.counters }, clock: clock, logger: logger)
         network = try Self.makeNetworkWatch(
             uploader: uploader, transport: transport, pictures: pictures, logger: logger)

@@ -15,7 +15,7 @@ final class AgentBackend: ControlBackend, SourceBackend {
     private let uploader: Uploader
     private let ledger: Ledger
     /// Reads the ended paths, of which there may be a million.
-    private let reader: SerialThread
+    private let reader = SerialThread(name: "ledger-reader")
     private let session: SessionKeeper
     private let watchCounters: @Sendable () -> WatchCounters
     private let clock: any Clocks
@@ -23,16 +23,13 @@ final class AgentBackend: ControlBackend, SourceBackend {
 
     /// Creates a backend.
     ///
-    /// - Parameters:
-    ///   - reader: the thread for reading many paths from the ledger.
-    ///   - watchCounters: what the watch has done so far.
+    /// - Parameter watchCounters: what the watch has done so far.
     init(
-        uploader: Uploader, ledger: Ledger, reader: SerialThread, session: SessionKeeper, events: EventHub,
+        uploader: Uploader, ledger: Ledger, session: SessionKeeper, events: EventHub,
         watchCounters: @escaping @Sendable () -> WatchCounters, clock: any Clocks, logger: Logger
     ) {
         self.uploader = uploader
         self.ledger = ledger
-        self.reader = reader
         self.session = session
         self.events = events
         self.watchCounters = watchCounters
@@ -72,13 +69,14 @@ final class AgentBackend: ControlBackend, SourceBackend {
         }
         return await onReader { [uploader] in
             var listing = Listing(reports: active.filter { $0.path.isWithin(query.directory) })
-            let (ended, walk) = resting.reports(query, context)
+            let stored = query.directory == .root ? resting.storedCounts : nil
+            let (ended, walk) = resting.reports(query, context, stored: stored)
             if let walk { uploader.run { $0.core.unsaved.latest.add(walk) } }
             listing.reports += ended
             if query.limit != nil {
                 listing.counts =
                     query.directory == .root
-                    ? resting.counts().merging(active.counts) { $0 + $1 } : listing.reports.counts
+                    ? resting.counts(stored: stored).merging(active.counts) { $0 + $1 } : listing.reports.counts
             }
             listing.cut(to: query)
             listing.nameSources(posts)

@@ -21,8 +21,8 @@ actor Uploader {
     static let window = 4096
 
     let parts: Parts
-    /// Thread that walks through the ledger for queries.
-    nonisolated let reader = SerialThread(name: "ledger-reader")
+    /// Thread that lists directories. May be busy for long.
+    nonisolated let reader = SerialThread(name: "outbox-search")
     /// The state of paths, posts and uploads.
     var core: AgentCore
     private(set) lazy var runner = StepRunner(parts, reader: reader, isEnding: { [unowned self] in hasStopped }) {

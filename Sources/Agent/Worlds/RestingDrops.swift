@@ -47,17 +47,19 @@ struct RestingDrops: Sendable {
     }
 
     /// Counts the paths by state. Asks the ledger for its counts, and for each path whose stored record is out of date.
-    func counts() -> [FileState: Int] {
+    ///
+    /// - Parameter stored: `storedCounts`, if the caller has it.
+    func counts(stored: [FileState: Int]? = nil) -> [FileState: Int] {
         var counts: [FileState: Int] = [:]
         for record in recent where isResting(record) { counts[record.state, default: 0] += 1 }
-        counts.merge(storedCounts) { $0 + $1 }
+        counts.merge(stored ?? storedCounts) { $0 + $1 }
         var shown: [FileState: Int] = [:]
         for (state, number) in counts { if let state = shownState(state) { shown[state, default: 0] += number } }
         return shown
     }
 
     /// The ledger's number of paths in each stored state, without those whose stored records are out of date.
-    private var storedCounts: [FileState: Int] { (try? ledger.counts(besides: covered)) ?? [:] }
+    var storedCounts: [FileState: Int] { (try? ledger.counts(besides: covered)) ?? [:] }
 
     /// Returns reports of the paths that a client asks for, in no particular order. Reads no record of another state, or
     /// none outside of the directory.
@@ -65,12 +67,13 @@ struct RestingDrops: Sendable {
     /// A query of a directory returns the reports of all paths there, also of other states and beyond the limit. A query
     /// of everything may return more reports than the limit.
     ///
+    /// - Parameter stored: `storedCounts`, if the caller has it.
     /// - Returns: the reports, and the walk over the ledger that was necessary.
     func reports(
-        _ query: ListQuery<FileState>, _ context: ReportContext
+        _ query: ListQuery<FileState>, _ context: ReportContext, stored: [FileState: Int]? = nil
     ) -> (reports: [FileReport], walk: LatestOutcomes.Walk?) {
         let (records, walk) =
-            query.directory == .root ? records(query) : (records(within: query.directory), nil)
+            query.directory == .root ? records(query, stored ?? storedCounts) : (records(within: query.directory), nil)
         let reports = records.map { record in
             var report = context.report(record)
             if !record.state.isFinal, let backlog { context.describe(backlog, in: &report) }
@@ -79,7 +82,9 @@ struct RestingDrops: Sendable {
         return (reports, walk)
     }
 
-    private func records(_ query: ListQuery<FileState>) -> ([DropRecord], LatestOutcomes.Walk?) {
+    private func records(
+        _ query: ListQuery<FileState>, _ storedCounts: [FileState: Int]
+    ) -> ([DropRecord], LatestOutcomes.Walk?) {
         let isWanted = { (stored: FileState) in
             shownState(stored).map { query.states?.contains($0) ?? true } ?? false
         }

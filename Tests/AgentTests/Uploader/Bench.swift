@@ -75,7 +75,7 @@ final class Bench: Sendable {
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
         uploader = Uploader(parts: parts, limits: limits, seed: 1, window: window)
         backend = AgentBackend(
-            uploader: uploader, ledger: ledger, reader: uploader.reader, session: parts.session, events: parts.events,
+            uploader: uploader, ledger: ledger, session: parts.session, events: parts.events,
             watchCounters: { WatchCounters() }, clock: clock, logger: logger)
         try await uploader.start(reconsider: { [weak self] in self?.reconsider($0) })
     }

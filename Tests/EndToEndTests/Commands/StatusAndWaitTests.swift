@@ -207,6 +207,32 @@ struct StatusAndWaitTests {
         expectTwo(try await agent.command("status", "--limit", "2"))
     }
 
+    @Test("status --watch tells no file as finished that others push out of its list")
+    func pushedOut() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        try await agent.start()
+        #expect(try await agent.command("pause", "--all").code == 0)
+        func dropped(_ names: [String], sum: Int) async throws {
+            for name in names { try agent.drop(name, .jpeg, size: 300) }
+            try await Poll.until("\(sum) paused files", every: .milliseconds(200), lastState: { agent.log }) {
+                try await agent.command("status", "--limit", "0").standardOutput.contains("\n\(sum) paused")
+            }
+        }
+        try await dropped((0..<1000).map { "m\($0).jpg" }, sum: 1000)
+        let watch = try Program(
+            "outbox", ["status", "--watch", "--config", agent.config], environment: agent.environment,
+            directory: agent.outbox, outputPrefix: agent.directory.path("watch"))
+        try await Poll.until("a line", lastState: { watch.errorTail() }) { watch.standardOutput.contains("m1.jpg") }
+        try await dropped((0..<60).map { "a\($0).jpg" }, sum: 1060)
+        try agent.drop("0.jpg", .jpeg, size: 300)
+        try await Poll.until("the last file", lastState: { watch.errorTail() }) {
+            watch.standardOutput.contains(" 0.jpg")
+        }
+        watch.kill(SIGINT)
+        try await watch.wait()
+        #expect(!watch.standardOutput.contains("more finished"))
+    }
+
     @Test("status of a directory lists the files that were moved out of it")
     func movedDirectory() async throws {
         let server = try FaultServer()

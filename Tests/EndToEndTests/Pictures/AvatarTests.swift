@@ -136,9 +136,13 @@ struct AvatarTests {
         try Data("\(server.url)/one.png\n".utf8).write(to: list)
         try await agent.start()
         let host = "\(avatars)/127.0.0.1_\(server.port)"
-        try await Poll.until("the first") { FileManager.default.fileExists(atPath: "\(host)/one.png") }
+        // On a busy machine a download may be interrupted. The agent repeats it after 60 s.
+        let patience = Duration.seconds(180)
+        try await Poll.until("the first", timeout: patience, lastState: { agent.log }) {
+            FileManager.default.fileExists(atPath: "\(host)/one.png")
+        }
         try Data("\(server.url)/one.png\n\(server.url)/two.png rect:32x32\n".utf8).write(to: list)
-        try await Poll.until("the second") {
+        try await Poll.until("the second", timeout: patience, lastState: { agent.log }) {
             FileManager.default.fileExists(
                 atPath: "\(avatars)/.styles/rect:32x32/127.0.0.1_\(server.port)/two.png.png")
         }

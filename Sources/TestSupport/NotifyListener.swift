@@ -60,7 +60,7 @@ public final class NotifyListener {
     /// - Throws: ``Poll/TimedOut``.
     @discardableResult
     public func wait(
-        for prefix: String, after start: Int = 0, timeout: Duration = .seconds(60),
+        for prefix: String, after start: Int = 0, timeout: Duration = .seconds(150),
         isolation: isolated (any Actor)? = #isolation
     ) async throws -> Int {
         try await Poll.value(

@@ -1,4 +1,4 @@
-/// Polls conditions until a deadline that only a broken test reaches.
+/// Polls conditions until a deadline that only a broken test reaches, also while other programs fill the disk.
 public enum Poll {
     /// A condition did not become true in time.
     public struct TimedOut: Error, CustomStringConvertible {
@@ -17,7 +17,7 @@ public enum Poll {
     /// - Throws: ``TimedOut``, or the first error of `condition`.
     public static func until(
         _ what: String,
-        timeout: Duration = .seconds(60),
+        timeout: Duration = .seconds(150),
         every interval: Duration = .milliseconds(10),
         lastState: () -> String = { "" },
         isolation: isolated (any Actor)? = #isolation,
@@ -44,7 +44,7 @@ public enum Poll {
     /// - Throws: ``TimedOut``, or the first error of `look`.
     public static func value<Value>(
         _ what: String,
-        timeout: Duration = .seconds(60),
+        timeout: Duration = .seconds(150),
         every interval: Duration = .milliseconds(10),
         lastState: () -> String = { "" },
         isolation: isolated (any Actor)? = #isolation,

@@ -129,7 +129,7 @@ public final class Program: @unchecked Sendable {
     ///
     /// - Throws: ``Poll/TimedOut``; the process then still runs.
     @discardableResult
-    public func wait(timeout: Duration = .seconds(60)) async throws -> Ending {
+    public func wait(timeout: Duration = .seconds(150)) async throws -> Ending {
         try await Poll.value(
             "the end of process \(pid)", timeout: timeout, every: .milliseconds(5), lastState: { self.errorTail() },
             look: { self.ending })
@@ -161,7 +161,7 @@ public final class Program: @unchecked Sendable {
     ///   killed.
     public static func run(
         _ name: String, _ arguments: [String], environment: [String: String], directory: String,
-        input: String? = nil, timeout: Duration = .seconds(60)
+        input: String? = nil, timeout: Duration = .seconds(150)
     ) async throws -> Output {
         let scratch = try TemporaryDirectory(prefix: "outbox-run")
         let program = try Program(

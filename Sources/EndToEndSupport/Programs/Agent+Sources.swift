@@ -40,7 +40,7 @@ extension Agent {
     /// state.
     @discardableResult
     package func reached(
-        source directory: String, _ states: SourceSidecar.State..., timeout: Duration = .seconds(60),
+        source directory: String, _ states: SourceSidecar.State..., timeout: Duration = .seconds(150),
         where condition: (SourceSidecar) -> Bool = { _ in true }
     ) async throws -> SourceSidecar {
         try await reached(source: directory, states, isLast: \.isFinal, timeout: timeout, where: condition)
@@ -50,7 +50,7 @@ extension Agent {
     /// is about to leave.
     @discardableResult
     package func returned(
-        source directory: String, to states: SourceSidecar.State..., timeout: Duration = .seconds(60),
+        source directory: String, to states: SourceSidecar.State..., timeout: Duration = .seconds(150),
         where condition: (SourceSidecar) -> Bool = { _ in true }
     ) async throws -> SourceSidecar {
         try await reached(source: directory, states, isLast: { _ in false }, timeout: timeout, where: condition)

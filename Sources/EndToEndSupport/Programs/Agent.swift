@@ -86,7 +86,7 @@ package final class Agent {
     }
 
     /// Runs another command of `outbox` with this configuration.
-    package func command(_ arguments: String..., timeout: Duration = .seconds(90)) async throws -> Program.Output {
+    package func command(_ arguments: String..., timeout: Duration = .seconds(150)) async throws -> Program.Output {
         try await Program.run(
             "outbox", arguments + ["--config", config], environment: environment, directory: outbox, timeout: timeout)
     }
@@ -140,7 +140,7 @@ package final class Agent {
     /// state.
     @discardableResult
     package func reached(
-        _ name: String, _ states: Sidecar.State..., timeout: Duration = .seconds(60),
+        _ name: String, _ states: Sidecar.State..., timeout: Duration = .seconds(150),
         where condition: (Sidecar) -> Bool = { _ in true }
     ) async throws -> Sidecar {
         var last: Sidecar?

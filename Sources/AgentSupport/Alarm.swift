@@ -13,7 +13,7 @@ package struct Alarm: Sendable {
     /// Sets the alarm, unless it is already set to this time or an earlier one.
     ///
     /// An alarm that is overdue by more than a second is set anew, since the timer may not run while the machine sleeps.
-    /// One that is just overdue is about to ring. Setting it anew at each of many calls would postpone it for ever.
+    /// One that came due a moment ago rings soon. Setting it anew at each of many calls would postpone it for ever.
     package mutating func set(for time: MonotonicTime, now: MonotonicTime, ring: @escaping @Sendable () async -> Void) {
         if let next, next.at <= time, next.at + Self.patience > now { return }
         next?.task.cancel()

@@ -6,7 +6,7 @@ package import UploadCore
 package struct ListQuery<State: StateWord>: Sendable {
     /// The states; `nil` for all.
     package var states: Set<State>?
-    /// Only what is in this directory, or was dropped in it.
+    /// Only subjects in this directory, and files dropped there that moved away.
     package var directory = RelativePath.root
     /// The maximum number of subjects of each state: of final states, those that ended last; `nil` for all.
     package var limit: Int?

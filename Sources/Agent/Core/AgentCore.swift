@@ -7,7 +7,7 @@ import UploadCore
 /// Decides what follows from an event.
 ///
 /// Owns path book, posts, upload machine and parked uploads. Passes an event to one of them and its decisions to the
-/// others, until nothing is left to decide. All changes of the ledger that follow from one event are one commit.
+/// others, until nothing is left to decide. One event makes one commit.
 ///
 /// A value. It reads the ledger and looks at files, but changes neither.
 struct AgentCore: Sendable {

@@ -26,7 +26,7 @@ final class StepRunner {
         case portrait(PortraitReport)
         /// So many bytes of a large file are hashed.
         case hashing(RelativePath, job: UInt64, bytes: UInt64)
-        /// A file was hashed, which had this identity when its job began.
+        /// A hash job ended. When it began, the file had this identity.
         case hashed(RelativePath, FileIdentity, job: UInt64, HashFinding)
         /// New, changed or removed credentials. `isLogout`: the user discarded the token in use.
         case credentials(isLogout: Bool)

@@ -9,8 +9,9 @@ extension Store {
         expire()
         recountStored()
         do {
-            let isLong = withBooks { $0.journal.lines > 10_000 + 2 * $0.catalog.entryCount }
-            if isLong { try compactJournal() }
+            let (catalog, lines) = withBooks { ($0.catalog, $0.journal.lines) }
+            // Counting locks each upload, so it must come after the books are free.
+            if lines > 10_000 + 2 * catalog.entryCount { try compactJournal() }
         } catch {
             logger.error("cannot rewrite the journal", metadata: ["error": "\(error)"])
         }

@@ -26,8 +26,8 @@ extension Store {
 
     /// Waits for the batches that currently finish uploads with these ids.
     func waitForFinishing(_ ids: [Hex128]) async {
-        let batches = withBooks { books in ids.compactMap { books.catalog.uploads[$0]?.batch } }
-        if let last = batches.max() { await finishing.wait(for: last) }
+        let uploads = withBooks { books in ids.compactMap { books.catalog.uploads[$0] } }
+        if let last = uploads.compactMap(\.batch).max() { await finishing.wait(for: last) }
     }
 
     private func finishedContent(_ id: Hex128, _ user: String, _ catalog: Catalog) -> Content? {

@@ -130,12 +130,14 @@ struct RetirementRunner: Sendable {
     /// Has the sidecar of a post follow its `source.toml`. Where an earlier post from a directory of the same name left
     /// a sidecar, moves the sidecar to a free name beside it. Elsewhere a new sidecar is written.
     ///
-    /// - Parameter report: what the new sidecar says; `nil` if the `source.toml` was deleted.
+    /// - Parameters:
+    ///   - target: where the `source.toml` is now; `nil` if it was deleted.
+    ///   - report: what the new sidecar says.
     func moveSidecar(
-        ofPost directory: RelativePath, _ departure: Departure, _ report: SourceReport?, _ sidecars: SidecarWriter
+        ofPost directory: RelativePath, to target: RelativePath?, _ report: SourceReport?, _ sidecars: SidecarWriter
     ) {
         let name = Array(SourceReport.sidecarName.utf8)
-        let wanted = departure.destination?.appending(name)
+        let wanted = target?.appending(name)
         guard let wanted, !files.isGone(wanted) else {
             sidecars.remove(source: directory)
             if let report { sidecars.note(source: report) }

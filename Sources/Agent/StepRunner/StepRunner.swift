@@ -134,8 +134,8 @@ final class StepRunner {
         case .retirement(let path, let step):
             return retirement.carryOut(step, on: path, isStuck: status.problems[.afterUpload] != nil)
         case .retirePost(let directory): return retire(post: directory, core)
-        case .moveSidecar(let directory, let departure, let report):
-            retirement.moveSidecar(ofPost: directory, departure, report, parts.sidecars)
+        case .moveSidecar(let directory, let target, let report):
+            retirement.moveSidecar(ofPost: directory, to: target, report, parts.sidecars)
         case .recoverHeldFiles: retirement.recover(except: core.book.retirement.held)
         case .searchStrays: if !isEnding() { strays.begin(core.strayWorld) }
         case .forgetNotice: status.forgetNotice(at: parts.clock.now.monotonic)
@@ -290,7 +290,8 @@ final class StepRunner {
     /// Moves or deletes the `source.toml` of a confirmed post after its files.
     private func retire(post directory: RelativePath, _ core: AgentCore) -> [AgentStep] {
         guard let departure = retirement.retire(post: directory) else { return [] }
-        let report = departure.destination.flatMap { world(core).report(ofPost: directory, movedTo: $0) }
-        return [.posts(.retired(directory)), .moveSidecar(directory, departure, report)]
+        let target = departure.destination
+        let report = target.flatMap { world(core).report(ofPost: directory, movedTo: $0) }
+        return [.posts(.retired(directory)), .moveSidecar(directory, to: target, report)]
     }
 }

@@ -97,8 +97,8 @@ enum AgentStep: Sendable {
     case retirement(RelativePath, RetirementStep)
     /// Move or delete the `source.toml` of a confirmed post.
     case retirePost(RelativePath)
-    /// Have the sidecar of a post follow its `source.toml`.
-    case moveSidecar(RelativePath, RetirementRunner.Departure, SourceReport?)
+    /// Have the sidecar of a post follow its `source.toml` into a directory; `nil` if the `source.toml` was deleted.
+    case moveSidecar(RelativePath, to: RelativePath?, SourceReport?)
     /// Put back files from the holding area.
     case recoverHeldFiles
 

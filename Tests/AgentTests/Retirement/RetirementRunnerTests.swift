@@ -142,13 +142,13 @@ struct RetirementRunnerTests {
     @Test("moves the sidecar of a post if an earlier post left one at the destination")
     func sidecars() throws {
         let post = try #require(RelativePath("trip"))
-        let target = try #require(RelativePath("Sent/trip/source.toml"))
+        let target = try #require(RelativePath("Sent/trip"))
         let sidecars = SidecarWriter(
             store: SidecarStore(beside: files.outbox), writesRejected: true, clock: HandClock(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         try write("trip/source.outbox.json")
         try write("Sent/trip/source.outbox.json")
-        try runner().moveSidecar(ofPost: post, .moved(to: target), nil, sidecars)
+        try runner().moveSidecar(ofPost: post, to: target, nil, sidecars)
         #expect(!files.isGone(try #require(RelativePath("Sent/trip/source.outbox (2).json"))))
         #expect(files.isGone(try #require(RelativePath("trip/source.outbox.json"))))
     }

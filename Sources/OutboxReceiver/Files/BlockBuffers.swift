@@ -4,6 +4,8 @@ import Synchronization
 ///
 /// Reuses memory, because the kernel must clear each new page.
 final class BlockBuffers: Sendable {
+    /// The size of a write.
+    static let pieceSize = 128 << 10
     /// How many unused blocks stay allocated: as many as a large upload uses.
     private static let mostSpare = 12
 
@@ -28,7 +30,7 @@ final class BlockBuffers: Sendable {
             state.used += 1
             return (true, state.spare.popLast())
         }
-        guard isWithinLimit else { return BlockBuffer(BlockMemory(size: Fragment.pieceSize), of: nil) }
+        guard isWithinLimit else { return BlockBuffer(BlockMemory(size: Self.pieceSize), of: nil) }
         return BlockBuffer(spare ?? BlockMemory(size: Int(UploadPlan.blockSize)), of: self)
     }
 

@@ -7,9 +7,6 @@ import SystemPackage
 /// copy. The digests then take the block from memory. If memory is short, only a piece stays in memory, and the digests
 /// read the block back.
 struct Fragment {
-    /// The size of a write.
-    static let pieceSize = 128 << 10
-
     let upload: Upload
     private let ticket: Upload.Ticket
     private let file: OpenFile
@@ -46,7 +43,7 @@ struct Fragment {
     mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while !rest.isEmpty {
-            let space = Self.pieceSize - (buffer.bytes.count - writtenInBuffer)
+            let space = BlockBuffers.pieceSize - (buffer.bytes.count - writtenInBuffer)
             let count = buffer.append(UnsafeRawBufferPointer(rebasing: rest.prefix(space)))
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             if count == space { try write() }

@@ -31,7 +31,7 @@ struct RunningAgent: Service {
     let transport: CurlTransport
     let network: NetworkWatch
     let pictures: PictureServices
-    let credentials: Credentials
+    let session: SessionKeeper
     let environment: [String: String]
     let version: String
     let notifier: ServiceNotifier
@@ -60,7 +60,7 @@ struct RunningAgent: Service {
         ledgerCare = LedgerCare(state: configuration.state, logger: logger)
         ledger = try Self.openLedger(ledgerCare, configuration.state, troubles: troubles)
         transport = try Self.makeTransport(configuration, version: version)
-        credentials = Credentials(
+        let credentials = Credentials(
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
             stateDirectory: configuration.state)
         if let file = configuration.remote.tokenFile, (try? FileStatus(path: file)) == nil {
@@ -75,7 +75,7 @@ struct RunningAgent: Service {
         let account = Account.current(
             session: SessionStore(stateDirectory: configuration.state), ledger: ledger, origin: credentials.origin,
             change: { end.raise(.accountChanged) })
-        let session = SessionKeeper(
+        session = SessionKeeper(
             credentials, account: account, mayTravel: configuration.remote.allowsToken)
         let remote = FileSectionRemote(
             url: configuration.remote.url, account: account.name, transport: transport,
@@ -137,7 +137,7 @@ struct RunningAgent: Service {
         let upload = configuration.upload
         transport.setBandwidthLimit(upload.bandwidthLimit ?? 0)
         transport.setTimeouts(stall: upload.stallTimeout, reply: upload.replyTimeout)
-        credentials.setTokenFile(configuration.remote.tokenFile)
+        session.setTokenFile(configuration.remote.tokenFile)
         uploader.run { uploader in
             uploader.handle(.uploads([.setLimits(UploadLimits(upload))]))
             uploader.take(.credentials(isLogout: false))

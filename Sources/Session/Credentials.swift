@@ -4,8 +4,7 @@ import Synchronization
 
 /// Finds the bearer token in OUTBOX_TOKEN, then in `remote.token_file`, then in the file that `login` wrote.
 ///
-/// The files are read for every request. Reading costs little compared with the request, and a changed token takes
-/// effect at once. Calls block on the disk; `SessionKeeper` supplies the token to requests.
+/// Calls block on the disk; `SessionKeeper` supplies the token to requests.
 package final class Credentials: Sendable {
     private struct State {
         var tokenFile: String?
@@ -36,7 +35,7 @@ package final class Credentials: Sendable {
     }
 
     /// Names another file to look in first.
-    package func setTokenFile(_ path: String?) {
+    func setTokenFile(_ path: String?) {
         state.withLock { $0.tokenFile = path }
     }
 

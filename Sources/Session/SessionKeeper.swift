@@ -1,12 +1,13 @@
 import LinuxSystem
 import Remotes
+import Synchronization
 package import UploadCore
 
 /// Knows who is signed in, supplies the token of each request, and watches for a new token.
 ///
 /// Tokens are in files, which may lie on a disk that hangs. A thread of this actor's own reads them, so the cooperative
-/// pool never waits for a token file. The members that are not isolated read files as well, on the thread of their
-/// caller.
+/// pool never waits for a token file. Requests share what was read a moment ago. The members that are not isolated read
+/// files as well, on the thread of their caller; `bearerToken` does not.
 package actor SessionKeeper: CredentialSource {
     /// A checked request to sign in.
     struct Login: Sendable {
@@ -38,11 +39,19 @@ package actor SessionKeeper: CredentialSource {
     /// (`remote.insecure_http`).
     private let mayTravel: Bool
     private let interval: Duration
+    private nonisolated let supply = Mutex<Supply?>(nil)
     private var watching: Task<Void, Never>?
+
+    /// The token last supplied to a request.
+    private struct Supply {
+        var token: String?
+        /// Nanoseconds of `bootTimeNanoseconds` until which other requests get the same token.
+        var end: UInt64
+    }
 
     /// Creates a keeper.
     ///
-    /// - Parameter interval: how often `watch` reads the token.
+    /// - Parameter interval: how often requests and `watch` read the token at most.
     package init(
         _ credentials: Credentials, account: Account, mayTravel: Bool, interval: Duration = .seconds(1)
     ) {
@@ -56,7 +65,36 @@ package actor SessionKeeper: CredentialSource {
     // MARK: Requests
 
     /// Returns the token to send; `nil` to send none.
-    package func bearerToken() -> String? { mayTravel ? credentials.bearerToken() : nil }
+    ///
+    /// Reads the token again after `interval`, after a refusal (`watch`), and after each login, logout and reload.
+    package nonisolated func bearerToken() async -> String? {
+        guard let supply = freshSupply else { return await readToken() }
+        return supply.token
+    }
+
+    private nonisolated var freshSupply: Supply? {
+        supply.withLock { $0.flatMap { bootTimeNanoseconds() < $0.end ? $0 : nil } }
+    }
+
+    private func readToken() -> String? {
+        // Requests that waited for the same moment share one look.
+        if let supply = freshSupply { return supply.token }
+        let end = bootTimeNanoseconds() + UInt64(max(interval.wholeNanoseconds, 0))
+        let token = mayTravel ? credentials.bearerToken() : nil
+        supply.withLock { $0 = Supply(token: token, end: end) }
+        return token
+    }
+
+    /// Has the next request read the token.
+    private nonisolated func forgetSupply() { supply.withLock { $0 = nil } }
+
+    /// Names another file to look in first.
+    package nonisolated func setTokenFile(_ path: String?) {
+        credentials.setTokenFile(path)
+        forgetSupply()
+        // A look at the previous file may be in progress.
+        thread.run { self.forgetSupply() }
+    }
 
     /// Returns why nothing may be sent; `nil` if something may.
     package func refusal() -> FileError? { isSignedOut ? Self.signedOut : nil }
@@ -91,6 +129,7 @@ package actor SessionKeeper: CredentialSource {
         // After a failure, the stopped agent restarts for its own account.
         defer { if login.isOther { account.change() } }
         try account.session.save(login.session)
+        forgetSupply()
         return login.isOther
     }
 
@@ -103,7 +142,9 @@ package actor SessionKeeper: CredentialSource {
         let isInUse = usesStoredToken
         if isInUse { await hold(Self.signedOut) }
         do throws(SessionError) {
-            return SignOut(hadToken: try account.session.remove(), wasInUse: isInUse)
+            let hadToken = try account.session.remove()
+            forgetSupply()
+            return SignOut(hadToken: hadToken, wasInUse: isInUse)
         } catch {
             if isInUse { await hold(nil) }
             throw error
@@ -126,6 +167,7 @@ package actor SessionKeeper: CredentialSource {
     ///
     /// - Parameter changed: called after each change of the token.
     package nonisolated func watch(_ changed: @escaping @Sendable () -> Void) {
+        supply.withLock { $0?.end = 0 }
         thread.run { self.assumeIsolated { $0.beginToWatch(changed) } }
     }
 
@@ -136,7 +178,9 @@ package actor SessionKeeper: CredentialSource {
 
     private func beginToWatch(_ changed: @escaping @Sendable () -> Void) {
         guard watching == nil else { return }
-        watching = Task { [weak self, interval, refused = credentials.bearerToken()] in
+        // The refused token. Its file may hold another one by now.
+        let refused = supply.withLock { $0 }.map(\.token) ?? credentials.bearerToken()
+        watching = Task { [weak self, interval] in
             var known = refused
             while (try? await Task.sleep(for: interval)) != nil {
                 guard let self else { return }
@@ -153,5 +197,9 @@ package actor SessionKeeper: CredentialSource {
         watching = nil
     }
 
-    private func presentToken() -> String? { credentials.bearerToken() }
+    /// Reads the token. The next request reads it as well, so that no change is reported before requests notice it.
+    private func presentToken() -> String? {
+        forgetSupply()
+        return credentials.bearerToken()
+    }
 }

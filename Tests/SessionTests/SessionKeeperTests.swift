@@ -17,13 +17,13 @@ struct SessionKeeperTests {
 
     private func keeper(
         environment: String? = nil, account: String = "anna", mayTravel: Bool = true,
-        onOther: @escaping @Sendable () -> Void = {}
+        interval: Duration = .milliseconds(5), onOther: @escaping @Sendable () -> Void = {}
     ) -> SessionKeeper {
         SessionKeeper(
             Credentials(
                 environmentToken: environment, tokenFile: place.path("file"), stateDirectory: place.path("state")),
             account: Account(name: account, session: store, change: onOther), mayTravel: mayTravel,
-            interval: .milliseconds(5))
+            interval: interval)
     }
 
     private func write(_ token: String) throws {
@@ -38,13 +38,49 @@ struct SessionKeeperTests {
         #expect(guarded.hasToken)
     }
 
-    @Test("supplies the token that the file holds at that moment")
+    @Test("supplies the token that the file held a moment ago")
     func present() async throws {
         let keeper = keeper()
         try write("one")
         #expect(await keeper.bearerToken() == "one")
         try write("two")
+        try await Poll.until("the other token is supplied") { await keeper.bearerToken() == "two" }
+    }
+
+    @Test("reads the token once for all requests of a moment")
+    func once() async throws {
+        let keeper = keeper(interval: .seconds(3600))
+        try write("one")
+        #expect(await keeper.bearerToken() == "one")
+        try write("two")
+        #expect(await keeper.bearerToken() == "one")
+    }
+
+    @Test("reads the token again after a refusal, a login, a logout and a reload")
+    func again() async throws {
+        let keeper = keeper(interval: .seconds(3600))
+        #expect(await keeper.bearerToken() == nil)
+        _ = try await keeper.signIn(token: "stored", user: "anna") {}
+        #expect(await keeper.bearerToken() == "stored")
+        _ = try await keeper.signOut { _ in }
+        #expect(await keeper.bearerToken() == nil)
+        try write("one")
+        keeper.setTokenFile(place.path("file"))
+        #expect(await keeper.bearerToken() == "one")
+        try write("two")
+        keeper.watch {}
         #expect(await keeper.bearerToken() == "two")
+    }
+
+    @Test("reports a token that replaced the refused one before the watch began")
+    func replacedEarly() async throws {
+        let keeper = keeper(interval: .milliseconds(5))
+        try write("one")
+        #expect(await keeper.bearerToken() == "one")
+        try write("two")
+        let changes = Mutex(0)
+        keeper.watch { changes.withLock { $0 += 1 } }
+        try await Poll.until("the change is reported") { changes.withLock { $0 } == 1 }
     }
 
     @Test("reads token files on its own thread, not on the cooperative pool")

@@ -56,11 +56,11 @@ final class MultipartBody: BodySource, @unchecked Sendable {
         deliveredOfCurrent = 0
     }
 
-    /// Returns a boundary with 125 random bits: nobody can prepare a file that contains an unpredictable
-    /// boundary.
+    /// Returns a boundary with 128 random bits: nobody can prepare a file that contains an unpredictable
+    /// boundary. Each random number is a system call.
     static func randomBoundary() -> String {
-        let digits = Array("0123456789abcdefghijklmnopqrstuv")
-        return "outbox-" + String((0..<25).map { _ in digits[Int.random(in: 0..<32)] })
+        let numbers = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+        return "outbox-\(String(numbers.0, radix: 32))-\(String(numbers.1, radix: 32))"
     }
 
     private static func header(of part: MultipartPart) -> String {

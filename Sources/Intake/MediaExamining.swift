@@ -6,6 +6,9 @@ package protocol MediaExamining: Sendable {
     /// Whether the configuration enables thumbnails.
     var drawsThumbnails: Bool { get }
 
+    /// The executor for tasks that examine files: on it an examination switches threads least. nil: no preference.
+    var executor: (any TaskExecutor)? { get }
+
     /// Measures a file. Quick for pictures.
     ///
     /// - Returns: the facts found; `nil` if a later attempt may find more.
@@ -24,4 +27,9 @@ package protocol MediaExamining: Sendable {
 
     /// Removes the thumbnail of a content that no path holds.
     func dropThumbnail(of key: ContentKey)
+}
+
+extension MediaExamining {
+    /// No preference.
+    package var executor: (any TaskExecutor)? { nil }
 }

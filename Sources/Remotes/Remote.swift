@@ -25,6 +25,10 @@ public protocol Remote: Sendable {
     /// The server and account of uploads and confirmations.
     var scope: RemoteScope { get }
 
+    /// The executor for tasks that call the remote: on it a call switches threads least. Such a task must not block.
+    /// nil: no preference.
+    var executor: (any TaskExecutor)? { get }
+
     /// Registers uploads, at most `traits.batch` of them.
     ///
     /// Called again for an upload whose id was lost before it was stored: the server may then hold an unused id,
@@ -54,6 +58,11 @@ public protocol Remote: Sendable {
 
     /// Deletes unfinished uploads on the server; ignores unknown ids.
     func remove(_ ids: [String]) async throws(RemoteFailure)
+}
+
+extension Remote {
+    /// No preference.
+    public var executor: (any TaskExecutor)? { nil }
 }
 
 /// The description of a content for registration.

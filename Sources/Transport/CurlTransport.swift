@@ -58,6 +58,9 @@ public final class CurlTransport: HTTPTransport {
 
     deinit { engine.shutdown() }
 
+    /// Runs tasks on the transport's thread, or elsewhere after ``shutdown()``; see ``HTTPTransport/executor``.
+    public var executor: (any TaskExecutor)? { engine.executor }
+
     /// Sends one request; see ``HTTPTransport/send(_:)``.
     public func send(_ request: TransportRequest) async throws(TransportError) -> HTTPReply {
         try await engine.send(request)

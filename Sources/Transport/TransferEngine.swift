@@ -7,6 +7,9 @@ final class TransferEngine: Sendable {
     private let inbox: TransferInbox
     private let thread: Mutex<pthread_t?>
 
+    /// Runs tasks on the transport's thread.
+    var executor: any TaskExecutor { inbox }
+
     init(configuration: CurlTransport.Configuration) throws(CurlTransport.StartError) {
         guard CurlLibrary.initialisation == CURLE_OK, let multi = curl_multi_init() else {
             throw CurlTransport.StartError(description: "libcurl cannot be started")

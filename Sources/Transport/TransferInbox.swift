@@ -19,10 +19,14 @@ final class Ticket: Sendable {
 }
 
 /// Commands from other threads to the transport's thread.
-final class TransferInbox: Sendable {
+///
+/// Also the executor of tasks that send requests, see ``HTTPTransport/executor``.
+final class TransferInbox: TaskExecutor {
     enum Command: Sendable {
         case start(Submission)
         case cancel(Ticket)
+        /// Runs a task until it suspends or ends.
+        case run(UnownedJob)
         case setBandwidthLimit(UInt64)
         case setTimeouts(stall: Duration, reply: Duration)
         case networkChanged(NetworkNews)
@@ -31,6 +35,8 @@ final class TransferInbox: Sendable {
 
     private struct State {
         var commands: [Command] = []
+        /// Whether the transport's thread sleeps, or is about to. Commands that find it awake need no system call.
+        var isAsleep = false
         var isClosed = false
     }
 
@@ -49,15 +55,36 @@ final class TransferInbox: Sendable {
         state.withLock { state in
             if state.isClosed { return false }
             state.commands.append(command)
-            // Under the lock, because the handle is freed once the inbox is closed.
-            curl_multi_wakeup(multi)
+            if state.isAsleep {
+                state.isAsleep = false
+                // Under the lock, because the handle is freed once the inbox is closed.
+                curl_multi_wakeup(multi)
+            }
             return true
+        }
+    }
+
+    /// Runs a task on the transport's thread (TaskExecutor).
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        // A task outlives the thread if it waits for something else than a reply.
+        if !post(.run(job)) { globalConcurrentExecutor.enqueue(job) }
+    }
+
+    /// Called by the transport's thread before it sleeps.
+    ///
+    /// - Returns: false if there are commands to obey first. Otherwise the next command wakes the thread.
+    func mayThreadSleep() -> Bool {
+        state.withLock { state in
+            state.isAsleep = state.commands.isEmpty
+            return state.isAsleep
         }
     }
 
     /// Removes and returns the posted commands, oldest first.
     func take() -> [Command] {
         state.withLock { state in
+            state.isAsleep = false
             defer { state.commands = [] }
             return state.commands
         }

@@ -28,24 +28,37 @@ final class TransferLoop {
     }
 
     func run() {
-        while true {
-            inbox.take().forEach(obey)
-            if isStopping { break }
+        var hasNewTransfers = false
+        while !isStopping {
+            // Sleeps until a socket event, a command or a deadline; without transfers, for weeks.
+            if !hasNewTransfers, inbox.mayThreadSleep() {
+                curl_multi_poll(multi, nil, 0, pollTimeout(at: bootTimeNanoseconds()), nil)
+            }
+            obeyCommands()
+            startWaiting()
             var running: Int32 = 0
             curl_multi_perform(multi, &running)
             finishCompleted()
             let now = bootTimeNanoseconds()
             throttle.deal(at: now)
             checkProgress(at: now)
-            // Last, after all ended transfers were removed; adding a transfer makes the poll return at once.
-            startWaiting()
-            // Sleeps until a socket event, a command or a deadline; without transfers, for weeks.
-            curl_multi_poll(multi, nil, 0, pollTimeout(at: bootTimeNanoseconds()), nil)
+            // Tasks go on here whose transfers ended.
+            obeyCommands()
+            hasNewTransfers = startWaiting()
         }
         tearDown()
     }
 
     // MARK: Commands
+
+    /// Obeys all commands, those included that tasks post while they run.
+    private func obeyCommands() {
+        while true {
+            let commands = inbox.take()
+            if commands.isEmpty { return }
+            commands.forEach(obey)
+        }
+    }
 
     private func obey(_ command: TransferInbox.Command) {
         switch command {
@@ -57,6 +70,7 @@ final class TransferLoop {
                 waiting.append(submission)
             }
         case .cancel(let ticket): cancel(ticket)
+        case .run(let job): job.runSynchronously(on: inbox.asUnownedTaskExecutor())
         case .setBandwidthLimit(let rate): throttle.setRate(rate)
         case .setTimeouts(let stall, let reply):
             configuration.stallTimeout = stall
@@ -98,11 +112,16 @@ final class TransferLoop {
 
     /// Starts waiting requests. The loop limits the number of transfers itself instead of using
     /// CURLMOPT_MAX_TOTAL_CONNECTIONS, so that the connect timeout does not run while a request waits.
-    private func startWaiting() {
-        while let submission = waiting.first, active.count < max(configuration.maximumConnections, 1) {
-            waiting.removeFirst()
-            start(submission)
-        }
+    ///
+    /// - Returns: whether a transfer began.
+    @discardableResult
+    private func startWaiting() -> Bool {
+        let room = max(configuration.maximumConnections, 1) - active.count
+        let next = waiting.prefix(max(room, 0))
+        if next.isEmpty { return false }
+        waiting.removeFirst(next.count)
+        next.forEach(start)
+        return true
     }
 
     private func start(_ submission: Submission) {

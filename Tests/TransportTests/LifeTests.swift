@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import Transport
@@ -67,6 +68,51 @@ struct LifeTests {
         }
     }
 
+    @Test func `a task on the executor stays on the transport's thread, before and after the reply`() async throws {
+        let server = try ScriptedServer { _ in .json("{}") }
+        try await withTransport(server) { transport in
+            let url = server.url
+            let threads = await Task(executorPreference: transport.executor) {
+                let before = threadName()
+                _ = await failure(of: .get(url), over: transport)
+                return [before, threadName()]
+            }.value
+            #expect(threads == ["transport", "transport"])
+        }
+    }
+
+    @Test func `tasks on the executor end, though the transport is shut down`() async throws {
+        let server = try ScriptedServer { _ in .hang }
+        try await withTransport(server) { transport in
+            let url = server.url
+            func kind() -> Task<String?, Never> {
+                Task(executorPreference: transport.executor) {
+                    let kind = await failure(of: .get(url), over: transport)?.kind
+                    await Task.yield()
+                    return kind
+                }
+            }
+            let pending = kind()
+            try await Poll.until("the request has come") { server.requests.count == 1 }
+            transport.shutdown()
+            #expect(await pending.value == "cancelled")
+            #expect(await kind().value == "cancelled")
+        }
+    }
+
+    @Test func `many tasks at once all get their reply`() async throws {
+        let server = try ScriptedServer { _ in .json("{}") }
+        try await withTransport(server, .init(maximumConnections: 2)) { transport in
+            let url = server.url
+            let tasks = (0..<300).map { index in
+                Task(executorPreference: index.isMultiple(of: 2) ? transport.executor : nil) {
+                    await failure(of: .get(url), over: transport)
+                }
+            }
+            for task in tasks { #expect(await task.value == nil) }
+        }
+    }
+
     @Test func `letting go of a transport closes its connections`() async throws {
         let server = try ScriptedServer { _ in .json("{}") }
         do {
@@ -76,5 +122,12 @@ struct LifeTests {
         }
         try await Poll.until("the connection is closed") { server.openConnections == 0 }
         server.stop()
+    }
+}
+
+/// Returns the name of the calling thread.
+private func threadName() -> String? {
+    FileManager.default.contents(atPath: "/proc/thread-self/comm").map {
+        String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines)
     }
 }

@@ -105,7 +105,9 @@ final class RequestRunner {
     private func start(
         _ id: RequestID, isSending: Bool = false, _ work: @escaping @Sendable () async -> [MachineEvent]
     ) {
-        requests[id] = Task { [report] in report(.ended(id, await work(), wasSending: isSending)) }
+        requests[id] = Task(executorPreference: parts.remote.executor) { [report] in
+            report(.ended(id, await work(), wasSending: isSending))
+        }
     }
 
     private func register(_ id: RequestID, _ keys: [ContentKey], _ uploads: UploadFacts) {

@@ -61,7 +61,7 @@ final class Thumbnails {
     var earlyLook: @Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void {
         { [media, report, looks = earlyLooks] path, identity, type, file in
             guard looks.begin(type) else { return }
-            Task {
+            Task(executorPreference: media.executor) {
                 let facts = await media.measure(file, type)
                 looks.end(type)
                 guard let facts, let after = try? FileStatus(of: file.rawValue), FileIdentity(after) == identity else {
@@ -115,7 +115,7 @@ final class Thumbnails {
 
     private func examine(_ key: ContentKey, _ record: DropRecord, _ file: SharedDescriptor) {
         let (type, identity, known) = (record.type ?? .other, record.identity, record.facts)
-        Task { [media, report] in
+        Task(executorPreference: media.executor) { [media, report] in
             let measured = known == nil ? await media.measure(file, type) : known
             let isSettled = await media.drawThumbnail(of: file, type, key: key, duration: measured?.duration)
             let after = (try? FileStatus(of: file.rawValue)).map(FileIdentity.init)

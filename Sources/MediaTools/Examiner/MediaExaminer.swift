@@ -46,6 +46,9 @@ public final class MediaExaminer: Sendable {
     /// Whether thumbnails are drawn.
     public var drawsThumbnails: Bool { thumbnails != nil }
 
+    /// The thread of the thumbnail folder: tasks that examine files switch threads least on it. nil without thumbnails.
+    public var executor: (any TaskExecutor)? { thumbnails?.thread }
+
     /// Whether files of this type can be examined.
     public static func takes(_ type: MediaType) -> Bool { pictures.contains(type.mime) || VideoTools.takes(type) }
 

@@ -24,7 +24,7 @@ struct ThumbnailDraft: Sendable {
 /// their own.
 actor ThumbnailFolder {
     private let path: String
-    private let thread = SerialThread(name: "thumbnails")
+    nonisolated let thread = SerialThread(name: "thumbnails")
     /// Whether the file system supports unnamed files, as far as known (man 2 open, O_TMPFILE).
     private var hasNamelessFiles: Bool
     private var lastDraft = 0

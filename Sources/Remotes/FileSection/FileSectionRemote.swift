@@ -11,6 +11,8 @@ public final class FileSectionRemote: Remote {
     public let traits = FileSectionRemote.protocolTraits
     /// The server's address and the account.
     public let scope: RemoteScope
+    /// The transport's thread.
+    public var executor: (any TaskExecutor)? { transport.executor }
 
     let base: String
     private let transport: any HTTPTransport

@@ -3,6 +3,7 @@ import Digests
 import Foundation
 import Intake
 import Ledger
+import LinuxSystem
 import Logging
 import Synchronization
 import TestSupport
@@ -15,7 +16,8 @@ import UploadCore
 @Suite("Request runner")
 struct RequestRunnerTests {
     private let place: TemporaryDirectory
-    private let remote = ScriptedRemote()
+    private let thread = SerialThread(name: "requests")
+    private let remote: ScriptedRemote
     private let clock = HandClock()
     private let news = News()
     private let files: OutboxFiles
@@ -24,6 +26,7 @@ struct RequestRunnerTests {
 
     init() throws {
         place = try TemporaryDirectory()
+        remote = ScriptedRemote(executor: thread)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let ledger = try Ledger(directory: place.path("state"), logger: logger, onTrouble: { _ in })
         files = OutboxFiles(root: place.path)
@@ -85,6 +88,13 @@ struct RequestRunnerTests {
         #expect(remote.descriptions.map(\.path.description) == ["a.jpg"])
         #expect(runner.end(1, events, uploads) == [])
         #expect(runner.count == 0)
+    }
+
+    @Test("runs requests on the executor of the remote")
+    func executor() async throws {
+        _ = runner.perform(.remove(1, ["x"]), try uploads([]))
+        _ = try await news.end()
+        #expect(remote.executors == [thread.asUnownedTaskExecutor()])
     }
 
     @Test("answers at once for an upload without an id")

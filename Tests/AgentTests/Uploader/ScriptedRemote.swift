@@ -22,6 +22,7 @@ final class ScriptedRemote: Remote, SourceRemote {
         var received: [String: [Int: [UInt8]]] = [:]
         var sent: [(ContentKey, Int)] = []
         var removed: [String] = []
+        var executors: [UnownedTaskExecutor?] = []
         var registrations: [[ContentKey]] = []
         var questions: [[ContentKey]] = []
         var commits: [SourceCommit] = []
@@ -33,8 +34,11 @@ final class ScriptedRemote: Remote, SourceRemote {
     let scope: RemoteScope
     private let state = Mutex(State())
 
-    init(scope: String = "test http://127.0.0.1 default") {
+    let executor: (any TaskExecutor)?
+
+    init(scope: String = "test http://127.0.0.1 default", executor: (any TaskExecutor)? = nil) {
         self.scope = RemoteScope(scope)
+        self.executor = executor
     }
 
     // MARK: Strings in the tester's hand
@@ -68,6 +72,8 @@ final class ScriptedRemote: Remote, SourceRemote {
     /// The fragments that arrived, including repeated fragments.
     var sent: [(key: ContentKey, fragment: Int)] { state.withLock { $0.sent } }
     var removed: [String] { state.withLock { $0.removed } }
+    /// The executor that the task of each removal prefers.
+    var executors: [UnownedTaskExecutor?] { state.withLock { $0.executors } }
     /// The registration requests, each with its contents.
     var registrations: [[ContentKey]] { state.withLock { $0.registrations } }
     /// The finish requests, each with its contents.
@@ -136,7 +142,13 @@ final class ScriptedRemote: Remote, SourceRemote {
         return "http://u/post/\(commit.sourceID)"
     }
 
-    func remove(_ ids: [String]) async throws(RemoteFailure) { state.withLock { $0.removed += ids } }
+    func remove(_ ids: [String]) async throws(RemoteFailure) {
+        let preferred = withUnsafeCurrentTask { $0?.unownedTaskExecutor }
+        state.withLock { state in
+            state.removed += ids
+            state.executors.append(preferred)
+        }
+    }
 
     private func pass(_ step: Step) async {
         await withCheckedContinuation { continuation in

@@ -13,10 +13,13 @@ public struct TokenMask: Equatable, Sendable {
     /// Minimum length of base64 text; shorter pieces would match by chance.
     private static let shortestEncoded = 8
 
+    /// The hidden token.
+    let token: String?
     private let forms: [[UInt8]]
 
     /// Prepares to hide a token; nil hides nothing.
     public init(token: String?) {
+        self.token = token
         guard let token, token.utf8.count >= Self.shortest else {
             forms = []
             return
@@ -30,10 +33,16 @@ public struct TokenMask: Equatable, Sendable {
 
     /// Returns a text without the token.
     public func hide(in text: String) -> String {
-        if forms.isEmpty { return text }
+        var text = text
+        guard text.withUTF8({ bytes in forms.contains { Self.find($0, in: bytes) } }) else { return text }
         // Compares bytes, since a combining character after a token would change the token's last character.
         let bytes = forms.reduce(Array(text.utf8)) { $0.replacing($1, with: Array(Self.mark.utf8)) }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func find(_ form: [UInt8], in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard form.count <= bytes.count else { return false }
+        return (0...bytes.count - form.count).contains { bytes[$0] == form[0] && bytes[$0...].starts(with: form) }
     }
 
     /// Returns the characters of a base64 text that depend only on the given bytes.

@@ -107,6 +107,34 @@ struct ReplyJudgeTests {
         #expect(judge(reply(200, body)) == .temporary)
     }
 
+    @Test("judges a reply the same, whatever reply came before")
+    func usual() {
+        let bodies = [
+            "", " ", "{}", "[]", "<html>", #"{"code":200}"#, #"{"code":200,"message":"ok","data":{}}"#,
+            #"{"code":200,"message":"ok","data":{}} "#, #"{"code":299}"#, #"{"code":401}"#, #"{"code":404}"#,
+            #"{"code":500}"#, #"{"code":null}"#, #"{"code":"200"}"#, #"{"code":200"#, "\u{0}",
+            #"{"message":"\#(String(repeating: "x", count: 5000))"}"#,
+        ]
+        func outcome(_ reply: HTTPReply, _ usual: UsualReply?) -> RemoteFailure? {
+            do throws(RemoteFailure) {
+                try ReplyJudge(endpoint: "x.do", subject: .knownIDs, usual: usual).accept(reply)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        for first in bodies {
+            for second in bodies {
+                for status in [200, 201, 299, 302, 401, 404, 413, 500] {
+                    let usual = UsualReply()
+                    #expect(outcome(reply(200, first), usual) == outcome(reply(200, first), nil))
+                    #expect(outcome(reply(status, second), usual) == outcome(reply(status, second), nil))
+                    #expect(outcome(reply(200, first), usual) == outcome(reply(200, first), nil))
+                }
+            }
+        }
+    }
+
     @Test(
         "a 403 that names one file is about that file",
         arguments: [

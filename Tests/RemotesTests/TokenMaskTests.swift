@@ -39,6 +39,12 @@ struct TokenMaskTests {
         #expect(TokenMask(token: "sesame").hide(in: "xsesame\u{301}y") == "x***\u{301}y")
     }
 
+    @Test("is found at the start, at the end and alone", arguments: ["sesame", "sesame x", "x sesame", "sessesame"])
+    func places(text: String) {
+        let hidden = TokenMask(token: "sesame").hide(in: text)
+        #expect(hidden == text.replacing("sesame", with: TokenMask.mark))
+    }
+
     @Test("is masked without changing other text", arguments: [nil, "", "abc", "sesame"])
     func others(token: String?) {
         let text = "preLoad.do: abc \u{1F3D6} seSame"

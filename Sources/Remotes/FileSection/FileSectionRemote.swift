@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import Synchronization
 public import Transport
 public import UploadCore
 
@@ -17,6 +18,9 @@ public final class FileSectionRemote: Remote {
     let base: String
     private let transport: any HTTPTransport
     private let credentials: any CredentialSource
+    /// Hides the token last used.
+    private let mask = Mutex(TokenMask(token: nil))
+    private let usualReceipt = UsualReply()
 
     /// Creates a remote for one server and account.
     ///
@@ -60,7 +64,7 @@ public final class FileSectionRemote: Remote {
 
     /// `POST /fileSection/upload.do`.
     public func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
-        let judge = await judge(of: "upload.do", about: .knownIDs)
+        let judge = await judge(of: "upload.do", about: .knownIDs, usual: usualReceipt)
         let type = fragment.upload.type
         let fileExtension = MediaSignatures.fileExtension(for: type)
         let contentType =
@@ -106,8 +110,15 @@ public final class FileSectionRemote: Remote {
     }
 
     /// Begins a request. Reads the token once, so that the reply is searched for the token actually sent.
-    func judge(of endpoint: String, about subject: ReplyJudge.Subject) async -> ReplyJudge {
-        ReplyJudge(endpoint: endpoint, subject: subject, token: await credentials.bearerToken())
+    func judge(
+        of endpoint: String, about subject: ReplyJudge.Subject, usual: UsualReply? = nil
+    ) async -> ReplyJudge {
+        let token = await credentials.bearerToken()
+        let mask = mask.withLock { mask in
+            if mask.token != token { mask = TokenMask(token: token) }
+            return mask
+        }
+        return ReplyJudge(endpoint: endpoint, subject: subject, mask: mask, usual: usual)
     }
 
     func post(
